@@ -1,0 +1,1 @@
+"""sqlext: Iceberg tables with primary keys for PySpark."""

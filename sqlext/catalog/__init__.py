@@ -1,0 +1,1 @@
+"""Names of tables, and the one compare-and-swap that moves a table's metadata pointer."""

@@ -1,0 +1,1 @@
+"""Which files answer a predicate at a snapshot, and which deletes apply to them."""

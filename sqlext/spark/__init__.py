@@ -1,0 +1,1 @@
+"""Every call between Python and Spark's JVM, in both directions."""

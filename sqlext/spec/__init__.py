@@ -1,0 +1,1 @@
+"""The Iceberg table format as values: no I/O, no engine."""

@@ -1,0 +1,1 @@
+"""Where files are and how they are opened, created, listed and deleted."""
