@@ -48,6 +48,129 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "TABLE_OR_VIEW_NOT_FOUND": Condition(
             "42P01", "The table {name} cannot be found. Check the spelling and the current catalog and namespace."
         ),
+        # statements
+        "COLUMN_ALREADY_EXISTS": Condition(
+            "42711", "The column {name} is named more than once in {where}. Name each column once."
+        ),
+        "DUPLICATE_ASSIGNMENTS": Condition(
+            "42701", "The columns {names} are assigned more than once in {clause}. Assign each column once."
+        ),
+        "DUPLICATE_CLAUSES": Condition(
+            "42614", "The clause {clause} stands more than once in the statement. Remove one of them."
+        ),
+        "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS": Condition(
+            "KD000",
+            "The data for {table} has the columns {columns}, which the table does not have. Leave them out of the"
+            " query, or add them to the table.",
+        ),
+        "INSERT_COLUMN_ARITY_MISMATCH": Condition(
+            "21S01",
+            "{where} takes {expected} values ({columns}) and is given {given}. Give one value per column, or name the"
+            " columns that the values are for.",
+        ),
+        "INVALID_PARTITION_TRANSFORM": Condition(
+            "42601", "The partitioning {transform} is refused: {reason}."
+        ),
+        "INVALID_PRIMARY_KEY": Condition(
+            "42830", "The primary key {columns} is refused: {reason}."
+        ),
+        "MERGE_WITHOUT_WHEN": Condition(
+            "42601", "The MERGE into {table} has no WHEN clause. Add at least one."
+        ),
+        "NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION": Condition(
+            "42613",
+            "A WHEN MATCHED clause that is not the last of its kind has no condition, so the later ones could never"
+            " apply. Add AND <condition>, or move the clause behind the others.",
+        ),
+        "NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION": Condition(
+            "42613",
+            "A WHEN NOT MATCHED BY SOURCE clause that is not the last of its kind has no condition, so the later ones"
+            " could never apply. Add AND <condition>, or move the clause behind the others.",
+        ),
+        "NON_LAST_NOT_MATCHED_BY_TARGET_CLAUSE_OMIT_CONDITION": Condition(
+            "42613",
+            "A WHEN NOT MATCHED clause that is not the last of its kind has no condition, so the later ones could never"
+            " apply. Add AND <condition>, or move the clause behind the others.",
+        ),
+        "PARSE_SYNTAX_ERROR": Condition(
+            "42601", "Syntax error at {near} (line {line}, column {column}): expected {expected}."
+        ),
+        "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST": Condition(
+            "42713", "The column {name} has a static value in PARTITION and is in the column list too. Remove it from one."
+        ),
+        "UNRESOLVED_COLUMN.WITH_SUGGESTION": Condition(
+            "42703", "The column {name} cannot be resolved in {where}. Did you mean one of: {suggestions}?"
+        ),
+        "UNSUPPORTED_PROVIDER": Condition(
+            "0A000",
+            "The table {table} cannot be made USING {provider}: its catalog holds Iceberg tables only. Write USING"
+            " iceberg, or leave USING out.",
+        ),
+        "UNSUPPORTED_SYNTAX": Condition(
+            "0A000", "{feature} (line {line}, column {column}) is not supported: {reason}."
+        ),
+        "UNSUPPORTED_TYPE": Condition(
+            "0A000", "The type {type} is not supported: {reason}."
+        ),
+        # catalog interface
+        "ALTER_TABLE_NOT_SUPPORTED": Condition(
+            "0A000", "ALTER TABLE with {change} is refused: this version changes table properties only. Create a new table."
+        ),
+        "CATALOG_NOT_FOUND": Condition(
+            "42P08", "The catalog {name} cannot be found. Set spark.sql.catalog.{name} to io.sqlext.Catalog with a warehouse."
+        ),
+        "CATALOG_OPTION_INVALID": Condition(
+            "42616", "The catalog {name} has {option}={value}. Set spark.sql.catalog.{name}.{option} to {allowed}."
+        ),
+        "CATALOG_OPTION_REQUIRED": Condition(
+            "42616", "The catalog {name} has no {option}. Set spark.sql.catalog.{name}.{option}."
+        ),
+        "NAMESPACE_PROPERTIES_NOT_SUPPORTED": Condition(
+            "0A000", "Properties of the namespace {name} cannot be changed: a warehouse folder keeps none. Leave them out."
+        ),
+        "PATH_REQUIRED": Condition(
+            "42000", "Reading format sqlext needs a path. Give .load(path) a table's folder or a metadata.json file."
+        ),
+        "RENAME_NOT_SUPPORTED": Condition(
+            "0A000", "Renaming {name} is refused: a warehouse folder is the table's name. Use CREATE TABLE … AS SELECT."
+        ),
+        "SNAPSHOT_NOT_FOUND": Condition(
+            "42704", "The snapshot {snapshot} of {name} cannot be found. SELECT * FROM {name}.snapshots lists what there is."
+        ),
+        # session
+        "INTERNAL_ERROR": Condition(
+            "XX000", "sqlext met a fault of its own at {asked!r}: {reason}. Nothing was committed; please report it."
+        ),
+        "JAVA_NOT_FOUND": Condition(
+            "58000", "No Java was found, which Spark needs. Install Java 17 or 21 and put it on PATH, or set JAVA_HOME."
+        ),
+        "OPERATION_CANCELED": Condition(
+            "HY008", "The statement was cancelled. Nothing was committed and its files were removed; run it again."
+        ),
+        "SHIM_NOT_COMPILED": Condition(
+            "58000", "The JVM shim does not compile against Spark {spark}: {reason}. Use a Spark from 4.0 to 4.3."
+        ),
+        "SHIM_NOT_LOADED": Condition(
+            "55000",
+            "The running JVM has no sqlext shim, since it was started without it. Build the session with"
+            " sqlext.configure(SparkSession.builder).getOrCreate(), or start Spark with --jars $(python -m sqlext.spark.shim_jar).",
+        ),
+        # statements and types
+        "UNSUPPORTED_DATA_TYPE": Condition(
+            "0A000", "The data type {type} is refused: {reason}. Use a type of the table format."
+        ),
+        # table format
+        "AMBIGUOUS_REFERENCE": Condition(
+            "42704", "The column {name} is ambiguous: it may be {candidates}. Write its exact case."
+        ),
+        "FORMAT_VERSION_DOWNGRADE": Condition(
+            "42616", "The format version of {name} cannot go from {current} to {version}: versions only rise. Leave it."
+        ),
+        "UNSUPPORTED_FORMAT_VERSION": Condition(
+            "0A000",
+            "Format version {version} of {name} is not supported: this version of sqlext knows 1 to {highest}. Use a newer"
+            " sqlext, or a table of an earlier format version.",
+        ),
         # storage
         "CORRUPT_FILE": Condition(
             "XX001", "The file {path} cannot be read as {kind}: {reason}. Restore it from a backup or an earlier version."
@@ -57,6 +180,12 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "STORAGE_FAILURE": Condition(
             "58030", "{operation} of {path} failed: {reason}. Nothing was committed; mend the store and run it again."
+        ),
+        # table features
+        "UNSUPPORTED_TABLE_FEATURE": Condition(
+            "0A000",
+            "The table uses {feature}, which this version does not read. Read a snapshot that does without, or rewrite"
+            " the table without it in an engine that knows it.",
         ),
         # commit
         "COMMIT_CONFLICT": Condition(

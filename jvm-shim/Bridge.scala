@@ -1,0 +1,59 @@
+package io.sqlext
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.module.scala.DefaultScalaModule
+import org.apache.spark.QueryContext
+import org.apache.spark.sql.{AnalysisException, DataFrame, SparkSession}
+
+import scala.jdk.CollectionConverters._
+
+/** What Python implements. Every decision about tables is made on that side: one call, one JSON answer. */
+trait Bridge {
+
+  /** Answers a question about catalogs, tables, statements or scans. */
+  def ask(question: String, arguments: String): String
+
+  /** Runs a command; `rows` is the analysed source of a DataFrame write, else null. The answer is JSON, or the
+    * Throwable of the Spark job that failed. */
+  def run(session: SparkSession, command: String, arguments: String, rows: DataFrame): AnyRef
+}
+
+object Bridge {
+  @volatile private var python: Bridge = _
+  private val json = new ObjectMapper().registerModule(DefaultScalaModule)
+
+  def register(bridge: Bridge): Unit = python = bridge
+
+  def isRegistered: Boolean = python != null
+
+  def ask(question: String, arguments: Map[String, Any]): JsonNode =
+    decode(attached.ask(question, json.writeValueAsString(arguments)))
+
+  def run(session: SparkSession, command: String, arguments: Map[String, Any], rows: DataFrame): JsonNode =
+    attached.run(session, command, json.writeValueAsString(arguments), rows) match {
+      case failure: Throwable => throw failure
+      case answer => decode(answer.toString)
+    }
+
+  private def attached: Bridge = {
+    if (python == null) throw new SqlextException("SQLEXT_NOT_ATTACHED", "55000",
+      "[SQLEXT_NOT_ATTACHED] The Spark session has no sqlext: its Python side is not attached. Build the session with " +
+        "sqlext.configure(SparkSession.builder).getOrCreate(), or call sqlext.attach(spark). SQLSTATE: 55000", Map.empty)
+    python
+  }
+
+  private def decode(answer: String): JsonNode = {
+    val node = json.readTree(answer)
+    val error = node.get("error")
+    if (error != null) throw new SqlextException(error.get("condition").asText, error.get("sqlstate").asText,
+      error.get("message").asText, error.get("parameters").properties.asScala.map(e => e.getKey -> e.getValue.asText).toMap)
+    node
+  }
+}
+
+/** An error of the Python side with its condition; Spark's Python API shows it as an AnalysisException. */
+class SqlextException(condition: String, state: String, text: String, parameters: Map[String, String])
+    extends AnalysisException(text, None, None, None, Some(condition), parameters, Array.empty[QueryContext]) {
+  override def getCondition: String = condition
+  override def getSqlState: String = state
+}

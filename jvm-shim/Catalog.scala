@@ -1,0 +1,106 @@
+package io.sqlext
+
+import java.util
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.catalyst.analysis.{NoSuchNamespaceException, NoSuchTableException}
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.expressions.{Literal, NamedReference, Transform}
+import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import scala.jdk.CollectionConverters._
+
+/** Spark's catalog interface, every method one question to Python. */
+class Catalog extends TableCatalog with SupportsNamespaces {
+  private var catalog: String = _
+
+  override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
+    catalog = name
+    Bridge.ask("initialize catalog", Map("catalog" -> name, "options" -> options.asCaseSensitiveMap.asScala.toMap))
+  }
+
+  override def name: String = catalog
+
+  override def loadTable(table: Identifier): Table = load(table, Map.empty)
+
+  override def loadTable(table: Identifier, version: String): Table = load(table, Map("version" -> version))
+
+  override def loadTable(table: Identifier, microseconds: Long): Table = load(table, Map("timestamp" -> microseconds))
+
+  private def load(table: Identifier, at: Map[String, Any]): Table =
+    new SqlextTable(askTable("load table", table, at).get("table"), Rows)
+
+  override def tableExists(table: Identifier): Boolean = askTable("table exists", table).get("exists").asBoolean
+
+  override def createTable(table: Identifier, columns: Array[Column], partitions: Array[Transform],
+      properties: util.Map[String, String]): Table = {
+    askTable("create table", table, Map(
+      "schema" -> SparkInternals.struct(columns).json,
+      "partitioning" -> partitions.toSeq.map(describe),
+      "properties" -> properties.asScala.toMap))
+    loadTable(table)
+  }
+
+  private def describe(transform: Transform): Map[String, Any] = Map(
+    "name" -> transform.name,
+    "columns" -> transform.arguments.toSeq.collect { case r: NamedReference => r.fieldNames.mkString(".") },
+    "numbers" -> transform.arguments.toSeq.collect { case l: Literal[_] => l.value.toString })
+
+  override def alterTable(table: Identifier, changes: TableChange*): Table = {
+    val described = changes.map {
+      case c: TableChange.SetProperty => Map("change" -> "set property", "key" -> c.property, "value" -> c.value)
+      case c: TableChange.RemoveProperty => Map("change" -> "remove property", "key" -> c.property)
+      case c => Map("change" -> c.getClass.getSimpleName)
+    }
+    askTable("alter table", table, Map("changes" -> described))
+    loadTable(table)
+  }
+
+  override def dropTable(table: Identifier): Boolean = drop(table, purge = false)
+
+  override def purgeTable(table: Identifier): Boolean = drop(table, purge = true)
+
+  private def drop(table: Identifier, purge: Boolean): Boolean =
+    askTable("drop table", table, Map("purge" -> purge)).get("dropped").asBoolean
+
+  override def renameTable(from: Identifier, to: Identifier): Unit =
+    askTable("rename table", from, Map("to" -> (to.namespace.toSeq :+ to.name)))
+
+  override def listTables(namespace: Array[String]): Array[Identifier] =
+    texts(askNamespace("list tables", namespace).get("names")).map(Identifier.of(namespace, _))
+
+  override def listNamespaces(): Array[Array[String]] = listNamespaces(Array.empty)
+
+  override def listNamespaces(parent: Array[String]): Array[Array[String]] =
+    texts(askNamespace("list namespaces", parent).get("names")).map(parent :+ _)
+
+  override def namespaceExists(namespace: Array[String]): Boolean =
+    askNamespace("namespace exists", namespace).get("exists").asBoolean
+
+  override def loadNamespaceMetadata(namespace: Array[String]): util.Map[String, String] =
+    askNamespace("load namespace", namespace).get("properties").properties.asScala
+      .map(e => e.getKey -> e.getValue.asText).toMap.asJava
+
+  override def createNamespace(namespace: Array[String], metadata: util.Map[String, String]): Unit =
+    askNamespace("create namespace", namespace, Map("properties" -> metadata.asScala.toMap))
+
+  override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit =
+    askNamespace("alter namespace", namespace, Map("changes" -> changes.map {
+      case c: NamespaceChange.SetProperty => Map("change" -> "set property", "key" -> c.property, "value" -> c.value)
+      case c => Map("change" -> c.getClass.getSimpleName)
+    }))
+
+  override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean =
+    askNamespace("drop namespace", namespace, Map("cascade" -> cascade)).get("dropped").asBoolean
+
+  private def askTable(question: String, table: Identifier, more: Map[String, Any] = Map.empty): JsonNode =
+    try Bridge.ask(question, Map[String, Any]("catalog" -> catalog, "namespace" -> table.namespace.toSeq, "name" -> table.name) ++ more)
+    catch { case e: SqlextException if e.getCondition == "TABLE_OR_VIEW_NOT_FOUND" => throw new NoSuchTableException(table) }
+
+  private def askNamespace(question: String, namespace: Array[String], more: Map[String, Any] = Map.empty): JsonNode =
+    try Bridge.ask(question, Map[String, Any]("catalog" -> catalog, "namespace" -> namespace.toSeq) ++ more)
+    catch { case e: SqlextException if e.getCondition == "SCHEMA_NOT_FOUND" => throw new NoSuchNamespaceException(namespace) }
+
+  private def texts(node: JsonNode): Array[String] = node.elements.asScala.map(_.asText).toArray
+}

@@ -1,0 +1,14 @@
+package io.sqlext
+
+import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
+
+/** Found by Spark through META-INF/services: no setting names it. */
+class Extensions extends SparkSessionExtensionsProvider {
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectParser(Parser.around)
+    extensions.injectOptimizerRule(_ => ApplyDeletes)
+    extensions.injectPostHocResolutionRule(_ => WritesToPython)
+    extensions.injectFunction(StoreAssignment.function)
+    extensions.injectFunction(BucketHash.function)
+  }
+}

@@ -1,0 +1,76 @@
+package io.sqlext
+
+import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.parser.ParserInterface
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/** Spark's parser with one question put before it: does this statement concern a sqlext catalog?
+  *
+  * A proxy rather than a subclass, since ParserInterface gains abstract methods from one Spark minor to the next. */
+object Parser {
+  private val heads = Set("CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "UPSERT")
+  private val settings = "spark.sql.catalog."
+
+  def around(session: SparkSession, delegate: ParserInterface): ParserInterface = {
+    val handler: InvocationHandler = (_: AnyRef, method: Method, arguments: Array[AnyRef]) =>
+      statementIn(method, arguments).flatMap(commandFor(session, _)).getOrElse {
+        try method.invoke(delegate, arguments: _*)
+        catch { case failure: InvocationTargetException => throw failure.getCause }
+      }
+    Proxy.newProxyInstance(classOf[Extensions].getClassLoader, Array(classOf[ParserInterface]), handler)
+      .asInstanceOf[ParserInterface]
+  }
+
+  private def statementIn(method: Method, arguments: Array[AnyRef]): Option[String] = method.getName match {
+    case "parsePlan" => Some(arguments(0).asInstanceOf[String]).filter(t => heads(headWord(t)))
+    case "parsePlanWithParameters" =>
+      Some(arguments(0).asInstanceOf[String]).filter(t => heads(headWord(t))).map(withParameters(_, arguments(1)))
+    case _ => None
+  }
+
+  /** The text with Spark's own literals in place of its parameters; by reflection, since Spark 4.0 has no such class. */
+  private def withParameters(text: String, parameters: AnyRef): String = {
+    val handler = Class.forName("org.apache.spark.sql.catalyst.parser.ParameterHandler")
+    val substitute = handler.getMethods.find(_.getName == "substituteParameters").get
+    try substitute.invoke(null, text, parameters).asInstanceOf[(String, Any)]._1
+    catch { case failure: InvocationTargetException => throw failure.getCause }
+  }
+
+  /** The first word in upper case, white space and comments passed over. */
+  private[sqlext] def headWord(text: String): String = {
+    var at = 0
+    var skipping = true
+    while (skipping) {
+      while (at < text.length && (text(at).isWhitespace || text(at) == '(')) at += 1
+      val end =
+        if (text.startsWith("--", at)) text.indexOf('\n', at) + 1
+        else if (text.startsWith("/*", at) && !text.startsWith("/*+", at)) text.indexOf("*/", at) + 2
+        else at
+      skipping = end > at
+      if (skipping) at = end
+    }
+    text.substring(at).takeWhile(_.isLetter).toUpperCase(java.util.Locale.ROOT)
+  }
+
+  private def commandFor(session: SparkSession, text: String): Option[LogicalPlan] = {
+    val state = session.asInstanceOf[classic.SparkSession].sessionState
+    val catalogs = state.conf.getAllConfs.collect {
+      case (key, value) if value == classOf[Catalog].getName && key.startsWith(settings) => key.substring(settings.length)
+    }.toSeq
+    if (catalogs.isEmpty || !Bridge.isRegistered) None
+    else {
+      val context: Map[String, Any] = Map(
+        "text" -> text,
+        "catalogs" -> catalogs,
+        "current" -> (state.catalogManager.currentCatalog.name +: state.catalogManager.currentNamespace.toSeq))
+      val answer = Bridge.ask("parse", context)
+      Option(answer.get("schema")).map { schema =>
+        PythonCommand(context + ("catalog" -> answer.get("catalog").asText), DataType.fromJson(schema.toString).asInstanceOf[StructType])
+      }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package io.sqlext
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.{Row, SparkSession, classic}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Literal}
+import org.apache.spark.sql.catalyst.plans.QueryPlan
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.command.LeafRunnableCommand
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.types.{LongType, StructType}
+
+import scala.jdk.CollectionConverters._
+
+/** A statement that Python parsed and will run; `context` is its text with the names it is resolved against. */
+case class PythonCommand(context: Map[String, Any], result: StructType) extends LeafRunnableCommand {
+  override val output: Seq[Attribute] = result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+
+  override def simpleString(maxFields: Int): String = s"PythonCommand ${context("text")}"
+
+  override def run(session: SparkSession): Seq[Row] = {
+    session.asInstanceOf[classic.SparkSession].sessionState.catalogManager.catalog(context("catalog").toString)
+    val answer = Bridge.run(session, "statement", context, null)
+    answer.get("rows").elements.asScala.map(row => Row.fromSeq(result.indices.map(i => value(row.get(i), i)))).toSeq
+  }
+
+  private def value(node: JsonNode, column: Int): Any =
+    if (node.isNull) null else if (result(column).dataType == LongType) node.asLong else node.asText
+}
+
+/** Rows of a DataFrame, already in the table's columns and types, on their way to the Python writer. */
+case class PythonWrite(arguments: Map[String, Any], query: LogicalPlan) extends LeafRunnableCommand {
+  override def innerChildren: Seq[QueryPlan[_]] = Seq(query)
+
+  override def run(session: SparkSession): Seq[Row] = {
+    Bridge.run(session, "write", arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query))
+    Seq.empty
+  }
+}
+
+/** Hands every resolved V2 write on a sqlext table to Python, after Spark matched the columns and cast the values. */
+object WritesToPython extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
+    case write: V2WriteCommand if write.resolved && write.query.resolved =>
+      write.table match {
+        case DataSourceV2Table(table) => replace(write, table).getOrElse(write)
+        case _ => write
+      }
+  }
+
+  private def replace(write: V2WriteCommand, table: SqlextTable): Option[LogicalPlan] = {
+    def command(mode: String, options: Map[String, String], more: (String, Any)*) =
+      Some(PythonWrite(Map("table" -> table.handle, "mode" -> mode, "options" -> options) ++ more, write.query))
+    write match {
+      case a: AppendData => command("append", a.writeOptions)
+      case o: OverwriteByExpression if o.deleteExpr == Literal.TrueLiteral => command("overwrite", o.writeOptions)
+      case o: OverwriteByExpression => command("overwrite where", o.writeOptions, "condition" -> o.deleteExpr.sql)
+      case o: OverwritePartitionsDynamic => command("overwrite partitions", o.writeOptions)
+      case _ => None
+    }
+  }
+}
+
+private object DataSourceV2Table {
+  def unapply(relation: Any): Option[SqlextTable] = relation match {
+    case r: DataSourceV2Relation => r.table match { case t: SqlextTable => Some(t); case _ => None }
+    case _ => None
+  }
+}

@@ -1,0 +1,132 @@
+package io.sqlext
+
+import java.util.{Base64, OptionalLong}
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.{SparkSession, classic}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.{FileFormat, FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.jdk.CollectionConverters._
+
+class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPushDownFilters
+    with SupportsPushDownRequiredColumns with SupportsPushDownLimit {
+  private var columns = table.schema
+  private var filters = Array.empty[Filter]
+  private var limit: Option[Int] = None
+
+  /** Pruning by files and row groups leaves rows that do not match: Spark filters them all again. */
+  override def pushFilters(offered: Array[Filter]): Array[Filter] = { filters = offered; offered }
+  override def pushedFilters(): Array[Filter] = filters
+  override def pruneColumns(required: StructType): Unit = columns = required
+  override def pushLimit(count: Int): Boolean = { limit = Some(count); true }
+  override def isPartiallyPushed: Boolean = true
+  override def build(): Scan = SqlextScan(table, columns, filters.toSeq, limit)
+}
+
+/** Which files Python planned, read by Spark's own vectorised Parquet reader. */
+case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filter], limit: Option[Int])
+    extends Scan with Batch with SupportsReportStatistics {
+  private val constantNames = MetadataColumns.constants.map(_.name).toSet
+  private val rowIndex = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, MetadataColumns.position.dataType)
+  private val constants = StructType(columns.filter(f => constantNames(f.name)))
+  private val stored = columns.filterNot(f => constantNames(f.name))
+  private val parquetColumns = StructType(stored.map { f =>
+    if (f.name == MetadataColumns.position.name) rowIndex
+    else FieldIds.onto(StructType(Seq(f)), table.schemaWithIds).asInstanceOf[StructType].head
+  })
+  private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
+
+  private lazy val plan: JsonNode = Bridge.ask("plan scan", Map(
+    "table" -> table.handle,
+    "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
+    "deletion_vectors" -> constants.exists(_.name == MetadataColumns.deletionVector.name),
+    "filters" -> filters.flatMap(FilterJson.encode),
+    "limit" -> limit))
+
+  override def readSchema: StructType = StructType(stored ++ constants)
+  override def toBatch: Batch = this
+  override def description: String = s"sqlext ${table.name} [filters: ${filters.mkString(", ")}]"
+
+  override def estimateStatistics: Statistics = new Statistics {
+    override def numRows: OptionalLong = OptionalLong.of(plan.get("rows").asLong)
+    override def sizeInBytes: OptionalLong = OptionalLong.of(math.max(1L, plan.get("rows").asLong * (8L + columns.defaultSize)))
+  }
+
+  /** A scan may not start on a relation whose deletes no rule has taken away. */
+  override def planInputPartitions: Array[InputPartition] = {
+    require(table.role != Rows || !table.hasDeletes, s"deletes of ${table.name} were not applied")
+    val files = plan.get("files").elements.asScala.toSeq
+    val splitBytes = maxSplitBytes(files.map(_.get(1).asLong + spark.sessionState.conf.filesOpenCostInBytes).sum)
+    val splits = files.flatMap { file =>
+      val values = InternalRow.fromSeq(constants.map(constant(file, _)))
+      val path = SparkPath.fromPathString(file.get(0).asText)
+      val size = file.get(1).asLong
+      (0L until size by splitBytes).map(start =>
+        PartitionedFile(values, path, start, math.min(splitBytes, size - start), fileSize = size))
+    }
+    FilePartition.getFilePartitions(spark, splits.sortBy(-_.length), splitBytes).toArray
+  }
+
+  private def maxSplitBytes(total: Long): Long = {
+    val conf = spark.sessionState.conf
+    val parallelism = conf.filesMinPartitionNum.getOrElse(spark.sparkContext.defaultParallelism)
+    math.min(conf.filesMaxPartitionBytes, math.max(conf.filesOpenCostInBytes, total / parallelism))
+  }
+
+  private def constant(file: JsonNode, field: StructField): Any = field.name match {
+    case "_file" => UTF8String.fromString(file.get(0).asText)
+    case "_sequence_number" => file.get(2).asLong
+    case "_partition_key" => if (file.get(3).isNull) null else UTF8String.fromString(file.get(3).asText)
+    case "_deletion_vector" => if (file.get(4).isNull) null else Base64.getDecoder.decode(file.get(4).asText)
+  }
+
+  override def createReaderFactory: PartitionReaderFactory = {
+    val format = new ParquetFileFormat
+    val hadoop = spark.sessionState.newHadoopConf()
+    hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
+    hadoop.setBoolean(SQLConf.IGNORE_MISSING_PARQUET_FIELD_ID.key, true)
+    hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
+    val batches = format.supportBatch(spark, StructType(parquetColumns ++ constants))
+    val pushable = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet
+    val read = format.buildReaderWithPartitionValues(spark, parquetColumns, constants, parquetColumns,
+      filters.filter(_.references.forall(pushable)),
+      Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), hadoop)
+    new ParquetReaderFactory(read, batches)
+  }
+}
+
+private class ParquetReaderFactory(read: PartitionedFile => Iterator[InternalRow], batches: Boolean) extends PartitionReaderFactory {
+  override def supportColumnarReads(partition: InputPartition): Boolean = batches
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = open(partition)
+  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] = open(partition)
+
+  private def open[T](partition: InputPartition): PartitionReader[T] = new PartitionReader[T] {
+    private val files = partition.asInstanceOf[FilePartition].files.iterator
+    private var rows: Iterator[Any] = Iterator.empty
+    private var current: Any = _
+
+    override def next(): Boolean = {
+      while (!rows.hasNext && files.hasNext) {
+        close()
+        rows = read(files.next()).asInstanceOf[Iterator[Any]]
+      }
+      val found = rows.hasNext
+      if (found) current = rows.next()
+      found
+    }
+    override def get(): T = current.asInstanceOf[T]
+    override def close(): Unit = rows match {
+      case open: AutoCloseable => open.close()
+      case _ =>
+    }
+  }
+}

@@ -1,0 +1,133 @@
+package io.sqlext
+
+import java.util
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.sources.DataSourceRegister
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import scala.jdk.CollectionConverters._
+
+/** What a scan of a table gives. */
+sealed trait Role
+/** Live rows: the analysis rule takes the deleted ones away. */
+case object Rows extends Role
+/** Every row of the data files, the deleted ones too: what the rule reads under its filter. */
+case object StoredRows extends Role
+/** Keys of the equality deletes of one group. */
+case class EqualityDeletes(group: Int) extends Role
+
+/** A table as Python describes it: `handle` names the table at one version of its metadata. */
+class SqlextTable(val description: JsonNode, val role: Role) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
+  val handle: String = description.get("handle").asText
+  val isMetadataTable: Boolean = description.get("metadata_table").asBoolean
+  val hasPositionDeletes: Boolean = description.get("position_deletes").asBoolean
+  val equalityDeletes: Seq[JsonNode] = description.get("equality_deletes").elements.asScala.toSeq
+
+  def hasDeletes: Boolean = hasPositionDeletes || equalityDeletes.nonEmpty
+
+  /** The columns with their field ids, for the Parquet reader. */
+  val schemaWithIds: StructType = struct(role match {
+    case EqualityDeletes(group) => equalityDeletes(group).get("schema")
+    case _ => description.get("schema")
+  })
+
+  private def struct(node: JsonNode): StructType = DataType.fromJson(node.toString).asInstanceOf[StructType]
+
+  override def name: String = description.get("name").asText
+  override val schema: StructType = FieldIds.without(schemaWithIds)
+
+  override def properties: util.Map[String, String] =
+    description.get("properties").properties.asScala.map(e => e.getKey -> e.getValue.asText).toMap.asJava
+
+  override def partitioning: Array[Transform] = description.get("partitioning").elements.asScala.map { field =>
+    val column = Expressions.column(field.get("column").asText)
+    field.get("transform").asText match {
+      case "identity" => Expressions.identity(field.get("column").asText)
+      case "bucket" => Expressions.bucket(field.get("number").asInt, field.get("column").asText)
+      case "truncate" => Expressions.apply("truncate", Expressions.literal(field.get("number").asInt), column)
+      case other => Expressions.apply(other + "s", column)
+    }
+  }.toArray
+
+  override def capabilities: util.Set[TableCapability] =
+    if (isMetadataTable) Set(TableCapability.BATCH_READ).asJava
+    else Set(TableCapability.BATCH_READ, TableCapability.BATCH_WRITE, TableCapability.TRUNCATE,
+      TableCapability.OVERWRITE_BY_FILTER, TableCapability.OVERWRITE_DYNAMIC).asJava
+
+  override def metadataColumns: Array[MetadataColumn] =
+    (if (isMetadataTable) Nil else if (role == Rows) MetadataColumns.public else MetadataColumns.all).map(f => new MetadataColumn {
+      override def name: String = f.name
+      override def dataType: DataType = f.dataType
+      override def isNullable: Boolean = f.nullable
+    }).toArray
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    if (isMetadataTable) new MetadataScanBuilder(this) else new SqlextScanBuilder(this)
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
+    throw new UnsupportedOperationException("writes are handed to Python by an analysis rule")
+
+  override def equals(other: Any): Boolean = other match {
+    case t: SqlextTable => t.handle == handle && t.role == role
+    case _ => false
+  }
+  override def hashCode: Int = (handle, role).hashCode
+}
+
+/** Columns a scan can give beside the table's own. */
+object MetadataColumns {
+  val file: StructField = StructField("_file", StringType, nullable = false)
+  val position: StructField = StructField("_pos", LongType, nullable = false)
+  val sequenceNumber: StructField = StructField("_sequence_number", LongType, nullable = false)
+  val partitionKey: StructField = StructField("_partition_key", StringType)
+  val deletionVector: StructField = StructField("_deletion_vector", BinaryType)
+  val public: Seq[StructField] = Seq(file, position)
+  val all: Seq[StructField] = Seq(file, position, sequenceNumber, partitionKey, deletionVector)
+  val constants: Seq[StructField] = Seq(file, sequenceNumber, partitionKey, deletionVector)
+}
+
+/** `parquet.field.id` in the metadata of each field, by which Spark's Parquet reader finds columns. */
+object FieldIds {
+  private val key = "parquet.field.id"
+
+  def without(struct: StructType): StructType = strip(struct).asInstanceOf[StructType]
+
+  private def strip(dataType: DataType): DataType = dataType match {
+    case s: StructType => StructType(s.map { f =>
+      f.copy(dataType = strip(f.dataType), metadata = new MetadataBuilder().withMetadata(f.metadata).remove(key).build())
+    })
+    case a: ArrayType => a.copy(elementType = strip(a.elementType))
+    case m: MapType => m.copy(keyType = strip(m.keyType), valueType = strip(m.valueType))
+    case other => other
+  }
+
+  /** The fields of `pruned`, a projection of `full` by name, with the ids of `full`. */
+  def onto(pruned: DataType, full: DataType): DataType = (pruned, full) match {
+    case (p: StructType, f: StructType) => StructType(p.map { field =>
+      val whole = f(field.name)
+      field.copy(dataType = onto(field.dataType, whole.dataType), metadata = whole.metadata)
+    })
+    case (p: ArrayType, f: ArrayType) => p.copy(elementType = onto(p.elementType, f.elementType))
+    case (p: MapType, f: MapType) => p.copy(keyType = onto(p.keyType, f.keyType), valueType = onto(p.valueType, f.valueType))
+    case _ => pruned
+  }
+}
+
+/** `spark.read.format("sqlext").load(path)`: a table by its folder or metadata.json, known to no catalog. */
+class PathSource extends TableProvider with DataSourceRegister {
+  override def shortName(): String = "sqlext"
+
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = load(options.asCaseSensitiveMap).schema
+
+  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table =
+    load(properties)
+
+  private def load(options: util.Map[String, String]): SqlextTable =
+    new SqlextTable(Bridge.ask("load path", Map("options" -> options.asScala.toMap)).get("table"), Rows)
+}

@@ -1,0 +1,84 @@
+"""Names of namespaces and tables, checked before any path is made of them.
+
+A name becomes the name of a folder, here and in Iceberg's Hadoop catalog. What could leave the folder, hide in it, or
+be read as another name there is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sqlext.errors import AnalysisError
+
+MAX_NAME_BYTES = 200
+
+Namespace = tuple[str, ...]
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ENCODED = re.compile(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
+_FORBIDDEN = "/\\:"
+
+
+@dataclass(frozen=True, slots=True)
+class TableIdentifier:
+    """A table's name in a catalog; `AnalysisError` INVALID_NAME for a name that cannot be a folder of its own."""
+
+    namespace: Namespace
+    name: str
+
+    def __post_init__(self) -> None:
+        if not self.namespace:
+            raise AnalysisError("INVALID_NAME", name=quoted(self.name), reason="a table name needs a namespace")
+        check_namespace(self.namespace)
+        check_name(self.name)
+
+    def __str__(self) -> str:
+        return quoted(*self.namespace, self.name)
+
+
+def check_namespace(namespace: Namespace) -> None:
+    """`AnalysisError` INVALID_NAME unless every level is a valid name."""
+    if not namespace:
+        raise AnalysisError("INVALID_NAME", name="``", reason="a namespace needs at least one level")
+    for level in namespace:
+        check_name(level)
+
+
+def check_name(name: str) -> None:
+    """`AnalysisError` INVALID_NAME unless `name` is safe as the name of one folder."""
+    reason = _objection(name)
+    if reason is not None:
+        raise AnalysisError("INVALID_NAME", name=quoted(name), reason=reason)
+
+
+def _objection(name: str) -> str | None:
+    if not name:
+        return "it is empty"
+    if name != name.strip():
+        return "it begins or ends with white space"
+    if name.startswith("."):
+        return "it begins with a dot"
+    for character in name:
+        if character in _FORBIDDEN:
+            return f"it holds the character {character!r}"
+        if ord(character) < 32 or 127 <= ord(character) < 160:
+            return "it holds a control character"
+    encoded = _ENCODED.search(name)
+    if encoded is not None:
+        return f"it holds {encoded.group()!r}, an encoded path character"
+    try:
+        length = len(name.encode("utf-8"))
+    except UnicodeEncodeError:
+        return "it is not valid Unicode text"
+    if length > MAX_NAME_BYTES:
+        return f"it has {length} bytes, and {MAX_NAME_BYTES} are the most"
+    return None
+
+
+def quoted(*parts: str) -> str:
+    """The parts as a SQL name: joined by dots, in backticks where they need them."""
+    return ".".join(
+        part if _PLAIN.fullmatch(part) else "`" + part.encode("utf-8", "replace").decode().replace("`", "``") + "`"
+        for part in parts
+    )

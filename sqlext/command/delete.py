@@ -1,0 +1,38 @@
+"""DELETE FROM: positions of the rows that the condition selects; without a condition, every file at once."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts, Outcome
+from sqlext.command.row_level import Target, change_rows, load_target, require_delete_files
+from sqlext.command.small_change import fits_driver
+from sqlext.properties import DELETE_ISOLATION_LEVEL
+from sqlext.sql.lowering.delete import lower_delete
+from sqlext.sql.statement import Delete
+from sqlext.transaction.overwrite import OverwriteFiles
+
+
+def delete(environment: Environment, spark: SparkSession, statement: Delete) -> Outcome:
+    """Runs the statement; one row of counts."""
+    target = load_target(environment, statement.table)
+    if statement.where is None:
+        return Outcome([_delete_all(environment, spark, target).row()])
+    require_delete_files(target, "DELETE")
+    counts = change_rows(
+        environment,
+        spark,
+        target,
+        lower_delete(statement, target.table.metadata.schema(), target.relation),
+        isolation=DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties),
+        on_driver=fits_driver,
+    )
+    return Outcome([counts.row()])
+
+
+def _delete_all(environment: Environment, spark: SparkSession, target: Target) -> Counts:
+    live = spark.sql(f"SELECT count(*) FROM {target.relation}").collect()[0][0]
+    if target.version.snapshot is not None:
+        environment.commit(target.name.catalog, target.table, OverwriteFiles(delete_all=True))
+    return Counts(deleted=live)

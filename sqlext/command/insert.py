@@ -1,0 +1,86 @@
+"""INSERT INTO and INSERT OVERWRITE: the user's query, put into the table's columns by Spark's own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.data_frame_write import WriteMode, write_rows_to
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts, Outcome
+from sqlext.command.row_level import Target, load_target
+from sqlext.errors import AnalysisError
+from sqlext.spark import journal
+from sqlext.spark.store_assignment import align
+from sqlext.spec.schema import Schema
+from sqlext.spec.transform import IdentityTransform
+from sqlext.sql.binding import resolve_column
+from sqlext.sql.statement import Insert
+
+
+def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
+    """Runs the statement; one row of counts."""
+    target = load_target(environment, statement.table)
+    query = statement.source.text if statement.ctes is None else f"{statement.ctes.text} {statement.source.text}"
+    journal.record(query)
+    rows, by_name = _in_columns(spark, spark.sql(query), statement, target)
+    aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
+    written = write_rows_to(environment, target, aligned, _mode(spark, statement, target))
+    return Outcome([Counts(inserted=written).row()])
+
+
+def _in_columns(
+    spark: SparkSession, rows: DataFrame, statement: Insert, target: Target
+) -> tuple[DataFrame, bool]:
+    """The rows under the names of the columns they are for, and whether names decide."""
+    schema = target.table.metadata.schema()
+    static = [(resolve_column(schema, name), value) for name, value in statement.static_partition if value is not None]
+    if statement.columns is None and not static:
+        return rows, statement.by_name
+    static_names = [field.name for field, _ in static]
+    if not statement.by_name:
+        rows = rows.toDF(*_given_columns(rows, statement, schema, static_names))
+    for field, value in static:
+        assert value is not None
+        rows = rows.withColumn(field.name, F.expr(value.text))
+    return rows, True
+
+
+def _given_columns(rows: DataFrame, statement: Insert, schema: Schema, static: Sequence[str]) -> list[str]:
+    listed = schema.fields if statement.columns is None else [resolve_column(schema, (n,)) for n in statement.columns]
+    names = [field.name for field in listed if field.name not in static]
+    if len(names) != len(rows.columns):
+        raise AnalysisError(
+            "INSERT_COLUMN_ARITY_MISMATCH",
+            name=statement.table,
+            reason="too many data columns" if len(rows.columns) > len(names) else "not enough data columns",
+            columns=", ".join(names),
+            values=", ".join(rows.columns),
+        )
+    return names
+
+
+def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:
+    """Static overwrite replaces the whole table or the partition named; dynamic what the new rows touch."""
+    if not statement.overwrite:
+        return WriteMode("append")
+    dynamic = (spark.conf.get("spark.sql.sources.partitionOverwriteMode") or "static").lower() == "dynamic"
+    if dynamic and not target.table.metadata.spec().is_unpartitioned:
+        return WriteMode("overwrite partitions")
+    values = {
+        target.table.metadata.schema().find(name, False): value.text
+        for name, value in statement.static_partition
+        if value is not None
+    }
+    if not values:
+        return WriteMode("overwrite")
+    identity = {f.source_id for f in target.table.metadata.spec().fields if isinstance(f.transform, IdentityTransform)}
+    for field in values:
+        if field is None or field.id not in identity:
+            raise AnalysisError(
+                "NOT_A_PARTITION_COLUMN", column="?" if field is None else field.name, name=statement.table
+            )
+    terms = [f"`{field.name}` <=> {text}" for field, text in values.items() if field is not None]
+    return WriteMode("overwrite where", " AND ".join(terms))

@@ -1,0 +1,50 @@
+"""MERGE INTO: chooses a strategy and hands the statement to it.
+
+A key upsert (the condition is equality on the identifier fields, matched rows are updated whole, others inserted)
+goes the way `write.upsert.mode` names; any other MERGE is merge-on-read through one lowered SELECT.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts, Outcome
+from sqlext.command.row_level import Target, change_rows, load_target, require_delete_files
+from sqlext.command.small_change import fits_driver
+from sqlext.command.upsert import upsert_by_equality
+from sqlext.properties import MERGE_ISOLATION_LEVEL, UPSERT_MODE
+from sqlext.spark.write_job import SMALL_BYTES, estimated_bytes
+from sqlext.sql.lowering.key_upsert import key_upsert, lower_resolved_upsert, lower_upsert_source
+from sqlext.sql.lowering.merge import lower_merge, source_select
+from sqlext.sql.statement import Merge
+
+
+def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Outcome:
+    """Runs the statement; one row of counts."""
+    target = load_target(environment, statement.table)
+    require_delete_files(target, "MERGE")
+    return Outcome([_merge(environment, spark, statement, target).row()])
+
+
+def _merge(environment: Environment, spark: SparkSession, statement: Merge, target: Target) -> Counts:
+    properties = target.table.metadata.properties
+    schema = target.table.metadata.schema()
+    source = spark.sql(source_select(statement))
+    upsert = key_upsert(statement, schema, source.columns)
+    if upsert is not None and UPSERT_MODE.of(properties) == "equality":
+        return upsert_by_equality(environment, spark, target, lower_upsert_source(upsert))
+    source_is_small = estimated_bytes(source) <= SMALL_BYTES
+    if upsert is not None:
+        lowered, violation = lower_resolved_upsert(upsert, target.relation)
+    else:
+        lowered, violation = lower_merge(statement, schema, source.columns, target.relation)
+    return change_rows(
+        environment,
+        spark,
+        target,
+        lowered,
+        isolation=MERGE_ISOLATION_LEVEL.of(properties),
+        on_driver=lambda session, query: (upsert is not None and source_is_small) or fits_driver(session, query),
+        violation=violation,
+    )

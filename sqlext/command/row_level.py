@@ -1,0 +1,114 @@
+"""Shared by DELETE, UPDATE and MERGE: the lowered SELECT becomes new rows and deleted positions in one row delta."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.errors import DataError, UnsupportedError
+from sqlext.spark import journal
+from sqlext.spark.catalogs import TableVersion
+from sqlext.spark.write_job import WrittenFiles, run_write, task_identity
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.sql.quoting import quote_identifier, quote_string
+from sqlext.sql.statement import TableName
+from sqlext.transaction.row_delta import RowDelta
+from sqlext.write.delete_writer import write_position_deletes
+from sqlext.write.task import write_changes
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table that a statement changes, at the version its SELECT reads and its commit starts from."""
+
+    name: TableName
+    table: LoadedTable
+    version: TableVersion
+
+    @property
+    def relation(self) -> str:
+        """The table as the lowered SELECT names it, pinned to this version."""
+        pin = "@" + self.table.metadata_location.rpartition("/")[2]
+        return f"{'.'.join(quote_identifier(p) for p in self.name.parts)} VERSION AS OF {quote_string(pin)}"
+
+
+def load_target(environment: Environment, name: TableName) -> Target:
+    """The newest version of the table; UnsupportedError for a format version that has no delete files."""
+    table = environment.catalogs.load(name.parts)
+    return Target(name, table, environment.version(name.catalog, table))
+
+
+def require_delete_files(target: Target, verb: str) -> None:
+    """Format version 1 has no delete files, so a row of it cannot be changed in place."""
+    if target.table.metadata.format_version < 2:
+        raise UnsupportedError("FORMAT_VERSION_1_ROW_LEVEL", verb=verb, name=target.name)
+
+
+def change_rows(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    lowered: str,
+    *,
+    isolation: str,
+    on_driver: Callable[[SparkSession, str], bool],
+    violation: str | None = None,
+) -> Counts:
+    """Runs the lowered SELECT, writes what comes out and commits it.
+
+    `violation` lists the keys of target rows that two source rows changed, should that happen. Errors: DataError
+    MERGE_CARDINALITY_VIOLATION, or the first row that breaks a rule; then nothing is left behind.
+    """
+    journal.record(lowered)
+    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+    rows = spark.sql(lowered)
+    with operation.cleaned_on_failure():
+        task = write_changes(operation.plan, task_identity=task_identity)
+        written = run_write(rows, task, on_driver=on_driver(spark, lowered))
+        if written.repeated:
+            raise _cardinality_violation(spark, target, violation)
+        commit_changes(environment, target, operation, written, isolation)
+    return _counts(written)
+
+
+def commit_changes(
+    environment: Environment, target: Target, operation: WriteOperation, written: WrittenFiles, isolation: str
+) -> None:
+    """One row delta of the new files and the deleted positions; nothing changed means no snapshot."""
+    positions = {path: bitmap for path, bitmap in written.positions.items() if bitmap}
+    if not (written.data_files or written.delete_files or positions):
+        return
+    planned = {t.file.file_path: t.file for t in environment.scans.plan(target.version, AlwaysTrue()).tasks} if positions else {}
+    referenced: dict[str, ContentFile] = {path: planned[path] for path in positions}
+    partitions = {path: (file.spec_id, file.partition) for path, file in referenced.items()}
+    position_deletes = write_position_deletes(target.version.io, operation.plan, positions, partitions)
+    snapshot = target.version.snapshot
+    environment.commit(
+        target.name.catalog,
+        target.table,
+        RowDelta(
+            data_files=written.data_files,
+            delete_files=(*written.delete_files, *position_deletes),
+            referenced_data_files=frozenset(referenced),
+            base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+            read_filter=AlwaysTrue(),
+            isolation=isolation,
+        ),
+    )
+
+
+def _counts(written: WrittenFiles) -> Counts:
+    counts = written.counts
+    return Counts(counts.get("inserted", 0), counts.get("updated", 0), counts.get("deleted", 0))
+
+
+def _cardinality_violation(spark: SparkSession, target: Target, violation: str | None) -> DataError:
+    keys = [] if violation is None else [str(tuple(row)[:-1]) for row in spark.sql(violation).collect()]
+    return DataError("MERGE_CARDINALITY_VIOLATION", name=target.name, keys=", ".join(keys) or "unknown")

@@ -1,0 +1,53 @@
+"""Table definitions and property changes that come through Spark's own catalog interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.environment import Environment
+from sqlext.command.table_definition import complete, described_terms, with_identifier_fields
+from sqlext.spec.schema import Schema
+from sqlext.transaction.property_change import ChangeProperties
+from sqlext.transaction.table_creation import CreateTable
+from sqlext.transaction.transaction import commit
+
+
+class TableDefinitions:
+    """What `CatalogBridge` needs of the commands."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+
+    def create(
+        self, parts: tuple[str, ...], schema: Schema, partitioning: list[Mapping[str, Any]], properties: Mapping[str, str]
+    ) -> None:
+        """An empty table from Spark's columns, transforms and properties."""
+        environment = self._environment
+        catalog = environment.catalogs.catalog(parts[0])
+        identifier = TableIdentifier(parts[1:-1], parts[-1])
+        definition = complete(with_identifier_fields(schema, ()), described_terms(partitioning), (), properties)
+        action = CreateTable(
+            schema=definition.schema,
+            spec=definition.spec,
+            sort_order=definition.sort_order,
+            properties=definition.properties,
+            format_version=definition.format_version,
+            location=properties.get("location") or catalog.default_table_location(identifier),
+            initial=None,
+        )
+        commit(
+            catalog,
+            identifier,
+            action,
+            base=None,
+            clock=environment.clock,
+            rng=environment.rng,
+            sleep=environment.sleep,
+        )
+
+    def alter_properties(self, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]) -> None:
+        """SET and UNSET TBLPROPERTIES, in one commit."""
+        table = self._environment.catalogs.load(parts)
+        self._environment.commit(parts[0], table, ChangeProperties(changed, removed))

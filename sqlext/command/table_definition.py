@@ -1,0 +1,180 @@
+"""What a CREATE TABLE defines, from SQL or from Spark's catalog interface: schema, spec, order, properties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlext.errors import AnalysisError
+from sqlext.properties import FORMAT_VERSION, UPSERT_MODE
+from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
+from sqlext.spec.schema import Schema, assign_fresh_ids
+from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
+from sqlext.spec.transform import Transform, parse_transform
+from sqlext.spec.types import NestedField
+from sqlext.sql.binding import resolve_column
+from sqlext.sql.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
+from sqlext.sql.type_name import parse_type
+
+# Keys that Spark adds to the properties by itself, or that say what the metadata says elsewhere.
+_NOT_STORED = frozenset({"provider", "owner", "location", "external", "is_managed_location", "option.serialization.format"})
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """All of a new table's metadata but its location and uuid."""
+
+    schema: Schema
+    spec: PartitionSpec
+    sort_order: SortOrder
+    properties: Mapping[str, str]
+    format_version: int
+
+
+def define_table(statement: CreateTable, query_schema: Schema | None, timestamp_type: str) -> TableDefinition:
+    """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT."""
+    schema = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type)
+    keyed = with_identifier_fields(schema, _primary_key(statement))
+    properties = dict(statement.properties)
+    if statement.comment is not None:
+        properties["comment"] = statement.comment
+    terms = [(t.transform, t.column, t.parameter, t.name) for t in statement.partitioning]
+    return complete(keyed, terms, statement.ordering, properties)
+
+
+def complete(
+    schema: Schema,
+    terms: Iterable[tuple[str, Sequence[str], int | None, str | None]],
+    ordering: Sequence[SortTerm],
+    properties: Mapping[str, str],
+) -> TableDefinition:
+    """The definition with partition spec, sort order and format version taken out of terms and properties."""
+    kept = {k: v for k, v in properties.items() if k not in _NOT_STORED and k != FORMAT_VERSION.name}
+    _add_default_properties(kept)
+    definition = TableDefinition(
+        schema,
+        _partition_spec(schema, terms),
+        _sort_order(schema, ordering),
+        kept,
+        FORMAT_VERSION.of(properties),
+    )
+    _check_upsert(definition)
+    return definition
+
+
+def with_identifier_fields(schema: Schema, key: Sequence[str]) -> Schema:
+    """The schema with `key` as its identifier fields, which become required.
+
+    Errors: AnalysisError for a column that is not there, a key column twice, or a type that cannot be a key.
+    """
+    ids = [resolve_column(schema, (name,)).id for name in key]
+    if len(set(ids)) != len(ids):
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"a column is named twice in ({', '.join(key)})")
+    fields = tuple(replace(field, required=True) if field.id in ids else field for field in schema.fields)
+    keyed = Schema(fields, schema.schema_id, tuple(sorted(ids)))
+    keyed.validate_identifier_fields()
+    return keyed
+
+
+def _primary_key(statement: CreateTable) -> tuple[str, ...]:
+    on_columns = tuple(column.name for column in statement.columns if column.primary_key)
+    if len(on_columns) > 1 or (on_columns and statement.primary_key):
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason="it is declared more than once; write PRIMARY KEY (a, b)")
+    return statement.primary_key or on_columns
+
+
+def _schema(columns: Sequence[ColumnDefinition], timestamp_type: str) -> Schema:
+    names = [column.name.lower() for column in columns]
+    for name in names:
+        if names.count(name) > 1:
+            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=name)
+    fields = tuple(
+        NestedField(
+            -number, column.name, parse_type(column.type_text, timestamp_type), not column.nullable, column.comment
+        )
+        for number, column in enumerate(columns, 1)
+    )
+    return assign_fresh_ids(Schema(fields))
+
+
+def _partition_spec(
+    schema: Schema, terms: Iterable[tuple[str, Sequence[str], int | None, str | None]]
+) -> PartitionSpec:
+    fields: list[PartitionField] = []
+    for number, (transform_name, column, parameter, name) in enumerate(terms):
+        source = resolve_column(schema, tuple(column))
+        transform = _transform(transform_name, parameter)
+        if not transform.can_transform(source.type):
+            raise AnalysisError(
+                "INVALID_PARTITION_TRANSFORM",
+                transform=transform_name,
+                reason=f"column {'.'.join(column)} has type {source.type}",
+            )
+        field_name = name or _field_name(schema.column_name(source.id), transform_name)
+        fields.append(PartitionField(source.id, FIRST_PARTITION_FIELD_ID + number, field_name, transform))
+    names = [field.name for field in fields]
+    for name in names:
+        if names.count(name) > 1:
+            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=name, reason="the partition field is there twice")
+    return PartitionSpec(0, tuple(fields))
+
+
+def _transform(name: str, parameter: int | None) -> Transform:
+    return parse_transform(name if parameter is None else f"{name}[{parameter}]")
+
+
+def _field_name(column: str, transform: str) -> str:
+    """Iceberg's own names, which readers of the `partition` struct know."""
+    suffix = {"identity": "", "truncate": "_trunc"}.get(transform, f"_{transform}")
+    return column + suffix
+
+
+def _sort_order(schema: Schema, ordering: Sequence[SortTerm]) -> SortOrder:
+    if not ordering:
+        return UNSORTED
+    return SortOrder(1, tuple(_sort_field(schema, term) for term in ordering))
+
+
+def _sort_field(schema: Schema, sort: SortTerm) -> SortField:
+    term: PartitionTerm = sort.term
+    return SortField(
+        resolve_column(schema, term.column).id,
+        _transform(term.transform, term.parameter),
+        "desc" if sort.descending else "asc",
+        "nulls-first" if sort.nulls_first else "nulls-last",
+    )
+
+
+def _add_default_properties(properties: dict[str, str]) -> None:
+    properties.setdefault("write.parquet.compression-codec", "zstd")
+
+
+def _check_upsert(definition: TableDefinition) -> None:
+    """An equality delete reaches only its own partition: its source columns must be part of the key."""
+    if UPSERT_MODE.of(definition.properties) != "equality":
+        return
+    for field in definition.spec.fields:
+        if field.source_id not in definition.schema.identifier_field_ids:
+            raise AnalysisError(
+                "UPSERT_PARTITION_NOT_IN_KEY",
+                column=definition.schema.column_name(field.source_id),
+                field=field.name,
+                name="the new table",
+            )
+
+
+def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> list[tuple[str, Sequence[str], int | None, str | None]]:
+    """Partition terms of Spark's own transforms, as the shim describes them."""
+    return [
+        (
+            _SPARK_TRANSFORMS.get(term["name"], term["name"]),
+            term["columns"][0].split("."),
+            int(term["numbers"][0]) if term["numbers"] else None,
+            None,
+        )
+        for term in partitioning
+    ]
+
+
+_SPARK_TRANSFORMS = {"years": "year", "months": "month", "days": "day", "hours": "hour"}

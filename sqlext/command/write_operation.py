@@ -1,0 +1,47 @@
+"""One operation's files on their way into a table: the plan, the clean-up when it fails."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlext.errors import CommitStateUnknown
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+from sqlext.write.write_plan import WritePlan
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOperation:
+    """A write plan whose operation id is in the name of every file it makes."""
+
+    plan: WritePlan
+    io: FileIO
+
+    @contextmanager
+    def cleaned_on_failure(self) -> Iterator[WriteOperation]:
+        """Removes every file of the operation when the block fails, a user's interrupt included.
+
+        After an unknown commit outcome nothing is removed: the commit may have landed.
+        """
+        try:
+            yield self
+        except CommitStateUnknown:
+            raise
+        except BaseException:
+            self._remove_files()
+            raise
+
+    def _remove_files(self) -> None:
+        for status in list(self.io.list(self.plan.data_location)):
+            if self.plan.operation_id in status.path:
+                self.io.delete(status.path)
+
+
+def begin_write(metadata: TableMetadata, io: FileIO, table_name: str, rng: random.Random) -> WriteOperation:
+    """A new operation on a table's current schema, spec and properties."""
+    operation_id = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    return WriteOperation(WritePlan.from_metadata(metadata, operation_id, table_name), io)

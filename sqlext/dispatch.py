@@ -1,0 +1,87 @@
+"""Statement type to command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.create_table import create_table
+from sqlext.command.data_frame_write import write_data_frame
+from sqlext.command.delete import delete
+from sqlext.command.environment import Environment
+from sqlext.command.insert import insert
+from sqlext.command.merge import merge
+from sqlext.command.outcome import count_schema, struct
+from sqlext.command.show_create_table import show_create_table
+from sqlext.command.update import update
+from sqlext.sql.parser import parse
+from sqlext.sql.statement import CreateTable, Delete, Insert, Merge, ShowCreateTable, Statement, Update
+
+_COMMANDS: Mapping[type, Any] = {
+    CreateTable: create_table,
+    Delete: delete,
+    Insert: insert,
+    Merge: merge,
+    ShowCreateTable: show_create_table,
+    Update: update,
+}
+
+
+class Dispatch:
+    """What the shim's parser asks, and the commands it runs."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+
+    def parse(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """{} for a statement that Spark runs, else the catalog it concerns and the columns of its answer."""
+        statement = _parse(arguments)
+        if statement is None:
+            return {}
+        return {"catalog": _catalog(statement), "schema": _answer_schema(statement)}
+
+    def statement(
+        self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None
+    ) -> Mapping[str, Any]:
+        """Runs a parsed statement; the answer is its rows."""
+        statement = _parse(arguments)
+        outcome = _COMMANDS[type(statement)](self._environment, spark, statement)
+        return {"rows": [list(row) for row in outcome.rows]}
+
+    def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
+        """Writes a DataFrame that Spark has put into the table's columns."""
+        assert rows is not None
+        write_data_frame(self._environment, spark, arguments, rows)
+        return {}
+
+
+def _parse(arguments: Mapping[str, Any]) -> Statement | None:
+    return _parse_text(
+        arguments["text"],
+        tuple(arguments["catalogs"]),
+        tuple(arguments["current"]),
+        bool(arguments.get("escaped_string_literals", False)),
+    )
+
+
+@lru_cache(maxsize=64)
+def _parse_text(
+    text: str, catalogs: tuple[str, ...], current: tuple[str, ...], escaped_string_literals: bool
+) -> Statement | None:
+    return parse(text, catalogs=catalogs, current=current, escaped_string_literals=escaped_string_literals)
+
+
+def _catalog(statement: Statement) -> str:
+    named = statement.name if isinstance(statement, CreateTable | ShowCreateTable) else statement.table
+    return named.catalog
+
+
+def _answer_schema(statement: Statement) -> Mapping[str, Any]:
+    if isinstance(statement, ShowCreateTable):
+        return struct([("createtab_stmt", "string")])
+    if isinstance(statement, CreateTable):
+        return struct([])
+    return count_schema()

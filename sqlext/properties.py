@@ -1,0 +1,112 @@
+"""Table properties that change what sqlext does: name, type and default, one row each.
+
+Names and meanings are Iceberg's where Iceberg has the property; those under `sqlext.` and `write.upsert.` are ours.
+A property that is not listed here is kept in the table's metadata and has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from sqlext.errors import AnalysisError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TableProperty(Generic[T]):
+    """One known property; `of` reads it from a table's properties."""
+
+    name: str
+    default: T
+    parse: Callable[[str], T]
+
+    def of(self, properties: Mapping[str, str]) -> T:
+        """The table's value, else the default; `AnalysisError` INVALID_TABLE_PROPERTY when the text does not parse."""
+        text = properties.get(self.name)
+        if text is None:
+            return self.default
+        try:
+            return self.parse(text.strip())
+        except ValueError as error:
+            raise AnalysisError(
+                "INVALID_TABLE_PROPERTY", name=self.name, value=text, reason=error, default=self.default
+            ) from None
+
+
+def _boolean(text: str) -> bool:
+    lowered = text.lower()
+    if lowered not in ("true", "false"):
+        raise ValueError("it must be true or false")
+    return lowered == "true"
+
+
+def _integer(minimum: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError("it must be a whole number") from None
+        if value < minimum:
+            raise ValueError(f"it must be at least {minimum}")
+        return value
+
+    return parse
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(f"it must be one of {', '.join(choices)}")
+        return text.lower()
+
+    return parse
+
+
+def _optional_integer(text: str) -> int | None:
+    return _integer(-1)(text)
+
+
+# commit
+COMMIT_RETRY_MIN_WAIT_MS = TableProperty("commit.retry.min-wait-ms", 100, _integer(0))
+COMMIT_RETRY_MAX_WAIT_MS = TableProperty("commit.retry.max-wait-ms", 60_000, _integer(0))
+COMMIT_RETRY_TOTAL_TIMEOUT_MS = TableProperty("commit.retry.total-timeout-ms", 30 * 60_000, _integer(0))
+COMMIT_STATUS_CHECK_RETRIES = TableProperty("commit.status-check.num-retries", 3, _integer(0))
+COMMIT_STATUS_CHECK_MIN_WAIT_MS = TableProperty("commit.status-check.min-wait-ms", 1_000, _integer(0))
+COMMIT_STATUS_CHECK_MAX_WAIT_MS = TableProperty("commit.status-check.max-wait-ms", 60_000, _integer(0))
+MANIFEST_MERGE_ENABLED = TableProperty("commit.manifest-merge.enabled", True, _boolean)
+MANIFEST_MIN_COUNT_TO_MERGE = TableProperty("commit.manifest.min-count-to-merge", 100, _integer(1))
+MANIFEST_TARGET_SIZE_BYTES = TableProperty("commit.manifest.target-size-bytes", 8 * 1024 * 1024, _integer(1))
+
+# metadata files
+METADATA_COMPRESSION = TableProperty("write.metadata.compression-codec", "none", _one_of("none", "gzip"))
+METADATA_DELETE_AFTER_COMMIT = TableProperty("write.metadata.delete-after-commit.enabled", False, _boolean)
+METADATA_PREVIOUS_VERSIONS_MAX = TableProperty("write.metadata.previous-versions-max", 100, _integer(1))
+METADATA_METRICS_DEFAULT = TableProperty("write.metadata.metrics.default", "truncate(16)", str)
+METADATA_METRICS_COLUMN_PREFIX = "write.metadata.metrics.column."
+
+# locations
+DATA_PATH: TableProperty[str | None] = TableProperty("write.data.path", None, str)
+METADATA_PATH: TableProperty[str | None] = TableProperty("write.metadata.path", None, str)
+
+# data files
+TARGET_FILE_SIZE_BYTES = TableProperty("write.target-file-size-bytes", 512 * 1024 * 1024, _integer(1))
+PARQUET_COMPRESSION = TableProperty(
+    "write.parquet.compression-codec",
+    "zstd",
+    _one_of("zstd", "snappy", "gzip", "lz4", "brotli", "uncompressed"),
+)
+PARQUET_COMPRESSION_LEVEL: TableProperty[int | None] = TableProperty(
+    "write.parquet.compression-level", None, _optional_integer
+)
+PARQUET_ROW_GROUP_SIZE_BYTES = TableProperty("write.parquet.row-group-size-bytes", 128 * 1024 * 1024, _integer(1))
+
+# row-level changes
+_ISOLATION = _one_of("serializable", "snapshot")
+DELETE_ISOLATION_LEVEL = TableProperty("write.delete.isolation-level", "serializable", _ISOLATION)
+UPDATE_ISOLATION_LEVEL = TableProperty("write.update.isolation-level", "serializable", _ISOLATION)
+MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializable", _ISOLATION)
+UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))
+UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)

@@ -1,0 +1,46 @@
+"""A least-recently-used cache bounded by the bytes its values hold; for files, which never change."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class ByteCache(Generic[K, V]):
+    """Thread-safe. A value larger than the whole capacity is returned and not kept."""
+
+    def __init__(self, capacity: int) -> None:
+        """`capacity` in bytes, as `load` of `load_once` weighs them; 0 keeps nothing."""
+        self._capacity = capacity
+        self._held = 0
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def held_bytes(self) -> int:
+        return self._held
+
+    def load_once(self, key: K, load: Callable[[], tuple[V, int]]) -> V:
+        """The value of `key`, from `load()` -> (value, bytes) if it is not held. Two threads may load the same."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key][0]
+        value, weight = load()
+        with self._lock:
+            self._keep(key, value, weight)
+        return value
+
+    def _keep(self, key: K, value: V, weight: int) -> None:
+        if weight > self._capacity or key in self._values:
+            return
+        self._values[key] = (value, weight)
+        self._held += weight
+        while self._held > self._capacity:
+            _, (_, dropped) = self._values.popitem(last=False)
+            self._held -= dropped

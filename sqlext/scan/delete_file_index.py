@@ -1,0 +1,183 @@
+"""Which delete files apply to a data file (spec: "Scan Planning")."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from sqlext.scan.file_filter import PartitionKey, partition_key
+from sqlext.scan.position_delete import FILE_PATH_ID
+from sqlext.scan.value_range import UNKNOWN_RANGE, ValueRange, metrics_range
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifest import ManifestEntry
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.types import StringType, Type
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class _EqualityDelete:
+    """An equality delete with what its metrics say of its key columns."""
+
+    entry: ManifestEntry
+    key_ranges: Mapping[int, ValueRange]
+
+
+@dataclass(frozen=True, slots=True)
+class _PositionDelete:
+    """A position delete with what its metrics say of the paths in it."""
+
+    entry: ManifestEntry
+    paths: ValueRange
+
+
+D = TypeVar("D", _EqualityDelete, _PositionDelete)
+
+
+class _BySequence(Generic[K, D]):
+    """Deletes by key, each list in the order of sequence numbers."""
+
+    def __init__(self) -> None:
+        self._deletes: dict[K, list[D]] = defaultdict(list)
+        self._numbers: dict[K, list[int]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._deletes)
+
+    def add(self, key: K, delete: D) -> None:
+        self._deletes[key].append(delete)
+
+    def freeze(self) -> None:
+        for key, deletes in self._deletes.items():
+            deletes.sort(key=lambda delete: sequence_number(delete.entry))
+            self._numbers[key] = [sequence_number(delete.entry) for delete in deletes]
+
+    def at_least(self, key: K, number: int) -> Sequence[D]:
+        """Deletes of `key` with that sequence number or a larger one."""
+        if key not in self._numbers:
+            return ()
+        return self._deletes[key][bisect_left(self._numbers[key], number) :]
+
+    def above(self, key: K, number: int) -> Sequence[D]:
+        """Deletes of `key` with a larger sequence number."""
+        if key not in self._numbers:
+            return ()
+        return self._deletes[key][bisect_right(self._numbers[key], number) :]
+
+
+class DeleteFileIndex:
+    """The live delete files of a snapshot, by referenced path, then by partition, then global.
+
+    A delete file is left out only where its metrics prove that it has no row for the data file.
+    """
+
+    def __init__(
+        self, entries: Iterable[ManifestEntry], *, specs: Mapping[int, PartitionSpec], types: Mapping[int, Type]
+    ) -> None:
+        """`specs` are all of the table, `types` those of all columns there ever were, by field id."""
+        self._types = types
+        self._specs = specs
+        self._positions_by_path: _BySequence[str, _PositionDelete] = _BySequence()
+        self._positions_by_partition: _BySequence[PartitionKey, _PositionDelete] = _BySequence()
+        self._equality_by_partition: _BySequence[PartitionKey, _EqualityDelete] = _BySequence()
+        self._global_equality: _BySequence[None, _EqualityDelete] = _BySequence()
+        for entry in entries:
+            if entry.file.content == Content.EQUALITY_DELETES:
+                self._add_equality(entry, is_global=self.is_global(entry))
+            elif entry.file.content == Content.POSITION_DELETES:
+                self._add_position(entry)
+        for deletes in (self._positions_by_path, self._positions_by_partition):
+            deletes.freeze()
+        for deletes_ in (self._equality_by_partition, self._global_equality):
+            deletes_.freeze()
+
+    def __bool__(self) -> bool:
+        return any(
+            (
+                self._positions_by_path,
+                self._positions_by_partition,
+                self._equality_by_partition,
+                self._global_equality,
+            )
+        )
+
+    def is_global(self, entry: ManifestEntry) -> bool:
+        """Whether an equality delete applies to every partition: one of an unpartitioned spec does."""
+        return self._specs[entry.file.spec_id].is_unpartitioned
+
+    def for_data_file(self, entry: ManifestEntry) -> tuple[ManifestEntry, ...]:
+        """The delete files that may apply to a data file, position deletes first."""
+        return (*self.position_deletes(entry), *self.equality_deletes(entry))
+
+    def position_deletes(self, entry: ManifestEntry) -> tuple[ManifestEntry, ...]:
+        """Position deletes and deletion vectors of the data file's own or a later sequence number."""
+        path, number = entry.file.file_path, sequence_number(entry)
+        by_path = self._positions_by_path.at_least(path, number)
+        by_partition: Sequence[_PositionDelete] = ()
+        if self._positions_by_partition:
+            by_partition = self._positions_by_partition.at_least(partition_key(entry.file), number)
+        point = ValueRange(False, False, True, path, path)
+        return tuple(
+            delete.entry for delete in (*by_path, *by_partition) if delete.paths.overlaps(point)
+        )
+
+    def equality_deletes(self, entry: ManifestEntry) -> tuple[ManifestEntry, ...]:
+        """Equality deletes of a later sequence number whose keys may be in the data file."""
+        number = sequence_number(entry)
+        candidates = list(self._global_equality.above(None, number))
+        if self._equality_by_partition:
+            candidates += self._equality_by_partition.above(partition_key(entry.file), number)
+        if not candidates:
+            return ()
+        ranges: dict[int, ValueRange] = {}
+        return tuple(delete.entry for delete in candidates if self._may_share_key(delete, entry.file, ranges))
+
+    def _may_share_key(
+        self, delete: _EqualityDelete, file: ContentFile, ranges: dict[int, ValueRange]
+    ) -> bool:
+        """`ranges` keeps those of `file` from one delete to the next."""
+        for field_id, keys in delete.key_ranges.items():
+            if field_id not in ranges:
+                ranges[field_id] = metrics_range(file, field_id, self._types[field_id])
+            if not keys.overlaps(ranges[field_id]):
+                return False
+        return True
+
+    def _add_position(self, entry: ManifestEntry) -> None:
+        path = referenced_data_file(entry.file)
+        if path is not None:
+            self._positions_by_path.add(path, _PositionDelete(entry, UNKNOWN_RANGE))
+            return
+        paths = metrics_range(entry.file, FILE_PATH_ID, StringType())
+        self._positions_by_partition.add(partition_key(entry.file), _PositionDelete(entry, paths))
+
+    def _add_equality(self, entry: ManifestEntry, *, is_global: bool) -> None:
+        key_ranges = {
+            field_id: metrics_range(entry.file, field_id, self._types[field_id])
+            for field_id in entry.file.equality_ids or ()
+            if field_id in self._types
+        }
+        delete = _EqualityDelete(entry, key_ranges)
+        if is_global:
+            self._global_equality.add(None, delete)
+        else:
+            self._equality_by_partition.add(partition_key(entry.file), delete)
+
+
+def referenced_data_file(file: ContentFile) -> str | None:
+    """The one data file a position-delete file is for, if it says so itself or by its bounds of `file_path`."""
+    if file.referenced_data_file is not None:
+        return file.referenced_data_file
+    lower = (file.lower_bounds or {}).get(FILE_PATH_ID)
+    upper = (file.upper_bounds or {}).get(FILE_PATH_ID)
+    # a bound that was cut is not equal to the other one, which was cut and rounded up
+    return lower.decode() if lower is not None and lower == upper else None
+
+
+def sequence_number(entry: ManifestEntry) -> int:
+    """The data sequence number; 0 where version 1 has none."""
+    return entry.sequence_number or 0

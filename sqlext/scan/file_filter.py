@@ -1,0 +1,93 @@
+"""Which manifests and content files may hold rows that satisfy a predicate (spec: "Scan Planning")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlext.scan.projection import project
+from sqlext.scan.pruning import (
+    column_types,
+    manifest_ranges,
+    may_match,
+    metrics_ranges,
+    must_match,
+    partition_ranges,
+)
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.manifest import ManifestFile
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.schema import Schema
+
+PartitionKey = tuple[int, tuple[Any, ...]]
+
+
+def partition_key(file: ContentFile) -> PartitionKey:
+    """What identifies the partition of a file; hashable so that NaN equals itself and -0.0 differs from 0.0."""
+    return file.spec_id, tuple(repr(value) if isinstance(value, float) else value for value in file.partition)
+
+
+class FileFilter:
+    """A row predicate, tested against manifests by their summaries and files by their partition and metrics.
+
+    Conservative: what is refused holds no row that satisfies the predicate. Not thread-safe.
+    """
+
+    def __init__(self, predicate: Predicate, *, schema: Schema, specs: Mapping[int, PartitionSpec]) -> None:
+        """`schema` is the one whose fields `predicate` names; `specs` are all of the table."""
+        self._predicate = predicate
+        self._schema = schema
+        self._specs = specs
+        self._types = column_types((schema,))
+        self._keeps_all = isinstance(predicate, AlwaysTrue)
+        self._projections: dict[int, Predicate] = {}
+        self._partitions: dict[PartitionKey, bool] = {}
+
+    def manifest_may_match(self, manifest: ManifestFile) -> bool:
+        """Whether a data file of the manifest, or one that its delete files apply to, may match.
+
+        A delete file of an unpartitioned spec applies to every partition, and no summary excludes it.
+        """
+        if manifest.added_files_count == 0 and manifest.existing_files_count == 0:
+            return False
+        if self._keeps_all:
+            return True
+        spec = self._specs.get(manifest.spec_id)
+        if spec is None:
+            return True
+        types = {field.id: field.type for field in spec.partition_type(self._schema).fields}
+        return may_match(self._projection(manifest.spec_id), manifest_ranges(manifest, spec, types))
+
+    def file_may_match(self, file: ContentFile) -> bool:
+        """Whether a data file may hold matching rows, or a delete file may delete some."""
+        if file.record_count == 0:
+            return False
+        if self._keeps_all:
+            return True
+        return self.partition_may_match(file) and self._metrics_may_match(file)
+
+    def partition_may_match(self, file: ContentFile) -> bool:
+        """Whether rows of the partition that `file` belongs to may match."""
+        key = partition_key(file)
+        if key not in self._partitions:
+            ranges = partition_ranges(file.partition, self._specs[file.spec_id])
+            self._partitions[key] = may_match(self._projection(file.spec_id), ranges)
+        return self._partitions[key]
+
+    def file_must_match(self, file: ContentFile) -> bool:
+        """True only if the metrics of a data file say that all its rows match."""
+        return self._keeps_all or must_match(self._predicate, metrics_ranges(file, self._types))
+
+    def _metrics_may_match(self, file: ContentFile) -> bool:
+        if file.content == Content.POSITION_DELETES:  # its metrics are of paths and positions
+            return True
+        types = self._types
+        if file.content == Content.EQUALITY_DELETES:  # only the key columns say which rows it deletes
+            types = {field_id: types[field_id] for field_id in file.equality_ids or () if field_id in types}
+        return may_match(self._predicate, metrics_ranges(file, types))
+
+    def _projection(self, spec_id: int) -> Predicate:
+        if spec_id not in self._projections:
+            self._projections[spec_id] = project(self._predicate, self._specs[spec_id], self._schema)
+        return self._projections[spec_id]

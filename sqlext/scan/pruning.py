@@ -1,0 +1,251 @@
+"""Whether a predicate can hold in a manifest, a partition or a file (spec: "Scan Planning").
+
+A predicate over columns of which only ranges are known has a set of possible outcomes out of true, false and SQL's
+unknown. `may_match` asks whether true is in it (rows may be wanted), `must_match` whether it is the only one (all
+rows are wanted). Both come from one evaluation, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntFlag
+from typing import Any
+
+from sqlext.scan.value_range import (
+    EMPTY_RANGE,
+    UNKNOWN_RANGE,
+    RangeOf,
+    ValueRange,
+    is_nan,
+    metrics_range,
+    point_range,
+    summary_range,
+)
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import (
+    AlwaysFalse,
+    AlwaysTrue,
+    And,
+    Comparison,
+    In,
+    IsNaN,
+    IsNull,
+    Not,
+    NotIn,
+    NotNaN,
+    NotNull,
+    Or,
+    Predicate,
+    StartsWith,
+)
+from sqlext.spec.manifest import ManifestFile
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField, StructType, Type, is_primitive
+
+
+class Outcome(IntFlag):
+    """The truth values a predicate may take over a set of rows; empty for no rows."""
+
+    NONE = 0
+    TRUE = 1
+    FALSE = 2
+    UNKNOWN = 4
+
+
+class _Order(IntFlag):
+    """How a column's value may compare with a literal."""
+
+    LESS = 1
+    EQUAL = 2
+    GREATER = 4
+    ANY = 7
+
+
+_ORDERS: Mapping[str, _Order] = {
+    "<": _Order.LESS,
+    "<=": _Order.LESS | _Order.EQUAL,
+    ">": _Order.GREATER,
+    ">=": _Order.GREATER | _Order.EQUAL,
+    "=": _Order.EQUAL,
+    "!=": _Order.LESS | _Order.GREATER,
+}
+
+
+def may_match(predicate: Predicate, range_of: RangeOf) -> bool:
+    """False only if no row within the ranges can satisfy the predicate."""
+    return bool(outcomes(predicate, range_of) & Outcome.TRUE)
+
+
+def must_match(predicate: Predicate, range_of: RangeOf) -> bool:
+    """True only if every row within the ranges satisfies the predicate."""
+    return not outcomes(predicate, range_of) & (Outcome.FALSE | Outcome.UNKNOWN)
+
+
+def manifest_ranges(manifest: ManifestFile, spec: PartitionSpec, types: Mapping[int, Type]) -> RangeOf:
+    """Ranges of the partition fields (by partition field id, `types` likewise) over a manifest."""
+    positions = {field.field_id: position for position, field in enumerate(spec.fields)}
+
+    def range_of(field_id: int) -> ValueRange:
+        position = positions.get(field_id)
+        # v1 manifest lists may leave the summaries out
+        if position is None or position >= len(manifest.partitions) or field_id not in types:
+            return UNKNOWN_RANGE
+        return summary_range(manifest.partitions[position], types[field_id])
+
+    return range_of
+
+
+def partition_ranges(partition: tuple[Any, ...], spec: PartitionSpec) -> RangeOf:
+    """Ranges of the partition fields, by partition field id, for one partition."""
+    ranges = {field.field_id: point_range(value) for field, value in zip(spec.fields, partition, strict=True)}
+    return lambda field_id: ranges.get(field_id, UNKNOWN_RANGE)
+
+
+def metrics_ranges(file: ContentFile, types: Mapping[int, Type]) -> RangeOf:
+    """Ranges of a content file's columns by field id; of those in `types`, which must hold none of lists or maps."""
+
+    def range_of(field_id: int) -> ValueRange:
+        value_type = types.get(field_id)
+        if value_type is None:
+            return EMPTY_RANGE if file.record_count == 0 else UNKNOWN_RANGE
+        return metrics_range(file, field_id, value_type)
+
+    return range_of
+
+
+def column_types(schemas: Iterable[Schema]) -> dict[int, Type]:
+    """Types by field id of the primitive columns that have one value per row; the first schema that has one decides."""
+    types: dict[int, Type] = {}
+    for schema in schemas:
+        for field in _single_valued(schema.fields):
+            types.setdefault(field.id, field.type)
+    return types
+
+
+def _single_valued(fields: Iterable[NestedField]) -> Iterator[NestedField]:
+    for field in fields:
+        if isinstance(field.type, StructType):
+            yield from _single_valued(field.type.fields)
+        elif is_primitive(field.type):
+            yield field
+
+
+def outcomes(predicate: Predicate, range_of: RangeOf) -> Outcome:
+    """The truth values `predicate` may take; more than are possible, never fewer."""
+    match predicate:
+        case AlwaysTrue():
+            return Outcome.TRUE
+        case AlwaysFalse():
+            return Outcome.FALSE
+        case Not():
+            return _negated(outcomes(predicate.child, range_of))
+        case And():
+            return _conjunction(outcomes(predicate.left, range_of), outcomes(predicate.right, range_of))
+        case Or():
+            left, right = outcomes(predicate.left, range_of), outcomes(predicate.right, range_of)
+            return _negated(_conjunction(_negated(left), _negated(right)))
+        case IsNull():
+            return _null_outcomes(range_of(predicate.id))
+        case NotNull():
+            return _negated(_null_outcomes(range_of(predicate.id)))
+        case IsNaN():
+            return _nan_outcomes(range_of(predicate.id))
+        case NotNaN():
+            return _negated(_nan_outcomes(range_of(predicate.id)))
+        case Comparison():
+            return _comparison_outcomes(predicate.op, range_of(predicate.id), predicate.value)
+        case In():
+            return _membership_outcomes(predicate.values, range_of(predicate.id))
+        case NotIn():
+            return _negated(_membership_outcomes(predicate.values, range_of(predicate.id)))
+        case StartsWith():
+            return _prefix_outcomes(predicate.prefix, range_of(predicate.id))
+
+
+def _negated(outcome: Outcome) -> Outcome:
+    swapped = outcome & Outcome.UNKNOWN
+    if outcome & Outcome.TRUE:
+        swapped |= Outcome.FALSE
+    if outcome & Outcome.FALSE:
+        swapped |= Outcome.TRUE
+    return swapped
+
+
+def _conjunction(left: Outcome, right: Outcome) -> Outcome:
+    """Outcomes of AND, taking the sides as independent."""
+    if not left or not right:
+        return Outcome.NONE
+    result = (left & right & Outcome.TRUE) | ((left | right) & Outcome.FALSE)
+    not_false = Outcome.TRUE | Outcome.UNKNOWN
+    if left & not_false and right & not_false:
+        result |= (left | right) & Outcome.UNKNOWN
+    return result
+
+
+def _outcome(*, true: bool, false: bool, unknown: bool = False) -> Outcome:
+    return (
+        (Outcome.TRUE if true else Outcome.NONE)
+        | (Outcome.FALSE if false else Outcome.NONE)
+        | (Outcome.UNKNOWN if unknown else Outcome.NONE)
+    )
+
+
+def _null_outcomes(values: ValueRange) -> Outcome:
+    return _outcome(true=values.may_be_null, false=values.may_be_value or values.may_be_nan)
+
+
+def _nan_outcomes(values: ValueRange) -> Outcome:
+    # Spark's isnan(NULL) is false, Iceberg's is_nan too; other engines say unknown: allow both
+    return _outcome(
+        true=values.may_be_nan, false=values.may_be_value or values.may_be_null, unknown=values.may_be_null
+    )
+
+
+def _comparison_outcomes(op: str, values: ValueRange, literal: Any) -> Outcome:
+    orders, wanted = _orders(values, literal), _ORDERS[op]
+    return _outcome(
+        true=bool(orders & wanted), false=bool(orders & (_Order.ANY ^ wanted)), unknown=values.may_be_null
+    )
+
+
+def _membership_outcomes(literals: frozenset[Any], values: ValueRange) -> Outcome:
+    """Outcomes of IN: it is false only for a value that differs from every literal."""
+    if not literals:
+        return Outcome.FALSE
+    orders = [_orders(values, literal) for literal in literals]
+    return _outcome(
+        true=any(order & _Order.EQUAL for order in orders),
+        false=all(order & (_Order.LESS | _Order.GREATER) for order in orders),
+        unknown=values.may_be_null,
+    )
+
+
+def _orders(values: ValueRange, literal: Any) -> _Order:
+    orders = _Order(0)
+    if is_nan(literal):
+        if values.may_be_value:
+            orders |= _Order.LESS
+        if values.may_be_nan:
+            orders |= _Order.EQUAL
+        return orders
+    if values.may_be_nan:
+        orders |= _Order.GREATER
+    if values.may_be_value:
+        lower, upper = values.lower, values.upper
+        if lower is None or lower < literal:
+            orders |= _Order.LESS
+        if upper is None or upper > literal:
+            orders |= _Order.GREATER
+        if (lower is None or lower <= literal) and (upper is None or upper >= literal):
+            orders |= _Order.EQUAL
+    return orders
+
+
+def _prefix_outcomes(prefix: Any, values: ValueRange) -> Outcome:
+    if not values.may_be_value:
+        return _outcome(true=False, false=False, unknown=values.may_be_null)
+    lower, upper, width = values.lower, values.upper, len(prefix)
+    may_start = (lower is None or lower[:width] <= prefix) and (upper is None or upper[:width] >= prefix)
+    all_start = lower is not None and upper is not None and lower[:width] == prefix == upper[:width]
+    return _outcome(true=may_start, false=not all_start, unknown=values.may_be_null)

@@ -1,0 +1,250 @@
+"""The files that answer a predicate at a snapshot, each with the deletes that apply to it (spec: "Scan Planning").
+
+Position deletes are resolved here, to one bitmap per data file. Equality deletes are left to the engine as joins: a row
+of a task is deleted by a file of one of the task's groups if their keys are equal (null to null), the file's sequence
+number is larger than the task's, and, in a group that is not global, their partition ordinals are equal.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyroaring import BitMap64
+
+from sqlext.errors import CorruptionError, UnsupportedError
+from sqlext.scan.delete_file_index import DeleteFileIndex, sequence_number
+from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.position_delete import PositionDeleteCache
+from sqlext.scan.pruning import column_types
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.expression import Predicate, bind_fields
+from sqlext.spec.manifest import ManifestContent, ManifestEntry, ManifestFile
+from sqlext.spec.schema import Schema
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+
+_PARQUET = "PARQUET"
+_PUFFIN = "PUFFIN"
+
+
+@dataclass(frozen=True, slots=True)
+class FileScanTask:
+    """A data file to read.
+
+    `position_deletes` is a portable 64-bit roaring bitmap of `deleted_rows` row positions. `equality_groups` are the
+    indexes of those `ScanPlan.equality_groups` that may delete rows of the file. Tasks of one partition share an ordinal.
+    """
+
+    file: ContentFile
+    sequence_number: int
+    partition_ordinal: int
+    position_deletes: bytes | None = None
+    deleted_rows: int = 0
+    equality_groups: tuple[int, ...] = ()
+
+    @property
+    def spec_id(self) -> int:
+        return self.file.spec_id
+
+    @property
+    def partition(self) -> tuple[Any, ...]:
+        """Stored values, in the order of the fields of spec `spec_id`."""
+        return self.file.partition
+
+    @property
+    def has_equality_deletes(self) -> bool:
+        return bool(self.equality_groups)
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityDeleteFile:
+    """A file of deleted keys; `partition_ordinal` is that of the tasks it is for, None for all partitions."""
+
+    file: ContentFile
+    sequence_number: int
+    partition_ordinal: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityDeleteGroup:
+    """Equality-delete files that one join can apply: same key columns (ascending field ids), same kind of scope."""
+
+    equality_ids: tuple[int, ...]
+    is_global: bool
+    files: tuple[EqualityDeleteFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPlan:
+    tasks: tuple[FileScanTask, ...] = ()
+    equality_groups: tuple[EqualityDeleteGroup, ...] = ()
+
+    @property
+    def record_count(self) -> int:
+        """Rows of all tasks after position deletes; equality deletes may take more."""
+        return sum(task.file.record_count - task.deleted_rows for task in self.tasks)
+
+    @property
+    def size_in_bytes(self) -> int:
+        return sum(task.file.file_size_in_bytes for task in self.tasks)
+
+
+def plan_scan(
+    io: FileIO,
+    metadata: TableMetadata,
+    snapshot: Snapshot | None,
+    predicate: Predicate,
+    *,
+    manifests: ManifestCache,
+    position_deletes: PositionDeleteCache | None = None,
+) -> ScanPlan:
+    """The files of `snapshot` that may hold rows satisfying `predicate`; no snapshot has no files.
+
+    Rows must still be filtered. Files whose rows are all deleted by position are left out. `position_deletes` keeps
+    delete files from one plan to the next. Raises UnsupportedError for files this version cannot read, NotFoundError or
+    CorruptionError for manifests and delete files.
+    """
+    if snapshot is None:
+        return ScanPlan()
+    schema = scan_schema(metadata, snapshot, predicate)
+    files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
+    listed = [one for one in manifests.manifests(io, snapshot) if files.manifest_may_match(one)]
+
+    def live(manifest: ManifestFile) -> list[ManifestEntry]:
+        entries = manifests.live_entries(io, manifest, metadata)
+        return [entry for entry in entries if files.file_may_match(entry.file)]
+
+    data = [entry for one in listed if one.content == ManifestContent.DATA for entry in live(one)]
+    for entry in data:
+        _require_readable(entry.file)
+    index = _index_deletes(data, [one for one in listed if one.content == ManifestContent.DELETES], live, metadata)
+    bitmaps = _position_bitmaps(io, data, index, position_deletes or PositionDeleteCache(0))
+    data = [entry for entry in data if not _is_all_deleted(entry.file, bitmaps)]
+    return _assemble(data, index, bitmaps)
+
+
+def scan_schema(metadata: TableMetadata, snapshot: Snapshot, predicate: Predicate) -> Schema:
+    """The schema whose fields `predicate` names: the current one, or the snapshot's if only that has them all."""
+    current = metadata.schema()
+    if all(current.field_or_none(field_id) is not None for field_id in bind_fields(predicate)):
+        return current
+    return metadata.schemas_by_id().get(snapshot.schema_id, current) if snapshot.schema_id is not None else current
+
+
+def _index_deletes(
+    data: Sequence[ManifestEntry],
+    manifests: Iterable[ManifestFile],
+    live: Callable[[ManifestFile], list[ManifestEntry]],
+    metadata: TableMetadata,
+) -> DeleteFileIndex:
+    """The deletes that may apply to `data`; a manifest older than all of it is not opened."""
+    types = column_types((metadata.schema(), *reversed(metadata.schemas)))
+    oldest = min(map(sequence_number, data), default=None)
+    entries: list[ManifestEntry] = []
+    if oldest is not None:
+        for manifest in manifests:
+            if manifest.sequence_number >= oldest:
+                entries += live(manifest)
+    return DeleteFileIndex(entries, specs=metadata.specs_by_id(), types=types)
+
+
+def _position_bitmaps(
+    io: FileIO, data: Iterable[ManifestEntry], index: DeleteFileIndex, cache: PositionDeleteCache
+) -> dict[str, BitMap64]:
+    """Deleted positions by data file path; each delete file is read once, and only if it may matter to `data`."""
+    if not index:
+        return {}
+    wanted: dict[str, tuple[ContentFile, list[str]]] = {}
+    for entry in data:
+        for delete in index.position_deletes(entry):
+            _require_readable(delete.file)
+            _, paths = wanted.setdefault(delete.file.file_path, (delete.file, []))
+            paths.append(entry.file.file_path)
+    bitmaps: dict[str, BitMap64] = {}
+    for file, paths in wanted.values():
+        positions = cache.positions(io, file)
+        for path in paths:
+            if path in positions:
+                bitmaps[path] = bitmaps[path] | positions[path] if path in bitmaps else positions[path]
+    return bitmaps
+
+
+def _is_all_deleted(file: ContentFile, bitmaps: Mapping[str, BitMap64]) -> bool:
+    bitmap = bitmaps.get(file.file_path)
+    return bitmap is not None and bitmap.range_cardinality(0, file.record_count) == file.record_count
+
+
+def _assemble(data: Sequence[ManifestEntry], index: DeleteFileIndex, bitmaps: Mapping[str, BitMap64]) -> ScanPlan:
+    ordinals: dict[PartitionKey, int] = {}
+    groups = _EqualityGroups()
+    tasks = []
+    for entry in data:
+        ordinal = ordinals.setdefault(partition_key(entry.file), len(ordinals))
+        bitmap = bitmaps.get(entry.file.file_path)
+        tasks.append(
+            FileScanTask(
+                entry.file,
+                sequence_number(entry),
+                ordinal,
+                bitmap.serialize() if bitmap else None,
+                len(bitmap) if bitmap else 0,
+                groups.applying(index.equality_deletes(entry), index, ordinal),
+            )
+        )
+    return ScanPlan(tuple(tasks), groups.freeze())
+
+
+class _EqualityGroups:
+    """Gathers the equality deletes that apply to some task, in the order they are met."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[tuple[int, ...], bool], int] = {}
+        self._files: dict[int, dict[str, EqualityDeleteFile]] = defaultdict(dict)
+
+    def applying(
+        self, deletes: Iterable[ManifestEntry], index: DeleteFileIndex, partition_ordinal: int
+    ) -> tuple[int, ...]:
+        """Notes deletes that may apply to a task of a partition; returns their groups."""
+        met = set()
+        for delete in deletes:
+            is_global = index.is_global(delete)
+            number = self._number(delete.file, is_global)
+            met.add(number)
+            if delete.file.file_path not in self._files[number]:
+                _require_readable(delete.file)
+                self._files[number][delete.file.file_path] = EqualityDeleteFile(
+                    delete.file, sequence_number(delete), None if is_global else partition_ordinal
+                )
+        return tuple(sorted(met))
+
+    def freeze(self) -> tuple[EqualityDeleteGroup, ...]:
+        return tuple(
+            EqualityDeleteGroup(equality_ids, is_global, tuple(self._files[number].values()))
+            for (equality_ids, is_global), number in self._numbers.items()
+        )
+
+    def _number(self, file: ContentFile, is_global: bool) -> int:
+        if not file.equality_ids:
+            raise CorruptionError(
+                "CORRUPT_FILE", path=file.file_path, kind="equality delete file", reason="its entry has no equality ids"
+            )
+        return self._numbers.setdefault((tuple(sorted(file.equality_ids)), is_global), len(self._numbers))
+
+
+def _require_readable(file: ContentFile) -> None:
+    """Raises UnsupportedError, naming feature and file, for what this version does not read."""
+    kind = "data" if file.content == Content.DATA else "delete"
+    feature = None
+    if file.key_metadata is not None:
+        feature = f"encryption (of the {kind} file {file.file_path})"
+    elif file.file_format == _PUFFIN or file.content_offset is not None:
+        feature = f"deletion vectors (in the file {file.file_path})"
+    elif file.file_format != _PARQUET:
+        feature = f"{file.file_format} {kind} files (such as {file.file_path})"
+    if feature is not None:
+        raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)

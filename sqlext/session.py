@@ -1,0 +1,96 @@
+"""Spark sessions with sqlext in them."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.warehouse import WarehouseCatalog, load_static_table
+from sqlext.command.environment import Environment
+from sqlext.command.table_changes import TableDefinitions
+from sqlext.dispatch import Dispatch
+from sqlext.errors import AnalysisError
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.spark.bridge import Bridge
+from sqlext.spark.catalog_bridge import CatalogBridge
+from sqlext.spark.catalogs import Catalogs
+from sqlext.spark.gateway import register
+from sqlext.spark.scan_bridge import ScanBridge
+from sqlext.spark.shim_jar import shim_jar
+from sqlext.storage.file_io import LocalFileIO
+
+CATALOG_CLASS = "io.sqlext.Catalog"
+
+
+class SessionBuilder(SparkSession.Builder):
+    """Spark's builder, whose sessions come with the Python side attached."""
+
+    def getOrCreate(self) -> SparkSession:
+        """The session Spark's own builder makes; UnsupportedError when a running JVM lacks the shim."""
+        session = super().getOrCreate()
+        return attach(session)
+
+
+def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkSession.Builder:
+    """A builder like `builder` whose sessions have sqlext and a catalog for each `name=warehouse folder`.
+
+    Catalogs may as well be named in plain settings: `spark.sql.catalog.<name>=io.sqlext.Catalog` and
+    `spark.sql.catalog.<name>.warehouse=<folder>`.
+    """
+    configured = SessionBuilder()
+    configured._options = dict(builder._options)
+    jars = [configured._options.get("spark.jars", ""), str(shim_jar())]
+    configured.config("spark.jars", ",".join(filter(None, jars)))
+    for name, warehouse in warehouses.items():
+        configured.config(f"spark.sql.catalog.{name}", CATALOG_CLASS)
+        configured.config(f"spark.sql.catalog.{name}.warehouse", str(Path(warehouse).absolute()))
+    return configured
+
+
+def session(
+    *, master: str = "local[*]", conf: Mapping[str, Any] | None = None, **warehouses: str | Path
+) -> SparkSession:
+    """A running session with a catalog for each `name=warehouse folder`; `conf` holds any other Spark setting."""
+    builder = SparkSession.builder.master(master)
+    for key, value in (conf or {}).items():
+        builder = builder.config(key, value)
+    return configure(builder, **warehouses).getOrCreate()
+
+
+def attach(spark: SparkSession) -> SparkSession:
+    """Attaches the Python side to a running session that has the shim's jar, and returns the session."""
+    io = LocalFileIO()
+    catalogs = Catalogs(_open_catalog, io)
+    scans = ScanBridge(catalogs, ManifestCache())
+    environment = Environment(catalogs, scans, clock=_milliseconds, rng=random.Random(), sleep=time.sleep)
+    dispatch = Dispatch(environment)
+    catalog_bridge = CatalogBridge(
+        catalogs, scans, TableDefinitions(environment), lambda path: load_static_table(path, io)
+    )
+    questions = {
+        **catalog_bridge.questions(),
+        "parse": dispatch.parse,
+        "plan scan": scans.plan_files,
+        "metadata rows": scans.metadata_rows,
+    }
+    register(spark, Bridge(spark, questions, {"statement": dispatch.statement, "write": dispatch.write}))
+    return spark
+
+
+def _open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
+    if "warehouse" not in options:
+        raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="warehouse")
+    kind = options.get("type", "filesystem")
+    if kind != "filesystem":
+        raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="type", value=kind, allowed="filesystem")
+    return WarehouseCatalog(name, options["warehouse"], LocalFileIO(), clock=_milliseconds)
+
+
+def _milliseconds() -> int:
+    return time.time_ns() // 1_000_000

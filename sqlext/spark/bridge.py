@@ -1,0 +1,67 @@
+"""The Python half of the shim's Bridge: questions and commands come in, JSON goes out, no error escapes as a trace."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.errors import SqlextError
+
+Question = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Command = Callable[[SparkSession, Mapping[str, Any], DataFrame | None], Mapping[str, Any]]
+
+_LOG = logging.getLogger("sqlext")
+
+
+class Bridge:
+    """Implements the Scala trait `io.sqlext.Bridge` over tables of questions and commands."""
+
+    def __init__(self, spark: SparkSession, questions: Mapping[str, Question], commands: Mapping[str, Command]) -> None:
+        self._context = spark.sparkContext
+        self._questions = questions
+        self._commands = commands
+
+    def ask(self, question: str, arguments: str) -> str:
+        """The answer to one question, or {"error": …}."""
+        try:
+            return json.dumps(self._questions[question](json.loads(arguments)))
+        except Exception as failure:
+            return _error(failure, question)
+
+    def run(self, session: Any, command: str, arguments: str, rows: Any) -> Any:
+        """The answer of one command, {"error": …}, or the Throwable of the Spark job that failed under it."""
+        try:
+            spark = SparkSession(self._context, session)
+            frame = None if rows is None else DataFrame(rows, spark)
+            return json.dumps(self._commands[command](spark, json.loads(arguments), frame))
+        except PySparkException as failure:
+            origin = getattr(failure, "_origin", None)
+            return _error(failure, command) if origin is None else origin
+        except KeyboardInterrupt:
+            return _error(SqlextError("OPERATION_CANCELED"), command)
+        except Exception as failure:
+            return _error(failure, command)
+
+    class Java:
+        implements = ("io.sqlext.Bridge",)
+
+
+def _error(failure: Exception, asked: str) -> str:
+    if not isinstance(failure, SqlextError):
+        _LOG.error("sqlext failed on %r", asked, exc_info=failure)
+        failure = SqlextError("INTERNAL_ERROR", asked=asked, reason=f"{type(failure).__name__}: {failure}")
+    return json.dumps(
+        {
+            "error": {
+                "condition": failure.condition,
+                "sqlstate": failure.sqlstate,
+                "message": str(failure),
+                "parameters": failure.parameters,
+            }
+        }
+    )

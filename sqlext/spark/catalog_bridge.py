@@ -1,0 +1,201 @@
+"""Answers to Spark's catalog interface, question by question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.errors import NotFoundError, UnsupportedError
+from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.spark.bridge import Question
+from sqlext.spark.catalogs import Catalogs, handle_of
+from sqlext.spark.data_type import schema_from_spark
+from sqlext.spark.scan_bridge import ScanBridge
+from sqlext.spark.table_description import describe
+from sqlext.spark.table_handle import TableHandle
+from sqlext.spec.schema import Schema
+from sqlext.spec.table_metadata import TableMetadata
+
+Arguments = Mapping[str, Any]
+Answer = Mapping[str, Any]
+
+
+class TableChanges(Protocol):
+    """What the catalog interface needs of the commands above this layer."""
+
+    def create(
+        self, parts: tuple[str, ...], schema: Schema, partitioning: list[Mapping[str, Any]], properties: Mapping[str, str]
+    ) -> None:
+        """Creates a table."""
+
+    def alter_properties(self, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]) -> None:
+        """Sets and removes table properties in one commit."""
+
+
+class CatalogBridge:
+    """`questions()` is the table of everything the shim's Catalog and PathSource ask."""
+
+    def __init__(
+        self,
+        catalogs: Catalogs,
+        scans: ScanBridge,
+        changes: TableChanges,
+        load_path: Callable[[str], LoadedTable],
+    ) -> None:
+        self._catalogs = catalogs
+        self._scans = scans
+        self._changes = changes
+        self._load_path = load_path
+
+    def questions(self) -> Mapping[str, Question]:
+        """Question text to the method that answers it."""
+        return {
+            "initialize catalog": self._initialize,
+            "load table": self._load_table,
+            "load path": self._load_by_path,
+            "table exists": self._table_exists,
+            "create table": self._create_table,
+            "alter table": self._alter_table,
+            "drop table": self._drop_table,
+            "rename table": self._rename_table,
+            "list tables": self._list_tables,
+            "list namespaces": self._list_namespaces,
+            "namespace exists": self._namespace_exists,
+            "load namespace": self._load_namespace,
+            "create namespace": self._create_namespace,
+            "alter namespace": self._alter_namespace,
+            "drop namespace": self._drop_namespace,
+        }
+
+    def _initialize(self, arguments: Arguments) -> Answer:
+        self._catalogs.initialize(arguments["catalog"], arguments["options"])
+        return {}
+
+    # tables
+
+    def _load_table(self, arguments: Arguments) -> Answer:
+        metadata_table = None
+        parts = _parts(arguments)
+        try:
+            table = self._catalogs.load(parts)
+        except NotFoundError:
+            if parts[-1].lower() not in METADATA_TABLES or len(parts) < 4:
+                raise
+            metadata_table = parts[-1].lower()
+            table = self._catalogs.load(parts[:-1])
+        handle = handle_of(parts[0], table)
+        return self._described(_travel(handle, table.metadata, arguments), metadata_table)
+
+    def _load_by_path(self, arguments: Arguments) -> Answer:
+        options = {key.lower(): value for key, value in arguments["options"].items()}
+        if "path" not in options:
+            raise UnsupportedError("PATH_REQUIRED")
+        table = self._load_path(options["path"])
+        self._catalogs.remember(table.metadata_location, table.metadata)
+        handle = TableHandle(None, table.identifier.namespace, table.identifier.name, table.metadata_location)
+        at = {"version": options[key] for key in ("snapshot-id", "versionasof") if key in options}
+        return self._described(_travel(handle, table.metadata, at), None)
+
+    def _described(self, handle: TableHandle, metadata_table: str | None) -> Answer:
+        if metadata_table is not None:
+            handle = TableHandle(
+                handle.catalog, handle.namespace, handle.name, handle.metadata_location, handle.snapshot_id, metadata_table
+            )
+        return {"table": describe(self._catalogs.version(handle), self._scans)}
+
+    def _table_exists(self, arguments: Arguments) -> Answer:
+        try:
+            self._load_table(arguments)
+        except NotFoundError:
+            return {"exists": False}
+        return {"exists": True}
+
+    def _create_table(self, arguments: Arguments) -> Answer:
+        schema = schema_from_spark(json.loads(arguments["schema"]))
+        self._changes.create(_parts(arguments), schema, arguments["partitioning"], arguments["properties"])
+        return {}
+
+    def _alter_table(self, arguments: Arguments) -> Answer:
+        changed, removed = _property_changes(arguments["changes"])
+        self._changes.alter_properties(_parts(arguments), changed, removed)
+        return {}
+
+    def _drop_table(self, arguments: Arguments) -> Answer:
+        catalog = self._catalogs.catalog(arguments["catalog"])
+        return {"dropped": catalog.drop_table(_identifier(arguments), purge=arguments["purge"])}
+
+    def _rename_table(self, arguments: Arguments) -> Answer:
+        raise UnsupportedError("RENAME_NOT_SUPPORTED", name=".".join(_parts(arguments)))
+
+    # namespaces
+
+    def _list_tables(self, arguments: Arguments) -> Answer:
+        tables = self._catalogs.catalog(arguments["catalog"]).list_tables(tuple(arguments["namespace"]))
+        return {"names": [identifier.name for identifier in tables]}
+
+    def _list_namespaces(self, arguments: Arguments) -> Answer:
+        namespaces = self._catalogs.catalog(arguments["catalog"]).list_namespaces(tuple(arguments["namespace"]))
+        return {"names": [namespace[-1] for namespace in namespaces]}
+
+    def _namespace_exists(self, arguments: Arguments) -> Answer:
+        return {"exists": self._catalogs.catalog(arguments["catalog"]).namespace_exists(tuple(arguments["namespace"]))}
+
+    def _load_namespace(self, arguments: Arguments) -> Answer:
+        return {"properties": dict(self._catalogs.catalog(arguments["catalog"]).load_namespace(tuple(arguments["namespace"])))}
+
+    def _create_namespace(self, arguments: Arguments) -> Answer:
+        self._catalogs.catalog(arguments["catalog"]).create_namespace(tuple(arguments["namespace"]), arguments["properties"])
+        return {}
+
+    def _alter_namespace(self, arguments: Arguments) -> Answer:
+        raise UnsupportedError("NAMESPACE_PROPERTIES_NOT_SUPPORTED", name=".".join(arguments["namespace"]))
+
+    def _drop_namespace(self, arguments: Arguments) -> Answer:
+        catalog = self._catalogs.catalog(arguments["catalog"])
+        return {"dropped": catalog.drop_namespace(tuple(arguments["namespace"]), cascade=arguments["cascade"])}
+
+
+def _parts(arguments: Arguments) -> tuple[str, ...]:
+    return (arguments["catalog"], *arguments["namespace"], arguments["name"])
+
+
+def _identifier(arguments: Arguments) -> TableIdentifier:
+    return TableIdentifier(tuple(arguments["namespace"]), arguments["name"])
+
+
+def _property_changes(changes: list[Mapping[str, str]]) -> tuple[Mapping[str, str], frozenset[str]]:
+    changed: dict[str, str] = {}
+    removed: set[str] = set()
+    for change in changes:
+        if change["change"] == "set property":
+            changed[change["key"]] = change["value"]
+        elif change["change"] == "remove property":
+            removed.add(change["key"])
+        else:
+            raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change=change["change"])
+    return changed, frozenset(removed)
+
+
+def _travel(handle: TableHandle, metadata: TableMetadata, at: Arguments) -> TableHandle:
+    """The handle moved to a version (`@` and a metadata file, a snapshot id, a branch or tag) or a time in µs."""
+    if "timestamp" in at:
+        return _pinned(handle, metadata.snapshot_as_of(int(at["timestamp"]) // 1000).snapshot_id)
+    if "version" not in at:
+        return handle
+    version = str(at["version"])
+    if version.startswith("@"):
+        folder = handle.metadata_location.rpartition("/")[0]
+        return TableHandle(handle.catalog, handle.namespace, handle.name, f"{folder}/{version[1:]}")
+    reference = metadata.refs.get(version)
+    if reference is not None:
+        return _pinned(handle, reference.snapshot_id)
+    if version.isdigit() and metadata.snapshot_or_none(int(version)) is not None:
+        return _pinned(handle, int(version))
+    raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=version, name=handle.full_name)
+
+
+def _pinned(handle: TableHandle, snapshot_id: int) -> TableHandle:
+    return TableHandle(handle.catalog, handle.namespace, handle.name, handle.metadata_location, snapshot_id)

@@ -1,0 +1,103 @@
+"""The catalogs of a Spark application by name, and tables loaded from them at one version of their metadata."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.errors import NotFoundError
+from sqlext.spark.table_handle import TableHandle
+from sqlext.spec.schema import Schema
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.storage.file_io import FileIO
+
+_REMEMBERED_VERSIONS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """A table at one metadata file and one snapshot (None while the table is empty)."""
+
+    handle: TableHandle
+    metadata: TableMetadata
+    snapshot: Snapshot | None
+    io: FileIO
+
+    @property
+    def schema(self) -> Schema:
+        """The snapshot's own schema when the handle pins a snapshot, else the table's current one."""
+        if self.handle.snapshot_id is None or self.snapshot is None or self.snapshot.schema_id is None:
+            return self.metadata.schema()
+        return self.metadata.schemas_by_id()[self.snapshot.schema_id]
+
+
+class Catalogs:
+    """Catalogs by name. `open_catalog` makes one from Spark's `spark.sql.catalog.<name>.*` options."""
+
+    def __init__(self, open_catalog: Callable[[str, Mapping[str, str]], Catalog], path_io: FileIO) -> None:
+        self._open = open_catalog
+        self._path_io = path_io
+        self._catalogs: dict[str, Catalog] = {}
+        self._versions: OrderedDict[str, TableMetadata] = OrderedDict()
+        self._lock = Lock()
+
+    def initialize(self, name: str, options: Mapping[str, str]) -> None:
+        """Opens the catalog; a second session that names it again replaces it."""
+        self._catalogs[name] = self._open(name, options)
+
+    def catalog(self, name: str) -> Catalog:
+        """The catalog of that name; NotFoundError when Spark has not initialised one."""
+        try:
+            return self._catalogs[name]
+        except KeyError:
+            raise NotFoundError("CATALOG_NOT_FOUND", name=name) from None
+
+    def load(self, parts: Sequence[str]) -> LoadedTable:
+        """The newest version of `catalog.namespace….table`; NotFoundError under its full name."""
+        catalog = self.catalog(parts[0])
+        try:
+            table = catalog.load_table(TableIdentifier(tuple(parts[1:-1]), parts[-1]))
+        except NotFoundError as missing:
+            if missing.condition != "TABLE_OR_VIEW_NOT_FOUND":
+                raise
+            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=".".join(parts)) from None
+        self.remember(table.metadata_location, table.metadata)
+        return table
+
+    def version(self, handle: TableHandle) -> TableVersion:
+        """What `handle` names; reads the metadata file when it is no longer remembered."""
+        io = self._path_io if handle.catalog is None else self.catalog(handle.catalog).io
+        metadata = self._remembered(handle.metadata_location)
+        if metadata is None:
+            metadata = decode_table_metadata(io.read(handle.metadata_location), handle.metadata_location)
+            self.remember(handle.metadata_location, metadata)
+        return TableVersion(handle, metadata, _snapshot(metadata, handle), io)
+
+    def remember(self, location: str, metadata: TableMetadata) -> None:
+        """Keeps decoded metadata by its location; a metadata file never changes."""
+        with self._lock:
+            self._versions[location] = metadata
+            self._versions.move_to_end(location)
+            while len(self._versions) > _REMEMBERED_VERSIONS:
+                self._versions.popitem(last=False)
+
+    def _remembered(self, location: str) -> TableMetadata | None:
+        with self._lock:
+            return self._versions.get(location)
+
+
+def handle_of(catalog: str, table: LoadedTable) -> TableHandle:
+    """The handle of a table just loaded, at its current snapshot."""
+    identifier = table.identifier
+    return TableHandle(catalog, identifier.namespace, identifier.name, table.metadata_location)
+
+
+def _snapshot(metadata: TableMetadata, handle: TableHandle) -> Snapshot | None:
+    if handle.snapshot_id is None:
+        return metadata.current_snapshot()
+    return metadata.snapshot(handle.snapshot_id)

@@ -1,0 +1,97 @@
+"""Spark's pushed filters to predicates over field ids.
+
+A predicate may be weaker than its filter (Spark filters the rows again), never stronger. What cannot be said is left
+out; under a negation nothing may be left out.
+"""
+
+from __future__ import annotations
+
+import base64
+from decimal import Decimal
+from typing import Any
+
+from sqlext.spec.expression import (
+    AlwaysFalse,
+    AlwaysTrue,
+    And,
+    Comparison,
+    In,
+    IsNaN,
+    IsNull,
+    Not,
+    NotNull,
+    Or,
+    Predicate,
+    StartsWith,
+    negate,
+)
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import DoubleType, FloatType, NestedField
+
+_FLOATS = (FloatType, DoubleType)
+
+
+def predicate_of(filters: list[Any], schema: Schema) -> Predicate:
+    """The conjunction of all filters that can be said."""
+    said = [p for p in (_convert(f, schema, exact=False) for f in filters) if p is not None]
+    combined: Predicate = AlwaysTrue()
+    for predicate in said:
+        combined = predicate if isinstance(combined, AlwaysTrue) else And(combined, predicate)
+    return combined
+
+
+def _convert(described: list[Any], schema: Schema, *, exact: bool) -> Predicate | None:
+    operator = described[0]
+    if operator in ("and", "or"):
+        left = _convert(described[1], schema, exact=exact)
+        right = _convert(described[2], schema, exact=exact)
+        if left is not None and right is not None:
+            return And(left, right) if operator == "and" else Or(left, right)
+        return None if exact or operator == "or" else left or right
+    if operator == "not":
+        inner = _convert(described[1], schema, exact=True)
+        return None if inner is None else negate(Not(inner))
+    field = schema.find(described[1])
+    return None if field is None else _convert_term(operator, field, described)
+
+
+def _convert_term(operator: str, field: NestedField, described: list[Any]) -> Predicate | None:
+    if operator == "is null":
+        return IsNull(field.id)
+    if operator == "not null":
+        return NotNull(field.id)
+    if operator == "starts with":
+        return StartsWith(field.id, described[2])
+    if operator == "in":
+        return _convert_in(field, [_value(v) for v in described[2]])
+    return _compare(operator, field, _value(described[2]))
+
+
+def _convert_in(field: NestedField, values: list[Any]) -> Predicate | None:
+    if any(_is_special(v) for v in values):
+        return None
+    return In(field.id, tuple(values)) if values else AlwaysFalse()
+
+
+def _compare(operator: str, field: NestedField, value: Any) -> Predicate | None:
+    """In Spark NaN equals itself and is greater than every number; a bound never holds NaN."""
+    if _is_special(value):
+        return IsNaN(field.id) if operator == "=" and value != value else None
+    comparison = Comparison(operator, field.id, value)
+    if isinstance(field.type, _FLOATS) and operator in (">", ">="):
+        return Or(comparison, IsNaN(field.id))
+    return comparison
+
+
+def _is_special(value: Any) -> bool:
+    return isinstance(value, float) and (value != value or value in (float("inf"), float("-inf")))
+
+
+def _value(encoded: Any) -> Any:
+    if not isinstance(encoded, dict):
+        return encoded
+    if "decimal" in encoded:
+        return Decimal(encoded["decimal"])
+    if "binary" in encoded:
+        return base64.b64decode(encoded["binary"])
+    return float(encoded["float"].replace("Infinity", "inf"))

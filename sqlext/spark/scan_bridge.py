@@ -1,0 +1,129 @@
+"""Scans for Spark: which files, which deletes and what the optimiser may know, as the shim's JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.scan_plan import EqualityDeleteGroup, ScanPlan, plan_scan
+from sqlext.spark.catalogs import Catalogs, TableVersion
+from sqlext.spark.pushdown import predicate_of
+from sqlext.spark.table_handle import TableHandle
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.schema import Schema
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructType
+
+_NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType)
+
+
+class ScanBridge:
+    """Plans scans of table versions; manifests are decoded once, since they never change."""
+
+    def __init__(self, catalogs: Catalogs, manifests: ManifestCache) -> None:
+        self._catalogs = catalogs
+        self._manifests = manifests
+        self._whole_plans: dict[str, ScanPlan] = {}
+
+    def plan(self, version: TableVersion, predicate: Predicate) -> ScanPlan:
+        """The scan of a table version; the unfiltered plan of the newest handles is kept."""
+        key = version.handle.encode()
+        if isinstance(predicate, AlwaysTrue) and key in self._whole_plans:
+            return self._whole_plans[key]
+        plan = plan_scan(version.io, version.metadata, version.snapshot, predicate, manifests=self._manifests)
+        if isinstance(predicate, AlwaysTrue):
+            if len(self._whole_plans) >= 16:
+                self._whole_plans.pop(next(iter(self._whole_plans)))
+            self._whole_plans[key] = plan
+        return plan
+
+    def equality_groups(self, version: TableVersion) -> tuple[EqualityDeleteGroup, ...]:
+        """The groups of equality deletes that may apply to some row, in the order the shim numbers them."""
+        return self.plan(version, AlwaysTrue()).equality_groups if _may_have_deletes(version) else ()
+
+    def has_position_deletes(self, version: TableVersion) -> bool:
+        """Whether some data file has deleted positions."""
+        return _may_have_deletes(version) and any(
+            task.position_deletes for task in self.plan(version, AlwaysTrue()).tasks
+        )
+
+    def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answers "plan scan": [path, size, sequence number, partition key, deletion vector] for each file."""
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        if arguments["group"] >= 0:
+            return self._plan_equality_deletes(version, self.equality_groups(version)[arguments["group"]])
+        plan = self.plan(version, predicate_of(arguments["filters"], version.schema))
+        files: list[list[Any]] = []
+        rows = 0
+        for task in plan.tasks:
+            if arguments["limit"] is not None and rows >= arguments["limit"] and not arguments["filters"]:
+                break
+            vector = task.position_deletes if arguments["deletion_vectors"] else None
+            files.append(_file(task.file, task.sequence_number, _partition_key(task.file), vector))
+            rows += task.file.record_count
+        return {"files": files, "rows": rows, "pushable_columns": _pushable_columns(version.metadata, version.schema)}
+
+    def _plan_equality_deletes(self, version: TableVersion, group: EqualityDeleteGroup) -> Mapping[str, Any]:
+        specs = version.metadata.specs_by_id()
+        files = [
+            _file(f.file, f.sequence_number, None if specs[f.file.spec_id].is_unpartitioned else _partition_key(f.file), None)
+            for f in group.files
+        ]
+        return {"files": files, "rows": sum(f.file.record_count for f in group.files), "pushable_columns": []}
+
+    def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answers "metadata rows": the rows of a metadata table as one Arrow stream, base64."""
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        assert version.handle.metadata_table is not None
+        table = METADATA_TABLES[version.handle.metadata_table].rows(
+            version.io, version.metadata, version.snapshot, manifests=self._manifests
+        )
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return {"arrow": base64.b64encode(sink.getvalue()).decode()}
+
+
+def _may_have_deletes(version: TableVersion) -> bool:
+    """False only when the summary's own totals say that there is no delete file."""
+    return version.snapshot is not None and version.snapshot.summary.get("total-delete-files") != "0"
+
+
+def _file(file: ContentFile, sequence_number: int, partition_key: str | None, vector: bytes | None) -> list[Any]:
+    encoded = None if vector is None else base64.b64encode(vector).decode()
+    return [file.file_path, file.file_size_in_bytes, sequence_number, partition_key, encoded]
+
+
+def _partition_key(file: ContentFile) -> str:
+    """Equal for two files exactly when they share spec and partition."""
+    return json.dumps([file.spec_id, [repr(value) for value in file.partition]])
+
+
+def _pushable_columns(metadata: TableMetadata, schema: Schema) -> Sequence[str]:
+    """Columns whose filters Spark's Parquet reader may test against row groups.
+
+    It looks columns up by name, so a name that ever meant another field is left out; so are floats, since Parquet
+    statistics pass over NaN, which Spark orders above every number.
+    """
+    ids_by_name: dict[str, set[int]] = {}
+    for known in metadata.schemas:
+        for field in known.fields:
+            ids_by_name.setdefault(field.name.lower(), set()).add(field.id)
+    names_by_id: dict[int, set[str]] = {}
+    for known in metadata.schemas:
+        for field in known.fields:
+            names_by_id.setdefault(field.id, set()).add(field.name)
+    return [
+        field.name
+        for field in schema.fields
+        if not isinstance(field.type, _NOT_PUSHED_TO_PARQUET)
+        and ids_by_name[field.name.lower()] == {field.id}
+        and names_by_id[field.id] == {field.name}
+    ]

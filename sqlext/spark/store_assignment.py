@@ -1,0 +1,21 @@
+"""Rows into a table's columns by Spark's own store-assignment rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.spark.data_type import schema_to_spark
+from sqlext.spec.schema import Schema
+
+
+def align(spark: SparkSession, rows: DataFrame, table: Sequence[str], schema: Schema, *, by_name: bool) -> DataFrame:
+    """The rows in the schema's columns, order and types; by name a missing column is null.
+
+    Spark's own AnalysisException tells of a column that does not fit.
+    """
+    shim = getattr(spark._jvm, "io").sqlext.StoreAssignment
+    quoted = ".".join(f"`{part}`" for part in table)
+    return DataFrame(shim.align(rows._jdf, quoted, json.dumps(schema_to_spark(schema)), by_name), spark)

@@ -1,0 +1,93 @@
+"""A table version as the shim shows it to Spark: columns, partitioning, properties, kinds of deletes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.spark.catalogs import TableVersion
+from sqlext.spark.data_type import schema_to_spark, struct_to_spark
+from sqlext.spark.scan_bridge import ScanBridge
+from sqlext.spec.partition_spec import PartitionField
+from sqlext.spec.schema import Schema
+from sqlext.spec.transform import BucketTransform, TruncateTransform, VoidTransform
+from sqlext.spec.types import StructType
+
+
+def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
+    """The JSON that `SqlextTable` is made of."""
+    handle = version.handle
+    described: dict[str, Any] = {
+        "name": handle.full_name,
+        "handle": handle.encode(),
+        "metadata_table": handle.metadata_table is not None,
+        "properties": {},
+        "partitioning": [],
+        "position_deletes": False,
+        "equality_deletes": [],
+    }
+    if handle.metadata_table is not None:
+        return {**described, "schema": _metadata_schema(version)}
+    schema = version.schema
+    return {
+        **described,
+        "schema": schema_to_spark(schema),
+        "properties": _properties(version),
+        "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
+        "position_deletes": scans.has_position_deletes(version),
+        "equality_deletes": [
+            _equality_deletes(version, schema, group.equality_ids) for group in scans.equality_groups(version)
+        ],
+    }
+
+
+def _metadata_schema(version: TableVersion) -> Mapping[str, Any]:
+    assert version.handle.metadata_table is not None
+    arrow = METADATA_TABLES[version.handle.metadata_table].schema(version.metadata)
+    struct: dict[str, Any] = from_arrow_schema(arrow).jsonValue()
+    return struct
+
+
+def _equality_deletes(version: TableVersion, schema: Schema, equality_ids: tuple[int, ...]) -> Mapping[str, Any]:
+    """`columns` are the table's names of the key; `schema` is what the delete files hold."""
+    fields = tuple(schema.field(field_id) for field_id in equality_ids)
+    specs = version.metadata.specs_by_id().values()
+    return {
+        "schema": struct_to_spark(StructType(fields)),
+        "columns": [field.name for field in fields],
+        "partitioned": any(not spec.is_unpartitioned for spec in specs),
+    }
+
+
+def _shown_fields(version: TableVersion) -> list[PartitionField]:
+    return [f for f in version.metadata.spec().fields if not isinstance(f.transform, VoidTransform)]
+
+
+def _partition_field(schema: Schema, field: PartitionField) -> Mapping[str, Any]:
+    transform = field.transform
+    described: dict[str, Any] = {"transform": str(transform).split("[")[0], "column": schema.column_name(field.source_id)}
+    if isinstance(transform, BucketTransform):
+        described["number"] = transform.n
+    elif isinstance(transform, TruncateTransform):
+        described["number"] = transform.width
+    return described
+
+
+def _properties(version: TableVersion) -> Mapping[str, str]:
+    metadata = version.metadata
+    snapshot = version.snapshot
+    own = {
+        "provider": "iceberg",
+        "location": metadata.location,
+        "format-version": str(metadata.format_version),
+        "current-snapshot-id": "none" if snapshot is None else str(snapshot.snapshot_id),
+    }
+    keys = [field.name for field in metadata.schema().identifier_fields]
+    if keys:
+        own["identifier-fields"] = f"[{','.join(keys)}]"
+    return {**metadata.properties, **own}
+
+

@@ -1,0 +1,97 @@
+"""One Spark job that writes: the rows of a DataFrame go through a write task, its messages come to the driver.
+
+A change known to be small comes to the driver as Arrow and goes through the same task there, since a Python worker's
+start costs more than such a write. Rows of any other change never pass through the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyroaring import BitMap64
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from sqlext.errors import CONDITIONS, DataError, SqlextError, StorageError
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
+
+WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+SMALL_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFiles:
+    """What the tasks of a job handed back.
+
+    `positions` are the deleted positions by data file, `repeated` those that more than one source row hit.
+    """
+
+    data_files: tuple[ContentFile, ...] = ()
+    delete_files: tuple[ContentFile, ...] = ()
+    positions: dict[str, BitMap64] = field(default_factory=dict)
+    repeated: dict[str, BitMap64] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def task_identity() -> tuple[int, int]:
+    """Partition number and attempt of the running task; (0, 0) on the driver."""
+    context = TaskContext.get()
+    return (0, 0) if context is None else (context.partitionId(), context.attemptNumber())
+
+
+def estimated_bytes(rows: DataFrame) -> int:
+    """The optimiser's estimate of the rows' size."""
+    return int(str(rows._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+
+
+def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFiles:
+    """Runs the job. Errors: the first error a task reports; the caller removes the files of the operation."""
+    if on_driver:
+        batches = list(task(iter(rows.toArrow().to_batches())))
+    else:
+        schema = from_arrow_schema(MESSAGE_SCHEMA)
+        batches = rows.mapInArrow(task, schema).toArrow().to_batches()
+    return gather(message for batch in batches for message in decode_messages(batch))
+
+
+def gather(messages: Iterator[TaskMessage]) -> WrittenFiles:
+    """Adds the tasks' messages up; bitmaps of one file are united, and bits set twice noted."""
+    data: list[ContentFile] = []
+    deletes: list[ContentFile] = []
+    written = WrittenFiles()
+    for message in messages:
+        if message.kind == "error":
+            raise _task_error(message)
+        if message.kind == "file":
+            file = message.content_file
+            (data if file.content == Content.DATA else deletes).append(file)
+        elif message.kind == "positions":
+            _unite(written, message.path, message.bitmap)
+        elif message.kind == "repeated":
+            written.repeated.setdefault(message.path, BitMap64()).update(message.bitmap)
+        else:
+            for name, count in message.counts.items():
+                written.counts[name] = written.counts.get(name, 0) + count
+    return WrittenFiles(tuple(data), tuple(deletes), written.positions, written.repeated, written.counts)
+
+
+def _unite(written: WrittenFiles, path: str, bitmap: BitMap64) -> None:
+    known = written.positions.get(path)
+    if known is None:
+        written.positions[path] = bitmap
+        return
+    twice = known & bitmap
+    if twice:
+        written.repeated.setdefault(path, BitMap64()).update(twice)
+    known.update(bitmap)
+
+
+def _task_error(message: TaskMessage) -> SqlextError:
+    condition, parameters = message.error
+    kind = StorageError if CONDITIONS[condition].sqlstate.startswith("58") else DataError
+    return kind(condition, **parameters)

@@ -1,0 +1,186 @@
+"""Avro object container files whose schema text is exactly ours.
+
+Iceberg's readers find columns by the `field-id` attributes of the header's schema, so the header is written here,
+text in, text out; fastavro codes the records. Logical types are left to the caller: values are physical.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+
+_MAGIC = b"Obj\x01"
+_SYNC_SIZE = 16
+_BLOCK_RECORDS = 4_000
+
+
+def encode(
+    records: Sequence[Any], *, schema_text: str, record_schema: Any, metadata: Mapping[str, str], codec: str
+) -> bytes:
+    """A container file. `record_schema` is what `array_of` made of the schema in `schema_text`."""
+    compress = _COMPRESS[codec]
+    header = {"avro.schema": schema_text, "avro.codec": codec, **metadata}
+    sync = os.urandom(_SYNC_SIZE)
+    out = io.BytesIO()
+    out.write(_MAGIC)
+    _write_long(out, len(header))
+    for key, value in header.items():
+        _write_bytes(out, key.encode())
+        _write_bytes(out, value.encode())
+    _write_long(out, 0)
+    out.write(sync)
+    for start in range(0, len(records), _BLOCK_RECORDS):
+        block = records[start : start + _BLOCK_RECORDS]
+        _write_long(out, len(block))
+        _write_bytes(out, compress(_array_items(block, record_schema)))
+        out.write(sync)
+    return out.getvalue()
+
+
+def decode_header(data: bytes) -> tuple[dict[str, bytes], int]:
+    """The header's metadata and the position of the first block. Raises ValueError."""
+    if data[:4] != _MAGIC:
+        raise ValueError("it does not begin like an Avro file")
+    source = io.BytesIO(data)
+    source.seek(len(_MAGIC))
+    metadata: dict[str, bytes] = {}
+    while (count := _read_long(source)) != 0:
+        if count < 0:
+            count = -count
+            _read_long(source)
+        for _ in range(count):
+            key = _read_bytes(source).decode()
+            metadata[key] = _read_bytes(source)
+    return metadata, source.tell()
+
+
+def decode_blocks(data: bytes, start: int, *, codec: str, record_schema: Any) -> list[Any]:
+    """The records of all blocks from `start`, where the header ends. Raises ValueError, EOFError or an Avro error."""
+    decompress = _DECOMPRESS.get(codec)
+    if decompress is None:
+        raise ValueError(f"its codec {codec!r} is not supported")
+    source = io.BytesIO(data)
+    source.seek(start)
+    sync = _read(source, _SYNC_SIZE)
+    records: list[Any] = []
+    while source.tell() < len(data):
+        count = _read_long(source)
+        records += _read_items(decompress(_read_bytes(source)), count, record_schema)
+        if _read(source, _SYNC_SIZE) != sync:
+            raise ValueError("a block does not end where it should")
+    return records
+
+
+def array_of(record: Any) -> Any:
+    """The parsed schema of an array of records: one call codes a whole block, whose bytes are an array's."""
+    return fastavro.parse_schema({"type": "array", "items": record})
+
+
+def _array_items(records: Sequence[Any], record_schema: Any) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, record_schema, records)
+    encoded = out.getvalue()
+    # An array is its count, its items, and a zero.
+    return encoded[len(_long(len(records))) : -1]
+
+
+def _read_items(block: bytes, count: int, record_schema: Any) -> list[Any]:
+    items: list[Any] = fastavro.schemaless_reader(io.BytesIO(_long(count) + block + b"\x00"), record_schema, None)
+    return items
+
+
+def _long(value: int) -> bytes:
+    zigzag = (value << 1) ^ (value >> 63)
+    out = bytearray()
+    while zigzag > 0x7F:
+        out.append(zigzag & 0x7F | 0x80)
+        zigzag >>= 7
+    out.append(zigzag)
+    return bytes(out)
+
+
+def _write_long(out: io.BytesIO, value: int) -> None:
+    out.write(_long(value))
+
+
+def _write_bytes(out: io.BytesIO, data: bytes) -> None:
+    out.write(_long(len(data)))
+    out.write(data)
+
+
+def _read(source: io.BytesIO, size: int) -> bytes:
+    data = source.read(size) if size >= 0 else b""
+    if len(data) != size:
+        raise EOFError("it ends too early")
+    return data
+
+
+def _read_long(source: io.BytesIO) -> int:
+    value = shift = 0
+    while True:
+        byte = _read(source, 1)[0]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1)
+        shift += 7
+
+
+def _read_bytes(source: io.BytesIO) -> bytes:
+    return _read(source, _read_long(source))
+
+
+def _deflate(block: bytes) -> bytes:
+    compressor = zlib.compressobj(level=6, wbits=-15)
+    return compressor.compress(block) + compressor.flush()
+
+
+def _inflate(block: bytes) -> bytes:
+    return zlib.decompress(block, wbits=-15)
+
+
+def _snappy(block: bytes) -> bytes:
+    compressed: bytes = pa.compress(block, codec="snappy", asbytes=True)
+    return compressed + zlib.crc32(block).to_bytes(4, "big")
+
+
+def _unsnappy(block: bytes) -> bytes:
+    size = shift = 0
+    for byte in block:
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    plain: bytes = pa.decompress(block[:-4], decompressed_size=size, codec="snappy", asbytes=True)
+    if zlib.crc32(plain) != int.from_bytes(block[-4:], "big"):
+        raise ValueError("the checksum of a block is wrong")
+    return plain
+
+
+def _zstd(block: bytes) -> bytes:
+    compressed: bytes = pa.compress(block, codec="zstd", asbytes=True)
+    return compressed
+
+
+def _unzstd(block: bytes) -> bytes:
+    plain: bytes = pa.CompressedInputStream(pa.BufferReader(block), "zstd").read()
+    return plain
+
+
+_COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "null": bytes,
+    "deflate": _deflate,
+    "snappy": _snappy,
+    "zstandard": _zstd,
+}
+_DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "null": bytes,
+    "deflate": _inflate,
+    "snappy": _unsnappy,
+    "zstandard": _unzstd,
+}

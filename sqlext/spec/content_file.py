@@ -1,0 +1,48 @@
+"""A data file or delete file of a table, with its metrics (spec: Manifests, `data_file`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+
+class Content(IntEnum):
+    """What a content file holds."""
+
+    DATA = 0
+    POSITION_DELETES = 1
+    EQUALITY_DELETES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ContentFile:
+    """One file of rows or of deletes.
+
+    `partition` holds stored values in the order of the fields of spec `spec_id`. The mappings go from field id to a
+    count, a size in bytes, or a bound in binary single-value form; None means "not recorded". `file_format` is the
+    upper-case name.
+    """
+
+    content: Content
+    file_path: str
+    file_format: str
+    spec_id: int
+    partition: tuple[Any, ...]
+    record_count: int
+    file_size_in_bytes: int
+    column_sizes: Mapping[int, int] | None = None
+    value_counts: Mapping[int, int] | None = None
+    null_value_counts: Mapping[int, int] | None = None
+    nan_value_counts: Mapping[int, int] | None = None
+    lower_bounds: Mapping[int, bytes] | None = None
+    upper_bounds: Mapping[int, bytes] | None = None
+    key_metadata: bytes | None = None
+    split_offsets: tuple[int, ...] | None = None
+    equality_ids: tuple[int, ...] | None = None
+    sort_order_id: int | None = None
+    first_row_id: int | None = None
+    referenced_data_file: str | None = None
+    content_offset: int | None = None
+    content_size_in_bytes: int | None = None

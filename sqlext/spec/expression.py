@@ -1,0 +1,171 @@
+"""Row predicates over field ids, with stored values as literals; three-valued as in SQL.
+
+A predicate selects the rows for which it is true: neither a comparison nor its negation selects a row whose value is
+null. Floats order as in Spark: NaN equals itself and is greater than every other value; -0.0 equals 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Literal, TypeAlias, Union
+
+Operator: TypeAlias = Literal["<", "<=", ">", ">=", "=", "!="]
+
+_OPPOSITE: dict[Operator, Operator] = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysTrue:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysFalse:
+    """True for no row: false, or unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    child: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    left: Predicate
+    right: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    left: Predicate
+    right: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotNull:
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class IsNaN:
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotNaN:
+    """The value is not NaN; like every comparison, not true of null."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    op: Operator
+    id: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """The value equals one of `values`, which holds no null."""
+
+    id: int
+    values: frozenset[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NotIn:
+    """The value is not null and equals none of `values`, which holds no null."""
+
+    id: int
+    values: frozenset[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    id: int
+    prefix: str
+
+
+Predicate: TypeAlias = Union[  # noqa: UP007 - the classes above name it before it exists
+    AlwaysTrue, AlwaysFalse, Not, And, Or, IsNull, NotNull, IsNaN, NotNaN, Comparison, In, NotIn, StartsWith
+]
+
+
+def negate(predicate: Predicate) -> Predicate:
+    """A predicate true where `predicate` is false. `Not` remains only around `StartsWith`.
+
+    Where `predicate` is unknown (null), so is the result. `AlwaysFalse` must stand for false, not for unknown.
+    """
+    match predicate:
+        case AlwaysTrue():
+            return AlwaysFalse()
+        case AlwaysFalse():
+            return AlwaysTrue()
+        case Not(child=child):
+            return push_down_not(child)
+        case And(left=left, right=right):
+            return Or(negate(left), negate(right))
+        case Or(left=left, right=right):
+            return And(negate(left), negate(right))
+        case IsNull(id=id):
+            return NotNull(id)
+        case NotNull(id=id):
+            return IsNull(id)
+        case IsNaN(id=id):
+            return NotNaN(id)
+        case NotNaN(id=id):
+            return IsNaN(id)
+        case Comparison(op=op, id=id, value=value):
+            return Comparison(_OPPOSITE[op], id, value)
+        case In(id=id, values=values):
+            return NotIn(id, values)
+        case NotIn(id=id, values=values):
+            return In(id, values)
+        case StartsWith():
+            return Not(predicate)
+
+
+def push_down_not(predicate: Predicate) -> Predicate:
+    """An equal predicate in which `Not` stands only around `StartsWith`."""
+    match predicate:
+        case Not(child=child):
+            return negate(child)
+        case And(left=left, right=right):
+            return And(push_down_not(left), push_down_not(right))
+        case Or(left=left, right=right):
+            return Or(push_down_not(left), push_down_not(right))
+    return predicate
+
+
+def conjunction(predicates: Iterable[Predicate]) -> Predicate:
+    """All of them; `AlwaysTrue` for none."""
+    everything: Predicate = AlwaysTrue()
+    return reduce(_and, predicates, everything)
+
+
+def _and(left: Predicate, right: Predicate) -> Predicate:
+    if isinstance(left, AlwaysTrue) or isinstance(right, AlwaysFalse):
+        return right
+    if isinstance(right, AlwaysTrue) or isinstance(left, AlwaysFalse):
+        return left
+    return And(left, right)
+
+
+def bind_fields(predicate: Predicate) -> set[int]:
+    """The ids of the fields a predicate speaks of."""
+    match predicate:
+        case AlwaysTrue() | AlwaysFalse():
+            return set()
+        case Not(child=child):
+            return bind_fields(child)
+        case And(left=left, right=right) | Or(left=left, right=right):
+            return bind_fields(left) | bind_fields(right)
+    return {predicate.id}

@@ -1,0 +1,117 @@
+"""How column values become partition values (spec: Partitioning)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote_plus
+
+from sqlext.errors import UnsupportedError
+from sqlext.spec.schema import Schema
+from sqlext.spec.transform import Transform, parse_transform
+from sqlext.spec.types import NestedField, StructType, Type, UnknownType
+
+FIRST_PARTITION_FIELD_ID = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionField:
+    source_id: int
+    field_id: int
+    name: str
+    transform: Transform
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "transform": str(self.transform),
+            "source-id": self.source_id,
+            "field-id": self.field_id,
+        }
+
+    @classmethod
+    def from_json(cls, obj: Mapping[str, Any], default_field_id: int) -> PartitionField:
+        """`default_field_id` is for version 1, which may leave ids out. Raises ValueError or KeyError."""
+        sources = obj.get("source-ids")
+        if sources is not None and len(sources) > 1:
+            raise UnsupportedError(
+                "UNSUPPORTED_TABLE_FEATURE",
+                feature=f"transform {obj['transform']} of {len(sources)} columns in partition field {obj['name']}",
+            )
+        return cls(
+            source_id=sources[0] if sources else obj["source-id"],
+            field_id=obj.get("field-id", default_field_id),
+            name=obj["name"],
+            transform=parse_transform(obj["transform"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSpec:
+    """Partition tuples follow the order of `fields`."""
+
+    spec_id: int
+    fields: tuple[PartitionField, ...]
+
+    @property
+    def is_unpartitioned(self) -> bool:
+        """Whether all rows share one partition; void fields divide nothing."""
+        return all(str(field.transform) == "void" for field in self.fields)
+
+    @property
+    def last_assigned_field_id(self) -> int:
+        """The highest partition field id; 999 for none."""
+        return max((field.field_id for field in self.fields), default=FIRST_PARTITION_FIELD_ID - 1)
+
+    def partition_type(self, schema: Schema) -> StructType:
+        """The type of the spec's partition tuples; `unknown` for a field whose source column is gone."""
+        return StructType(
+            tuple(
+                NestedField(field.field_id, field.name, field.transform.result_type(_source_type(schema, field)))
+                for field in self.fields
+            )
+        )
+
+    def partition_path(self, schema: Schema, values: Sequence[Any]) -> str:
+        """The folder of a partition, `a=1/b_bucket=3`: readable, URL-encoded, and never parsed again."""
+        return "/".join(
+            f"{_escape(field.name)}={_escape(field.transform.human(_source_type(schema, field), value))}"
+            for field, value in zip(self.fields, values, strict=True)
+        )
+
+    def same_fields(self, other: PartitionSpec) -> bool:
+        """Whether both divide rows alike under the same names, whatever their ids."""
+
+        def essence(spec: PartitionSpec) -> list[tuple[int, str, str]]:
+            return [(field.source_id, field.name, str(field.transform)) for field in spec.fields]
+
+        return essence(self) == essence(other)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"spec-id": self.spec_id, "fields": [field.to_json() for field in self.fields]}
+
+    @classmethod
+    def from_json(cls, obj: Mapping[str, Any]) -> PartitionSpec:
+        """Raises ValueError or KeyError."""
+        return cls(obj["spec-id"], partition_fields_from_json(obj["fields"]))
+
+
+UNPARTITIONED = PartitionSpec(0, ())
+
+
+def partition_fields_from_json(fields: Sequence[Mapping[str, Any]]) -> tuple[PartitionField, ...]:
+    """The fields of a spec; version 1 numbers them by position from 1000. Raises ValueError or KeyError."""
+    return tuple(
+        PartitionField.from_json(field, FIRST_PARTITION_FIELD_ID + position) for position, field in enumerate(fields)
+    )
+
+
+def _source_type(schema: Schema, field: PartitionField) -> Type:
+    source = schema.field_or_none(field.source_id)
+    return UnknownType() if source is None else source.type
+
+
+def _escape(text: str) -> str:
+    # As java.net.URLEncoder, by which Iceberg names its partition folders.
+    return quote_plus(text, safe="*").replace("~", "%7E")

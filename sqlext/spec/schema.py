@@ -1,0 +1,259 @@
+"""Schemas with field ids, and look-ups by id and by name (spec: Schemas and Data Types)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+from sqlext.errors import AnalysisError
+from sqlext.spec.type_json import field_from_json, field_to_json
+from sqlext.spec.types import (
+    DoubleType,
+    FloatType,
+    ListType,
+    MapType,
+    NestedField,
+    StructType,
+    Type,
+    is_primitive,
+)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, with ids that never change meaning.
+
+    `identifier_field_ids` are the fields that identify a row: the primary key of SQL. Two schemas are equal when their
+    columns, ids and `schema_id` are. (No slots: the look-up tables are made once, on first use.)
+    """
+
+    fields: tuple[NestedField, ...]
+    schema_id: int = 0
+    identifier_field_ids: tuple[int, ...] = ()
+
+    def field(self, id: int) -> NestedField:
+        """The field of that id, at any depth; list elements and map keys and values are fields too. Raises KeyError."""
+        return self._fields_by_id[id]
+
+    def field_or_none(self, id: int) -> NestedField | None:
+        """The field of that id, or None."""
+        return self._fields_by_id.get(id)
+
+    def find(self, name: str, case_sensitive: bool = True) -> NestedField | None:
+        """The field of a dotted name (`point.x`, `tags.element`), or None.
+
+        Raises AnalysisError when a name is ambiguous without regard to case.
+        """
+        if case_sensitive:
+            return self._fields_by_name.get(name)
+        candidates = self._fields_by_lower_name.get(name.lower(), ())
+        if len(candidates) > 1:
+            exact = self._fields_by_name.get(name)
+            if exact is not None:
+                return exact
+            names = ", ".join(self.column_name(field.id) for field in candidates)
+            raise AnalysisError("AMBIGUOUS_REFERENCE", name=name, candidates=names)
+        return candidates[0] if candidates else None
+
+    def column_name(self, id: int) -> str:
+        """The dotted name of the field of that id. Raises KeyError."""
+        return self._names_by_id[id]
+
+    @property
+    def highest_field_id(self) -> int:
+        """The highest id in use; 0 for none."""
+        return max(self._fields_by_id, default=0)
+
+    @property
+    def identifier_fields(self) -> tuple[NestedField, ...]:
+        """The identifier fields, in the order of their ids' declaration."""
+        return tuple(self.field(id) for id in self.identifier_field_ids)
+
+    def as_struct(self) -> StructType:
+        """The columns as one struct type."""
+        return StructType(self.fields)
+
+    def select(self, ids: Iterable[int]) -> Schema:
+        """The columns and nested fields of these ids, each with the structs above and everything below it.
+
+        Identifier fields that are not selected are dropped from the key. Ids that the schema lacks are ignored.
+        """
+        wanted = frozenset(ids)
+        fields = tuple(_selected_fields(self.fields, wanted))
+        selected = Schema(fields, self.schema_id)
+        kept = tuple(id for id in self.identifier_field_ids if selected.field_or_none(id) is not None)
+        return replace(selected, identifier_field_ids=kept)
+
+    def same_columns(self, other: Schema) -> bool:
+        """Whether columns, ids and identifier fields are the same, whatever the schema ids."""
+        return self.fields == other.fields and set(self.identifier_field_ids) == set(other.identifier_field_ids)
+
+    def validate_identifier_fields(self) -> None:
+        """Raises AnalysisError unless every identifier field may identify a row (spec: Identifier Field IDs)."""
+        for id in self.identifier_field_ids:
+            reason = self._identifier_flaw(id)
+            if reason is not None:
+                name = self._names_by_id.get(id, f"of id {id}")
+                raise AnalysisError("INVALID_PRIMARY_KEY", columns=self._key_text(), reason=f"column {name}: {reason}")
+
+    def to_json(self) -> dict[str, Any]:
+        obj: dict[str, Any] = {"type": "struct", "schema-id": self.schema_id}
+        if self.identifier_field_ids:
+            obj["identifier-field-ids"] = list(self.identifier_field_ids)
+        obj["fields"] = [field_to_json(field) for field in self.fields]
+        return obj
+
+    @classmethod
+    def from_json(cls, obj: Mapping[str, Any]) -> Schema:
+        """Raises ValueError or KeyError for what is not a schema."""
+        return cls(
+            fields=tuple(field_from_json(field) for field in obj["fields"]),
+            schema_id=obj.get("schema-id", 0),
+            identifier_field_ids=tuple(obj.get("identifier-field-ids", ())),
+        )
+
+    def _key_text(self) -> str:
+        return ", ".join(self._names_by_id.get(id, str(id)) for id in self.identifier_field_ids)
+
+    def _identifier_flaw(self, id: int) -> str | None:
+        field = self.field_or_none(id)
+        if field is None:
+            return "the schema has no such field"
+        if not is_primitive(field.type):
+            return f"its type {field.type} is nested"
+        if isinstance(field.type, FloatType | DoubleType):
+            return f"values of type {field.type} have no exact equality"
+        for ancestor in self._ancestors(id):
+            if not isinstance(ancestor.type, StructType):
+                return f"it lies inside the {type(ancestor.type).__name__.removesuffix('Type').lower()} {ancestor.name}"
+            if not ancestor.required:
+                return f"the struct {ancestor.name} around it is optional"
+        return None if field.required else "it is optional"
+
+    def _ancestors(self, id: int) -> Iterator[NestedField]:
+        parent = self._parents.get(id)
+        while parent is not None:
+            yield self.field(parent)
+            parent = self._parents.get(parent)
+
+    @cached_property
+    def _fields_by_id(self) -> dict[int, NestedField]:
+        return {field.id: field for field, _, _ in self._walk}
+
+    @cached_property
+    def _names_by_id(self) -> dict[int, str]:
+        return {field.id: path for field, path, _ in self._walk}
+
+    @cached_property
+    def _parents(self) -> dict[int, int]:
+        return {field.id: parent for field, _, parent in self._walk if parent is not None}
+
+    @cached_property
+    def _fields_by_name(self) -> dict[str, NestedField]:
+        by_name = {path: field for field, path, _ in self._walk}
+        for field, path, _ in self._walk:
+            by_name.setdefault(path.replace(".element.", ".").replace(".value.", "."), field)
+        return by_name
+
+    @cached_property
+    def _fields_by_lower_name(self) -> dict[str, tuple[NestedField, ...]]:
+        by_name: dict[str, tuple[NestedField, ...]] = {}
+        for name, field in self._fields_by_name.items():
+            by_name[name.lower()] = (*by_name.get(name.lower(), ()), field)
+        return by_name
+
+    @cached_property
+    def _walk(self) -> list[tuple[NestedField, str, int | None]]:
+        return list(_walk(self.fields, "", None))
+
+
+def assign_fresh_ids(schema: Schema, start: int = 1) -> Schema:
+    """The same columns with ids from `start`: first all top-level columns, then the nested fields of each.
+
+    `identifier_field_ids` follow their fields.
+    """
+    ids: dict[int, int] = {}
+    fields = _renumbered(schema.fields, count(start), ids)
+    return Schema(fields, schema.schema_id, tuple(ids[id] for id in schema.identifier_field_ids))
+
+
+def _renumbered(fields: tuple[NestedField, ...], fresh: Iterator[int], ids: dict[int, int]) -> tuple[NestedField, ...]:
+    for field in fields:
+        ids[field.id] = next(fresh)
+    numbers = [ids[field.id] for field in fields]
+    return tuple(
+        replace(field, id=number, type=_renumbered_type(field.type, fresh, ids))
+        for field, number in zip(fields, numbers, strict=True)
+    )
+
+
+def _renumbered_type(type: Type, fresh: Iterator[int], ids: dict[int, int]) -> Type:
+    match type:
+        case StructType(fields=fields):
+            return StructType(_renumbered(fields, fresh, ids))
+        case ListType():
+            element_id = ids[type.element_id] = next(fresh)
+            return replace(type, element_id=element_id, element=_renumbered_type(type.element, fresh, ids))
+        case MapType():
+            key_id, value_id = next(fresh), next(fresh)
+            ids[type.key_id], ids[type.value_id] = key_id, value_id
+            return replace(
+                type,
+                key_id=key_id,
+                key=_renumbered_type(type.key, fresh, ids),
+                value_id=value_id,
+                value=_renumbered_type(type.value, fresh, ids),
+            )
+    return type
+
+
+def nested_fields(type: Type) -> tuple[NestedField, ...]:
+    """The fields directly inside a type; those of a list or map under the format's names."""
+    match type:
+        case StructType(fields=fields):
+            return fields
+        case ListType():
+            return (NestedField(type.element_id, "element", type.element, type.element_required),)
+        case MapType():
+            return (
+                NestedField(type.key_id, "key", type.key, True),
+                NestedField(type.value_id, "value", type.value, type.value_required),
+            )
+    return ()
+
+
+def _walk(
+    fields: Iterable[NestedField], prefix: str, parent: int | None
+) -> Iterator[tuple[NestedField, str, int | None]]:
+    for field in fields:
+        path = prefix + field.name
+        yield field, path, parent
+        yield from _walk(nested_fields(field.type), path + ".", field.id)
+
+
+def _selected_fields(fields: Iterable[NestedField], wanted: frozenset[int]) -> Iterator[NestedField]:
+    for field in fields:
+        selected = _selected_type(field.id, field.type, wanted)
+        if selected is not None:
+            yield field if selected is field.type else replace(field, type=selected)
+
+
+def _selected_type(id: int, type: Type, wanted: frozenset[int]) -> Type | None:
+    if id in wanted:
+        return type
+    match type:
+        case StructType(fields=fields):
+            selected = tuple(_selected_fields(fields, wanted))
+            return StructType(selected) if selected else None
+        case ListType():
+            element = _selected_type(type.element_id, type.element, wanted)
+            return None if element is None else replace(type, element=element)
+        case MapType():
+            value = _selected_type(type.value_id, type.value, wanted)
+            if value is None and type.key_id not in wanted:
+                return None
+            return replace(type, value=type.value if value is None else value)
+    return None

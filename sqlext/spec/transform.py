@@ -1,0 +1,370 @@
+"""Partition transforms (spec: Partition Transforms; Appendix B, 32-bit Hash Requirements)."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import mmh3
+
+from sqlext.spec.iso_date_time import (
+    MICROS_PER_SECOND,
+    NANOS_PER_SECOND,
+    SECONDS_PER_DAY,
+    civil_date,
+    format_date,
+    format_year,
+)
+from sqlext.spec.single_value import minimal_bytes, scaled, to_json, unscaled
+from sqlext.spec.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    FixedType,
+    GeospatialType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampNanoType,
+    TimestampType,
+    TimestamptzNanoType,
+    TimestamptzType,
+    TimeType,
+    Type,
+    UnknownType,
+    UuidType,
+    VariantType,
+    is_primitive,
+)
+
+_MICRO_TIMESTAMPS = (TimestampType, TimestamptzType)
+_NANO_TIMESTAMPS = (TimestampNanoType, TimestamptzNanoType)
+_TIMESTAMPS = _MICRO_TIMESTAMPS + _NANO_TIMESTAMPS
+_HASHED_AS_LONG = (IntegerType, LongType, DateType, TimeType, *_TIMESTAMPS)
+_BUCKETED = (*_HASHED_AS_LONG, DecimalType, StringType, UuidType, FixedType, BinaryType)
+_TRUNCATED = (IntegerType, LongType, DecimalType, StringType, BinaryType)
+
+
+class Transform(Protocol):
+    """A function from a column's stored value to a partition's stored value; null goes to null.
+
+    `str(transform)` is its spelling in table metadata. `preserves_order` tells that a <= b implies t(a) <= t(b).
+    """
+
+    @property
+    def preserves_order(self) -> bool: ...
+
+    def can_transform(self, source_type: Type) -> bool:
+        """Whether the format defines the transform for values of that type."""
+
+    def result_type(self, source_type: Type) -> Type:
+        """The type of the transformed values."""
+
+    def apply(self, source_type: Type, value: Any) -> Any:
+        """The partition value of one stored value. Raises ValueError where the type is not transformed."""
+
+    def human(self, source_type: Type, value: Any) -> str:
+        """A *partition* value as the text of partition paths; `null` for None."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityTransform:
+    preserves_order: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "identity"
+
+    def can_transform(self, source_type: Type) -> bool:
+        return is_primitive(source_type) and not isinstance(source_type, VariantType | GeospatialType)
+
+    def result_type(self, source_type: Type) -> Type:
+        return source_type
+
+    def apply(self, source_type: Type, value: Any) -> Any:
+        return value
+
+    def human(self, source_type: Type, value: Any) -> str:
+        return _human(source_type, value)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketTransform:
+    """Hash modulo `n`."""
+
+    n: int
+    preserves_order: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return f"bucket[{self.n}]"
+
+    def can_transform(self, source_type: Type) -> bool:
+        return isinstance(source_type, _BUCKETED)
+
+    def result_type(self, source_type: Type) -> Type:
+        return IntegerType()
+
+    def apply(self, source_type: Type, value: Any) -> int | None:
+        return None if value is None else (bucket_hash(source_type, value) & 0x7FFFFFFF) % self.n
+
+    def human(self, source_type: Type, value: Any) -> str:
+        return _human(IntegerType(), value)
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateTransform:
+    """Numbers rounded down to a multiple of `width` (of the unscaled value); the first `width` code points or bytes."""
+
+    width: int
+    preserves_order: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return f"truncate[{self.width}]"
+
+    def can_transform(self, source_type: Type) -> bool:
+        return isinstance(source_type, _TRUNCATED)
+
+    def result_type(self, source_type: Type) -> Type:
+        return source_type
+
+    def apply(self, source_type: Type, value: Any) -> Any:
+        if value is None:
+            return None
+        match source_type:
+            case IntegerType():
+                return _wrap(value - value % self.width, 32)
+            case LongType():
+                return _wrap(value - value % self.width, 64)
+            case DecimalType(scale=scale):
+                whole = unscaled(value, scale)
+                return scaled(whole - whole % self.width, scale)
+            case StringType() | BinaryType():
+                return value[: self.width]
+        raise _undefined(self, source_type)
+
+    def human(self, source_type: Type, value: Any) -> str:
+        return _human(source_type, value)
+
+
+@dataclass(frozen=True, slots=True)
+class YearTransform:
+    """Years since 1970."""
+
+    preserves_order: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "year"
+
+    def can_transform(self, source_type: Type) -> bool:
+        return isinstance(source_type, (DateType, *_TIMESTAMPS))
+
+    def result_type(self, source_type: Type) -> Type:
+        return IntegerType()
+
+    def apply(self, source_type: Type, value: Any) -> int | None:
+        return None if value is None else civil_date(_days(self, source_type, value))[0] - 1970
+
+    def human(self, source_type: Type, value: Any) -> str:
+        return "null" if value is None else format_year(1970 + value)
+
+
+@dataclass(frozen=True, slots=True)
+class MonthTransform:
+    """Months since 1970-01."""
+
+    preserves_order: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "month"
+
+    def can_transform(self, source_type: Type) -> bool:
+        return isinstance(source_type, (DateType, *_TIMESTAMPS))
+
+    def result_type(self, source_type: Type) -> Type:
+        return IntegerType()
+
+    def apply(self, source_type: Type, value: Any) -> int | None:
+        if value is None:
+            return None
+        year, month, _ = civil_date(_days(self, source_type, value))
+        return (year - 1970) * 12 + month - 1
+
+    def human(self, source_type: Type, value: Any) -> str:
+        return "null" if value is None else f"{format_year(1970 + value // 12)}-{value % 12 + 1:02d}"
+
+
+@dataclass(frozen=True, slots=True)
+class DayTransform:
+    """Days since 1970-01-01, as a date."""
+
+    preserves_order: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "day"
+
+    def can_transform(self, source_type: Type) -> bool:
+        return isinstance(source_type, (DateType, *_TIMESTAMPS))
+
+    def result_type(self, source_type: Type) -> Type:
+        return DateType()
+
+    def apply(self, source_type: Type, value: Any) -> int | None:
+        return None if value is None else _days(self, source_type, value)
+
+    def human(self, source_type: Type, value: Any) -> str:
+        return _human(DateType(), value)
+
+
+@dataclass(frozen=True, slots=True)
+class HourTransform:
+    """Hours since 1970-01-01T00."""
+
+    preserves_order: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "hour"
+
+    def can_transform(self, source_type: Type) -> bool:
+        return isinstance(source_type, _TIMESTAMPS)
+
+    def result_type(self, source_type: Type) -> Type:
+        return IntegerType()
+
+    def apply(self, source_type: Type, value: Any) -> int | None:
+        if value is None:
+            return None
+        if isinstance(source_type, DateType):
+            raise _undefined(self, source_type)
+        return int(value // (3600 * _units_per_second(self, source_type)))
+
+    def human(self, source_type: Type, value: Any) -> str:
+        return "null" if value is None else f"{format_date(value // 24)}-{value % 24:02d}"
+
+
+@dataclass(frozen=True, slots=True)
+class VoidTransform:
+    """Every value goes to null: what version 1 leaves of a dropped partition field."""
+
+    preserves_order: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "void"
+
+    def can_transform(self, source_type: Type) -> bool:
+        return True
+
+    def result_type(self, source_type: Type) -> Type:
+        return source_type
+
+    def apply(self, source_type: Type, value: Any) -> None:
+        return None
+
+    def human(self, source_type: Type, value: Any) -> str:
+        return "null"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownTransform:
+    """A transform this version does not know: its tables can be read, not written."""
+
+    text: str
+    preserves_order: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return self.text
+
+    def can_transform(self, source_type: Type) -> bool:
+        return False
+
+    def result_type(self, source_type: Type) -> Type:
+        return StringType()
+
+    def apply(self, source_type: Type, value: Any) -> Any:
+        raise _undefined(self, source_type)
+
+    def human(self, source_type: Type, value: Any) -> str:
+        return "null" if value is None else str(value)
+
+
+_PLAIN: dict[str, Transform] = {
+    str(plain): plain
+    for plain in (
+        IdentityTransform(),
+        YearTransform(),
+        MonthTransform(),
+        DayTransform(),
+        HourTransform(),
+        VoidTransform(),
+    )
+}
+_PARAMETRISED = re.compile(r"(bucket|truncate)\[(\d+)\]")
+
+
+def parse_transform(text: str) -> Transform:
+    """The transform a text of table metadata spells; one that is not known becomes `UnknownTransform`."""
+    plain = _PLAIN.get(text.lower())
+    if plain is not None:
+        return plain
+    match = _PARAMETRISED.fullmatch(text.lower())
+    if match is None or int(match[2]) == 0:
+        return UnknownTransform(text)
+    return BucketTransform(int(match[2])) if match[1] == "bucket" else TruncateTransform(int(match[2]))
+
+
+def bucket_hash(source_type: Type, value: Any) -> int:
+    """The 32-bit Murmur3 hash of a stored value, signed. Raises ValueError for a type that is not hashed."""
+    match source_type:
+        case IntegerType() | LongType() | DateType() | TimeType() | TimestampType() | TimestamptzType():
+            data = int(value).to_bytes(8, "little", signed=True)
+        case TimestampNanoType() | TimestamptzNanoType():
+            data = (value // 1000).to_bytes(8, "little", signed=True)
+        case StringType():
+            data = value.encode("utf-8")
+        case DecimalType(scale=scale):
+            data = minimal_bytes(unscaled(value, scale))
+        case UuidType():
+            data = value.bytes
+        case BinaryType() | FixedType():
+            data = value
+        case _:
+            raise ValueError(f"values of type {source_type} are not hashed")
+    return int(mmh3.hash(data))
+
+
+def _units_per_second(transform: Transform, source_type: Type) -> int:
+    if isinstance(source_type, _MICRO_TIMESTAMPS):
+        return MICROS_PER_SECOND
+    if isinstance(source_type, _NANO_TIMESTAMPS):
+        return NANOS_PER_SECOND
+    raise _undefined(transform, source_type)
+
+
+def _days(transform: Transform, source_type: Type, value: int) -> int:
+    if isinstance(source_type, DateType):
+        return value
+    return value // (SECONDS_PER_DAY * _units_per_second(transform, source_type))
+
+
+def _wrap(value: int, bits: int) -> int:
+    # Rounding down from near the smallest value leaves the type; Iceberg's arithmetic wraps around there.
+    half = 1 << (bits - 1)
+    return (value + half) % (half << 1) - half
+
+
+def _undefined(transform: Transform, source_type: Type) -> ValueError:
+    return ValueError(f"transform {transform} is not defined for type {source_type}")
+
+
+def _human(type: Type, value: Any) -> str:
+    if value is None:
+        return "null"
+    match type:
+        case BooleanType():
+            return "true" if value else "false"
+        case FixedType() | BinaryType():
+            return base64.b64encode(value).decode("ascii")
+        case UnknownType():
+            return str(value)
+    return str(to_json(type, value))

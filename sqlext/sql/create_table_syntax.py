@@ -1,0 +1,389 @@
+"""CREATE TABLE and REPLACE TABLE, in Spark's spelling and in Flink's.
+
+    CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name [(column | constraint, …)] [clause …] [AS query]
+
+Clauses come in any order: USING, PARTITIONED BY, ORDERED BY, COMMENT, LOCATION, TBLPROPERTIES, WITH. What Iceberg
+tables do not have is refused by name; nothing that is written is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from sqlext.errors import AnalysisError, ParseError
+from sqlext.sql.property_syntax import parse_properties
+from sqlext.sql.statement import (
+    ColumnDefinition,
+    CreateTable,
+    PartitionTerm,
+    Slice,
+    SortTerm,
+    TableName,
+    TransformName,
+)
+from sqlext.sql.table_resolution import TableResolution
+from sqlext.sql.token_cursor import TokenCursor
+
+_Term = TypeVar("_Term", PartitionTerm, SortTerm)
+
+_PROVIDERS = frozenset({"iceberg", "sqlext"})
+_BRACKETED_QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES"})
+_QUERY_HEADS = frozenset({"AS", "SELECT", "WITH", "VALUES", "TABLE", "FROM", "("})
+_COLUMN_CLAUSES = frozenset(
+    {
+        "NOT", "NULL", "COMMENT", "PRIMARY", "CONSTRAINT", "DEFAULT", "GENERATED", "CHECK", "UNIQUE", "REFERENCES",
+        "COLLATE", "METADATA", "MASK", "AS",
+    }
+)  # fmt: skip
+_TRANSFORMS: dict[str, TransformName] = {
+    "YEAR": "year", "YEARS": "year", "MONTH": "month", "MONTHS": "month", "DAY": "day", "DAYS": "day",
+    "DATE": "day", "HOUR": "hour", "HOURS": "hour", "DATE_HOUR": "hour", "BUCKET": "bucket",
+    "TRUNCATE": "truncate", "IDENTITY": "identity",
+}  # fmt: skip
+_NOT_OURS = {
+    "CLUSTERED": ("CLUSTERED BY", "use PARTITIONED BY (bucket(n, column))"),
+    "CLUSTER": ("CLUSTER BY", "Iceberg has no clustering columns; use PARTITIONED BY or ORDERED BY"),
+    "SKEWED": ("SKEWED BY", "an Iceberg table has no skew declaration"),
+    "ROW": ("ROW FORMAT", "the table's files are Parquet"),
+    "STORED": ("STORED AS", "the table's files are Parquet"),
+    "OPTIONS": ("OPTIONS", "options belong to a read or a write; table properties go into TBLPROPERTIES"),
+    "DEFAULT": ("DEFAULT COLLATION", "Iceberg strings have no collation"),
+    "LIKE": ("CREATE TABLE … LIKE", "spell the columns out"),
+    "DISTRIBUTED": ("DISTRIBUTED BY", "use PARTITIONED BY (bucket(n, column))"),
+}
+
+
+@dataclass(slots=True)
+class _Columns:
+    definitions: list[ColumnDefinition] = field(default_factory=list)
+    primary_key: tuple[str, ...] = ()
+
+    def set_primary_key(self, columns: tuple[str, ...]) -> None:
+        if self.primary_key:
+            raise ParseError("DUPLICATE_CLAUSES", clause="PRIMARY KEY")
+        self.primary_key = columns
+
+
+def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTable | None:
+    """The statement, or None for another object's CREATE or a table of another catalog."""
+    create = cursor.accept("CREATE")
+    or_replace = cursor.accept("OR", "REPLACE") if create else cursor.accept("REPLACE")
+    external = cursor.accept("EXTERNAL")
+    if not cursor.accept("TABLE"):
+        return None
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = tables.resolve(cursor.dotted_name("a table name"))
+    if name is None:
+        return None
+    if external:
+        cursor.refuse(
+            "CREATE EXTERNAL TABLE", "the catalog owns its tables. Leave EXTERNAL out; LOCATION sets the folder"
+        )
+    if or_replace and if_not_exists:
+        cursor.refuse("OR REPLACE with IF NOT EXISTS", "the two contradict each other. Leave one of them out")
+    columns = _parse_columns(cursor) if cursor.at("(") and not _at_query(cursor) else _Columns()
+    clauses = _parse_clauses(cursor, name)
+    as_select = _parse_query(cursor, columns)
+    cursor.expect_end()
+    if as_select is None and not columns.definitions:
+        cursor.fail("columns in parentheses, or AS and a query")
+    _check_names(columns)
+    return CreateTable(
+        name=name,
+        if_not_exists=if_not_exists,
+        or_replace=or_replace,
+        must_exist=not create,
+        columns=tuple(columns.definitions),
+        primary_key=columns.primary_key,
+        partitioning=clauses.partitioning,
+        ordering=clauses.ordering,
+        properties=clauses.properties,
+        comment=clauses.comment,
+        location=clauses.location,
+        provider=clauses.provider,
+        as_select=as_select,
+    )
+
+
+def _at_query(cursor: TokenCursor) -> bool:
+    """Whether the next bracket holds a query rather than columns."""
+    return cursor.peek(1).text == "(" or (cursor.peek(1).word in _BRACKETED_QUERY_HEADS and cursor.peek(2).text != ",")
+
+
+def _parse_query(cursor: TokenCursor, columns: _Columns) -> Slice | None:
+    if cursor.at_end:
+        return None
+    if not cursor.at_any(_QUERY_HEADS):
+        cursor.fail("a table clause, or AS and a query")
+    if columns.definitions:
+        cursor.refuse(
+            "CREATE TABLE … AS with column definitions", "the query gives the columns. Use CAST and aliases in it"
+        )
+    cursor.accept("AS")
+    return cursor.slice_to_end("a query")
+
+
+def _check_names(columns: _Columns) -> None:
+    seen: set[str] = set()
+    for column in columns.definitions:
+        if column.name.lower() in seen:
+            raise AnalysisError("COLUMN_ALREADY_EXISTS", name=column.name, where="the column definitions")
+        seen.add(column.name.lower())
+    key = [name.lower() for name in columns.primary_key]
+    for i, name in enumerate(key):
+        if name in key[:i]:
+            raise AnalysisError("COLUMN_ALREADY_EXISTS", name=columns.primary_key[i], where="PRIMARY KEY")
+        if columns.definitions and name not in seen:
+            raise AnalysisError(
+                "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+                name=columns.primary_key[i],
+                where="PRIMARY KEY",
+                suggestions=", ".join(column.name for column in columns.definitions),
+            )
+
+
+# Columns and constraints
+
+
+def _parse_columns(cursor: TokenCursor) -> _Columns:
+    columns = _Columns()
+    cursor.expect("(")
+    while True:
+        if not _parse_constraint(cursor, columns):
+            columns.definitions.append(_parse_column(cursor, columns))
+        if not cursor.accept(","):
+            break
+    cursor.expect(")")
+    return columns
+
+
+def _parse_constraint(cursor: TokenCursor, columns: _Columns) -> bool:
+    """A constraint of the table, if one comes next."""
+    if cursor.at("CONSTRAINT") and cursor.peek(2).word in ("PRIMARY", "FOREIGN", "UNIQUE", "CHECK"):
+        cursor.expect("CONSTRAINT")
+        cursor.name("a constraint name")
+    if cursor.at("PRIMARY", "KEY", "("):
+        cursor.expect("PRIMARY", "KEY")
+        columns.set_primary_key(cursor.name_list())
+        _parse_enforcement(cursor)
+        return True
+    if cursor.at("FOREIGN", "KEY"):
+        cursor.refuse("FOREIGN KEY", "Iceberg tables have no foreign keys. Leave it out")
+    if cursor.at("UNIQUE", "("):
+        cursor.refuse("UNIQUE", "only a PRIMARY KEY is kept. Leave it out, or make it the primary key")
+    if cursor.at("CHECK", "("):
+        cursor.refuse("CHECK", "no engine would hold other writers to it. Leave it out")
+    if cursor.at("WATERMARK", "FOR"):
+        cursor.refuse("WATERMARK FOR", "a watermark belongs to a streaming query, not to the table")
+    return False
+
+
+def _parse_enforcement(cursor: TokenCursor) -> None:
+    if cursor.accept("NOT", "ENFORCED"):
+        pass
+    elif cursor.at("ENFORCED"):
+        cursor.refuse("PRIMARY KEY … ENFORCED", "other writers of the table are not held to it. Write NOT ENFORCED")
+    if cursor.at("RELY") or cursor.at("NORELY"):
+        cursor.refuse(cursor.peek().word, "there is no place for it in an Iceberg table. Leave it out")
+
+
+def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
+    name = cursor.name("a column name")
+    if cursor.at("AS"):
+        cursor.refuse("A computed column", "Iceberg tables hold stored columns only. Compute it in the query or a view")
+    type_text = type_slice(cursor, _COLUMN_CLAUSES).text
+    nullable: bool | None = None
+    comment: str | None = None
+    primary_key = False
+    while not cursor.at_any(frozenset({",", ")"})) and not cursor.at_end:
+        if nullable is None and cursor.accept("NOT", "NULL"):
+            nullable = False
+        elif nullable is None and cursor.accept("NULL"):
+            nullable = True
+        elif comment is None and cursor.accept("COMMENT"):
+            comment = cursor.string("a comment in quotes")
+        elif not primary_key and _accept_column_key(cursor):
+            primary_key = True
+            columns.set_primary_key((name,))
+        else:
+            _refuse_column_clause(cursor)
+    return ColumnDefinition(
+        name=name,
+        type_text=type_text,
+        nullable=nullable is not False,
+        comment=comment,
+        primary_key=primary_key,
+    )
+
+
+def _accept_column_key(cursor: TokenCursor) -> bool:
+    if cursor.at("CONSTRAINT") and cursor.peek(2).word == "PRIMARY":
+        cursor.expect("CONSTRAINT")
+        cursor.name("a constraint name")
+    if not cursor.accept("PRIMARY", "KEY"):
+        return False
+    _parse_enforcement(cursor)
+    return True
+
+
+def _refuse_column_clause(cursor: TokenCursor) -> None:
+    reasons = {
+        "DEFAULT": "default values need format version 3. Leave it out",
+        "GENERATED": "Iceberg tables hold stored columns only. Compute it in the query or a view",
+        "CHECK": "no engine would hold other writers to it. Leave it out",
+        "UNIQUE": "only a PRIMARY KEY is kept. Leave it out, or make it the primary key",
+        "REFERENCES": "Iceberg tables have no foreign keys. Leave it out",
+        "COLLATE": "Iceberg strings have no collation. Leave it out",
+        "METADATA": "metadata columns are not declared. Leave it out",
+        "MASK": "Iceberg tables have no column masks. Leave it out",
+    }
+    if cursor.at("CONSTRAINT"):
+        cursor.refuse("CONSTRAINT on a column", "only a PRIMARY KEY is kept. Leave it out")
+    reason = reasons.get(cursor.peek().word)
+    if reason is not None:
+        cursor.refuse(cursor.peek().word, reason)
+    cursor.fail("NOT NULL, COMMENT, PRIMARY KEY, ',' or ')'")
+
+
+def type_slice(cursor: TokenCursor, stop_words: frozenset[str]) -> Slice:
+    """The text of a column type: to the next stop word, ',' or ')' outside its own brackets."""
+    first = cursor.position
+    depth = 0
+    while not cursor.at_end:
+        token = cursor.peek()
+        if depth == 0 and (token.text in (",", ")") or (token.word in stop_words and cursor.position > first)):
+            break
+        if token.text in ("(", "[", "{"):
+            cursor.group()
+            continue
+        if token.kind == "symbol":
+            depth += token.text.count("<") - token.text.count(">")
+        cursor.position += 1
+    if depth:
+        cursor.fail(">")
+    if cursor.position == first:
+        cursor.fail("a type")
+    return cursor.slice_from(first)
+
+
+# Clauses behind the columns
+
+
+@dataclass(slots=True)
+class _Clauses:
+    provider: str | None = None
+    partitioning: tuple[PartitionTerm, ...] = ()
+    ordering: tuple[SortTerm, ...] = ()
+    comment: str | None = None
+    location: str | None = None
+    properties: dict[str, str] = field(default_factory=dict)
+
+
+def _parse_clauses(cursor: TokenCursor, name: TableName) -> _Clauses:
+    clauses = _Clauses()
+    seen: set[str] = set()
+    while (clause := _accept_clause_head(cursor)) is not None:
+        if clause in seen:
+            raise ParseError("DUPLICATE_CLAUSES", clause=clause)
+        seen.add(clause)
+        if clause == "USING":
+            clauses.provider = _parse_provider(cursor, name)
+        elif clause == "PARTITIONED BY":
+            clauses.partitioning = _parse_list(cursor, _parse_partition_term)
+        elif clause == "ORDERED BY":
+            clauses.ordering = _parse_list(cursor, _parse_sort_term)
+        elif clause == "COMMENT":
+            clauses.comment = cursor.string("a comment in quotes")
+        elif clause == "LOCATION":
+            clauses.location = cursor.string("a location in quotes")
+        else:
+            clauses.properties = parse_properties(cursor)
+    return clauses
+
+
+def _accept_clause_head(cursor: TokenCursor) -> str | None:
+    if cursor.accept("PARTITIONED", "BY"):
+        return "PARTITIONED BY"
+    if cursor.accept("ORDERED", "BY"):
+        return "ORDERED BY"
+    if cursor.at("WITH", "(") or cursor.at("TBLPROPERTIES"):
+        cursor.position += 1
+        return "TBLPROPERTIES"
+    for word in ("USING", "COMMENT", "LOCATION"):
+        if cursor.accept(word):
+            return word
+    refused = _NOT_OURS.get(cursor.peek().word)
+    if refused is not None:
+        cursor.refuse(*refused)
+    return None
+
+
+def _parse_provider(cursor: TokenCursor, name: TableName) -> str:
+    provider = ".".join(cursor.dotted_name("a format name"))
+    if provider.lower() not in _PROVIDERS:
+        raise AnalysisError("UNSUPPORTED_PROVIDER", table=name, provider=provider)
+    return provider.lower()
+
+
+def _parse_list(cursor: TokenCursor, parse_term: Callable[[TokenCursor], _Term]) -> tuple[_Term, ...]:
+    cursor.expect("(")
+    terms = [parse_term(cursor)]
+    while cursor.accept(","):
+        terms.append(parse_term(cursor))
+    cursor.expect(")")
+    return tuple(terms)
+
+
+def _parse_partition_term(cursor: TokenCursor) -> PartitionTerm:
+    term = _parse_transform(cursor)
+    if cursor.accept("AS"):
+        return replace(term, name=cursor.name("a partition field name"))
+    if cursor.peek().kind in ("word", "quoted"):
+        cursor.refuse("A column type in PARTITIONED BY", "partition columns are columns of the table. Name them only")
+    return term
+
+
+def _parse_transform(cursor: TokenCursor) -> PartitionTerm:
+    if cursor.peek(1).text != "(":
+        return PartitionTerm("identity", cursor.dotted_name("a column name"))
+    start = cursor.position
+    name = cursor.name("a transform")
+    transform = _TRANSFORMS.get(name.upper())
+    if transform is None:
+        raise AnalysisError(
+            "INVALID_PARTITION_TRANSFORM",
+            transform=name,
+            reason="it is none of identity, bucket, truncate, years, months, days, hours",
+        )
+    cursor.expect("(")
+    parameter = cursor.integer() if cursor.peek().kind == "number" else None
+    if parameter is not None:
+        cursor.expect(",")
+    column = cursor.dotted_name("a column name")
+    if parameter is None and cursor.accept(","):
+        parameter = cursor.integer()
+    cursor.expect(")")
+    term_text = cursor.slice_from(start).text
+    if (parameter is not None) != (transform in ("bucket", "truncate")):
+        wanted = "takes no number" if parameter is not None else "takes a number and a column"
+        raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=term_text, reason=f"{name} {wanted}")
+    if parameter is not None and not 0 < parameter < 2**31:
+        raise AnalysisError(
+            "INVALID_PARTITION_TRANSFORM", transform=term_text, reason="the number must be 1 to 2147483647"
+        )
+    return PartitionTerm(transform, column, parameter)
+
+
+def _parse_sort_term(cursor: TokenCursor) -> SortTerm:
+    term = _parse_transform(cursor)
+    descending = cursor.accept("DESC")
+    if not descending:
+        cursor.accept("ASC")
+    nulls_first = not descending
+    if cursor.accept("NULLS"):
+        nulls_first = cursor.accept("FIRST")
+        if not nulls_first:
+            cursor.expect("LAST")
+    return SortTerm(term, descending, nulls_first)

@@ -1,0 +1,123 @@
+"""Text to statement. A statement that does not concern a sqlext catalog is answered with None, at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from sqlext.sql.create_table_syntax import parse_create_table
+from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_update
+from sqlext.sql.statement import ShowCreateTable, Slice, Statement, TableName
+from sqlext.sql.table_resolution import TableResolution
+from sqlext.sql.token_cursor import TokenCursor
+
+_HEADS = frozenset({"CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW"})
+# A gap is white space and comments. A comment within a comment does not match: such a text goes on to the tokens.
+_GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
+_HEAD = re.compile(rf"{_GAP}*([A-Za-z]+)\b")
+_TARGET = re.compile(
+    r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
+    | REPLACE~+TABLE~+ | INSERT~+(?:INTO|OVERWRITE)~+(?:TABLE~+)? | MERGE~+INTO~+ | UPDATE~+ | DELETE~+FROM~+
+    | SHOW~+CREATE~+TABLE~+)
+    (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("~", _GAP),
+    re.IGNORECASE | re.VERBOSE,
+)
+_OTHER_OBJECT = re.compile(
+    rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE)\b)|SHOW{_GAP}+(?!CREATE\b))[A-Za-z]",
+    re.IGNORECASE,
+)
+_ROW_VERB = re.compile(r"\b(?:INSERT|MERGE|UPDATE|DELETE)\b", re.IGNORECASE)
+
+
+def parse(
+    text: str,
+    *,
+    catalogs: Collection[str],
+    current: tuple[str, ...],
+    other_catalogs: Collection[str] = (),
+    escaped_string_literals: bool = False,
+) -> Statement | None:
+    """The statement that `text` holds, or None if Spark is to run it.
+
+    `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
+    catalog followed by its current namespace. Names are resolved as Spark does: a first part that is a catalog's name
+    wins, anything else belongs to the current catalog. A name of one part may also be a temporary view: that is for
+    the caller to look up. `escaped_string_literals` is Spark's setting of that name.
+
+    Raises ParseError with line and column, UnsupportedError for syntax that is understood and refused, and
+    AnalysisError for clauses that contradict each other.
+    """
+    head = _HEAD.match(text)
+    if head is not None and head[1].upper() not in _HEADS:
+        return None
+    if current[0] not in catalogs and not any(catalog in text for catalog in catalogs):
+        return None
+    tables = TableResolution(frozenset(catalogs), frozenset(other_catalogs), current)
+    if head is not None and _is_foreign(text, head.start(1), head[1].upper(), tables):
+        return None
+    return _parse_tokens(TokenCursor(text, escaped_string_literals=escaped_string_literals), tables)
+
+
+def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bool:
+    """Whether a look at the statement's first words is enough to leave it to Spark."""
+    if head == "WITH":
+        return _ROW_VERB.search(text, start) is None
+    target = _TARGET.match(text, start)
+    if target is None:
+        return _OTHER_OBJECT.match(text, start) is not None
+    first = target["word"] or target["quoted"]
+    return not tables.owns((first, "") if target["dot"] else (first,))
+
+
+def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | None:
+    if cursor.at("WITH"):
+        ctes = _skip_ctes(cursor)
+        return None if ctes is None else _parse_row_statement(cursor, tables, ctes)
+    if cursor.at("SHOW"):
+        return _parse_show(cursor, tables)
+    if cursor.at("CREATE") or cursor.at("REPLACE"):
+        return parse_create_table(cursor, tables)
+    return _parse_row_statement(cursor, tables, None)
+
+
+def _parse_row_statement(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None) -> Statement | None:
+    if cursor.at("INSERT"):
+        return parse_insert(cursor, tables, ctes)
+    if cursor.at("MERGE"):
+        return parse_merge(cursor, tables, ctes)
+    if cursor.at("UPDATE"):
+        return parse_update(cursor, tables, ctes)
+    if cursor.at("DELETE"):
+        return parse_delete(cursor, tables, ctes)
+    return None
+
+
+def _skip_ctes(cursor: TokenCursor) -> Slice | None:
+    """Step over `WITH [RECURSIVE] name [(columns)] [AS] (query), …`; None if the text does not have that shape."""
+    cursor.expect("WITH")
+    if cursor.at("RECURSIVE") and cursor.peek(1).kind in ("word", "quoted") and cursor.peek(1).word != "AS":
+        cursor.accept("RECURSIVE")
+    while cursor.peek().kind in ("word", "quoted"):
+        cursor.name()
+        if cursor.at("("):
+            cursor.group()
+        if cursor.accept("MAX", "RECURSION", "LEVEL"):
+            cursor.integer()
+        cursor.accept("AS")
+        if cursor.at("("):
+            cursor.group()
+        if not cursor.accept(","):
+            return cursor.slice_from(0)
+    return None
+
+
+def _parse_show(cursor: TokenCursor, tables: TableResolution) -> ShowCreateTable | None:
+    if not cursor.accept("SHOW", "CREATE", "TABLE"):
+        return None
+    name: TableName | None = tables.resolve(cursor.dotted_name("a table name"))
+    if name is None:
+        return None
+    if cursor.at("AS", "SERDE"):
+        cursor.refuse("SHOW CREATE TABLE … AS SERDE", "an Iceberg table has no Hive serde. Leave AS SERDE out")
+    cursor.expect_end()
+    return ShowCreateTable(name)

@@ -1,0 +1,189 @@
+"""Statements as frozen values. Expressions, conditions and queries are slices of the user's own text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A piece of the statement's text: `text == statement[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table of a sqlext catalog.
+
+    `parts` is the whole name: catalog, namespace levels, table. `written` is the name as the statement spells it, by
+    which a table without alias is known in the statement's expressions.
+    """
+
+    parts: tuple[str, ...]
+    written: tuple[str, ...] = ()
+
+    @property
+    def catalog(self) -> str:
+        return self.parts[0]
+
+    @property
+    def table(self) -> str:
+        return self.parts[-1]
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition:
+    """One column of CREATE TABLE; `type_text` is the user's own spelling."""
+
+    name: str
+    type_text: str
+    nullable: bool = True
+    comment: str | None = None
+    primary_key: bool = False
+    default_text: str | None = None
+
+
+TransformName: TypeAlias = Literal["identity", "bucket", "truncate", "year", "month", "day", "hour"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTerm:
+    """One term of PARTITIONED BY: `column` is dotted by parts, `parameter` the bucket count or truncation width."""
+
+    transform: TransformName
+    column: tuple[str, ...]
+    parameter: int | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SortTerm:
+    """One term of ORDERED BY; Spark's rule for nulls when it is not written: first ascending, last descending."""
+
+    term: PartitionTerm
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """CREATE [OR REPLACE] TABLE, REPLACE TABLE (`or_replace` and `must_exist`), with or without a query."""
+
+    name: TableName
+    if_not_exists: bool = False
+    or_replace: bool = False
+    must_exist: bool = False
+    columns: tuple[ColumnDefinition, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    partitioning: tuple[PartitionTerm, ...] = ()
+    ordering: tuple[SortTerm, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    location: str | None = None
+    provider: str | None = None
+    as_select: Slice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCreateTable:
+    """SHOW CREATE TABLE."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """INSERT INTO or INSERT OVERWRITE.
+
+    `columns` is None without a column list. `static_partition` has the PARTITION clause's columns in order, with None
+    as the value of a dynamic one. `ctes` is a WITH in front of the INSERT; one behind it is part of `source`.
+    """
+
+    table: TableName
+    source: Slice
+    columns: tuple[str, ...] | None = None
+    by_name: bool = False
+    overwrite: bool = False
+    static_partition: tuple[tuple[str, Slice | None], ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    if_partition_not_exists: bool = False
+    ctes: Slice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """DELETE FROM; without `where` every row goes."""
+
+    table: TableName
+    alias: str | None = None
+    where: Slice | None = None
+    ctes: Slice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`column = value`; `column` has the parts as written, so that binding can tell an alias from a struct field."""
+
+    column: tuple[str, ...]
+    value: Slice
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the value is the keyword DEFAULT."""
+        return self.value.text.upper() == "DEFAULT"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """UPDATE … SET … [WHERE …]."""
+
+    table: TableName
+    assignments: tuple[Assignment, ...]
+    alias: str | None = None
+    where: Slice | None = None
+    ctes: Slice | None = None
+
+
+ClauseKind: TypeAlias = Literal["matched", "not matched", "not matched by source"]
+ClauseAction: TypeAlias = Literal["update", "delete", "insert"]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeClause:
+    """One WHEN clause; `star` is UPDATE SET * or INSERT *, with no assignments."""
+
+    kind: ClauseKind
+    action: ClauseAction
+    condition: Slice | None = None
+    star: bool = False
+    assignments: tuple[Assignment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """MERGE INTO.
+
+    `source` is the relation between USING and its alias: a table name, or a query in its parentheses.
+    `source_name` is the parts of a source that is a table, by which it is known when it has no alias.
+    """
+
+    table: TableName
+    source: Slice
+    condition: Slice
+    clauses: tuple[MergeClause, ...]
+    alias: str | None = None
+    source_alias: str | None = None
+    source_columns: tuple[str, ...] = ()
+    source_name: tuple[str, ...] = ()
+    ctes: Slice | None = None
+
+
+Statement: TypeAlias = CreateTable | ShowCreateTable | Insert | Delete | Update | Merge

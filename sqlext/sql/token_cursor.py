@@ -1,0 +1,224 @@
+"""A statement's text as tokens, and a cursor over them that cuts slices.
+
+Everything that goes on to Spark is `text[start:end]` between two tokens; nothing is generated from a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NoReturn, TypeAlias
+
+from sqlglot.errors import TokenError
+from sqlglot.tokens import TokenType
+
+from sqlext.errors import ParseError, UnsupportedError
+from sqlext.sql.dialect import SqlextSpark
+from sqlext.sql.quoting import unquote_identifier, unquote_string
+from sqlext.sql.statement import Slice
+
+TokenKind: TypeAlias = Literal["word", "quoted", "string", "number", "literal", "symbol", "end"]
+
+_LITERAL_KINDS: dict[TokenType, TokenKind] = {
+    TokenType.STRING: "string",
+    TokenType.RAW_STRING: "string",
+    TokenType.NUMBER: "number",
+    TokenType.HEX_STRING: "literal",
+    TokenType.BIT_STRING: "literal",
+    TokenType.BYTE_STRING: "literal",
+    TokenType.NATIONAL_STRING: "literal",
+    TokenType.IDENTIFIER: "quoted",
+}
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text` is as written; `word` its upper case when it is an unquoted word, else empty."""
+
+    kind: TokenKind
+    text: str
+    word: str
+    start: int
+    end: int
+
+
+def tokenize(text: str) -> list[Token]:
+    """Tokens of `text` in order, comments left out; ParseError where a quote or comment does not end."""
+    try:
+        raw_tokens = SqlextSpark().tokenize(text)
+    except TokenError as error:
+        raise ParseError(
+            "PARSE_SYNTAX_ERROR",
+            near="the end of the text",
+            line=text.count("\n") + 1,
+            column=len(text) - (text.rfind("\n") + 1) + 1,
+            expected="an end to every quote and comment",
+        ) from error
+    tokens: list[Token] = []
+    for raw in raw_tokens:
+        if tokens and raw.start < tokens[-1].end:
+            continue  # sqlglot reads 1L as 1 :: BIGINT, three tokens over the same text
+        piece = text[raw.start : raw.end + 1]
+        kind = _LITERAL_KINDS.get(raw.token_type)
+        if kind is None:
+            kind = "word" if piece[0].isalnum() or piece[0] == "_" else "symbol"
+        tokens.append(Token(kind, piece, piece.upper() if kind == "word" else "", raw.start, raw.end + 1))
+    return tokens
+
+
+class TokenCursor:
+    """Reads a statement from left to right; every refusal names its line and column."""
+
+    def __init__(self, text: str, *, escaped_string_literals: bool = False) -> None:
+        self.text = text
+        self.position = 0
+        self._escaped = escaped_string_literals
+        self._tokens = tokenize(text)
+        while self._tokens and self._tokens[-1].text == ";":
+            self._tokens.pop()
+        self._end = Token("end", "", "", len(text), len(text))
+
+    def peek(self, ahead: int = 0) -> Token:
+        """The token `ahead` of the next one; the end token past the last."""
+        index = self.position + ahead
+        return self._tokens[index] if 0 <= index < len(self._tokens) else self._end
+
+    @property
+    def at_end(self) -> bool:
+        return self.position >= len(self._tokens)
+
+    def at(self, *words: str) -> bool:
+        """Whether the next tokens are these words or symbols."""
+        return all((token := self.peek(i)).word == word or token.text == word for i, word in enumerate(words))
+
+    def at_any(self, words: frozenset[str]) -> bool:
+        """Whether the next token is one of these words or symbols."""
+        return self.peek().word in words or self.peek().text in words
+
+    def accept(self, *words: str) -> bool:
+        """Step over these words if they come next."""
+        if not self.at(*words):
+            return False
+        self.position += len(words)
+        return True
+
+    def expect(self, *words: str) -> None:
+        """Step over these words; ParseError if something else comes next."""
+        for word in words:
+            if not self.accept(word):
+                self.fail(word)
+
+    def expect_end(self) -> None:
+        if not self.at_end:
+            self.fail("the end of the statement")
+
+    def name(self, expected: str = "a name") -> str:
+        """One part of a name, unquoted."""
+        token = self.peek()
+        if token.kind not in ("word", "quoted") or token.text == "``":
+            self.fail(expected)
+        self.position += 1
+        return unquote_identifier(token.text)
+
+    def dotted_name(self, expected: str = "a name") -> tuple[str, ...]:
+        """A name of one or more parts."""
+        parts = [self.name(expected)]
+        while self.accept("."):
+            parts.append(self.name(expected))
+        return tuple(parts)
+
+    def name_list(self) -> tuple[str, ...]:
+        """`(a, b, …)`."""
+        self.expect("(")
+        names = [self.name("a column name")]
+        while self.accept(","):
+            names.append(self.name("a column name"))
+        self.expect(")")
+        return tuple(names)
+
+    def string(self, expected: str = "a string") -> str:
+        """The value of a string literal; adjacent literals are one."""
+        if self.peek().kind != "string":
+            self.fail(expected)
+        values = []
+        while self.peek().kind == "string":
+            values.append(unquote_string(self.peek().text, escaped=self._escaped))
+            self.position += 1
+        return "".join(values)
+
+    def integer(self, expected: str = "an integer") -> int:
+        token = self.peek()
+        if token.kind != "number" or not token.text.isascii() or not token.text.isdigit():
+            self.fail(expected)
+        self.position += 1
+        return int(token.text)
+
+    def slice_from(self, first: int) -> Slice:
+        """The text from token number `first` up to the cursor."""
+        start, end = self._tokens[first].start, self._tokens[self.position - 1].end
+        return Slice(self.text[start:end], start, end)
+
+    def slice_until(self, stop: Callable[[], bool], expected: str = "an expression") -> Slice:
+        """The text up to the first token where `stop()` holds outside all brackets and CASE … END, or to the end."""
+        first = self.position
+        open_groups: list[str] = []
+        while not self.at_end and (open_groups or not stop()):
+            self._track(open_groups)
+            self.position += 1
+        if any(group != "END" for group in open_groups):
+            self.fail(next(group for group in reversed(open_groups) if group != "END"))
+        if self.position == first:
+            self.fail(expected)
+        return self.slice_from(first)
+
+    def slice_to_end(self, expected: str) -> Slice:
+        return self.slice_until(lambda: False, expected)
+
+    def group(self) -> Slice:
+        """A bracketed group, brackets included."""
+        if self.peek().text not in _CLOSING:
+            self.fail("(")
+        first = self.position
+        return self.slice_until(lambda: self.position > first)
+
+    def fail(self, expected: str) -> NoReturn:
+        """ParseError at the next token."""
+        token = self.peek()
+        line, column = self._line_and_column(token.start)
+        near = f"'{token.text[:40]}'" if token.kind != "end" else "the end of the statement"
+        raise ParseError("PARSE_SYNTAX_ERROR", near=near, line=line, column=column, expected=expected)
+
+    def refuse(self, feature: str, reason: str) -> NoReturn:
+        """UnsupportedError for syntax that is understood, at the next token."""
+        line, column = self._line_and_column(self.peek().start)
+        raise UnsupportedError("UNSUPPORTED_SYNTAX", feature=feature, line=line, column=column, reason=reason)
+
+    def _track(self, open_groups: list[str]) -> None:
+        token = self.peek()
+        if token.text in _CLOSING:
+            open_groups.append(_CLOSING[token.text])
+        elif token.text in (")", "]", "}"):
+            while open_groups and open_groups[-1] == "END":  # a column that is called case
+                open_groups.pop()
+            if not open_groups or open_groups.pop() != token.text:
+                self.fail("a bracket that was opened")
+        elif token.text == ";":
+            self.fail("the end of the statement")
+        elif token.word == "CASE" and self._opens_case():
+            open_groups.append("END")
+        elif token.word == "END" and open_groups[-1:] == ["END"] and self.peek(-1).text != ".":
+            open_groups.pop()
+
+    def _opens_case(self) -> bool:
+        """Whether the word CASE here begins an expression, rather than being a column's name."""
+        following = self.peek(1)
+        return self.peek(-1).text != "." and (following.kind != "symbol" or following.text in ("(", "-", "+", "~", "!"))
+
+    def _line_and_column(self, offset: int) -> tuple[int, int]:
+        return self.text.count("\n", 0, offset) + 1, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
+
+
+def words_of(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Tokens without their layout: words in upper case, all else as written."""
+    return tuple(token.word or token.text for token in tokens)

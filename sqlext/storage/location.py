@@ -1,0 +1,70 @@
+"""Where the files of a table go, and how a location names a local path.
+
+A location is used exactly as it is written: nothing is percent-decoded (Iceberg's partition folders hold `%` signs
+of their own) and `#`, `?` and `:` are ordinary characters of a path.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.properties import DATA_PATH, METADATA_PATH
+from sqlext.spec.table_metadata import TableMetadata
+
+
+def to_local_path(location: str) -> str:
+    """The absolute path of `/a`, `file:/a` or `file:///a`.
+
+    `UnsupportedError` UNSUPPORTED_LOCATION for another scheme or host, `AnalysisError` INVALID_LOCATION for a path
+    that is relative or holds a NUL.
+    """
+    path = location
+    scheme, separator, rest = location.partition(":")
+    if separator and "/" not in scheme:
+        if scheme.lower() != "file":
+            raise UnsupportedError("UNSUPPORTED_LOCATION", location=location, reason=f"the scheme {scheme!r} is unknown")
+        path = rest
+        if rest.startswith("//"):
+            host, _, tail = rest[2:].partition("/")
+            if host not in ("", "localhost"):
+                raise UnsupportedError("UNSUPPORTED_LOCATION", location=location, reason=f"{host!r} is another host")
+            path = "/" + tail
+    if not path.startswith("/"):
+        raise AnalysisError("INVALID_LOCATION", location=location, reason="it is not absolute")
+    if "\0" in path:
+        raise AnalysisError("INVALID_LOCATION", location=repr(location), reason="it holds a NUL character")
+    return path
+
+
+def to_location(path: str | os.PathLike[str]) -> str:
+    """The `file:///` location of a local path; a relative one counts from the working folder."""
+    return "file://" + os.path.abspath(path)
+
+
+def join(location: str, *parts: str) -> str:
+    """`location` with `parts` below it, by single slashes."""
+    stem = location if location == "/" else location.rstrip("/")
+    return "/".join([stem.rstrip("/"), *(part.strip("/") for part in parts)]) if parts else stem
+
+
+def data_location(metadata: TableMetadata) -> str:
+    """The folder of new data and delete files: `write.data.path`, else `data` in the table's folder."""
+    return (DATA_PATH.of(metadata.properties) or join(metadata.location, "data")).rstrip("/")
+
+
+def metadata_location(metadata: TableMetadata) -> str:
+    """The folder of new manifests and manifest lists: `write.metadata.path`, else `metadata` in the table's folder."""
+    return (METADATA_PATH.of(metadata.properties) or join(metadata.location, "metadata")).rstrip("/")
+
+
+def confine(path: str, root: str) -> str:
+    """`path` with symbolic links resolved; `AnalysisError` PATH_OUTSIDE_WAREHOUSE unless it lies below `root`.
+
+    Neither has to exist. `root` itself is not below `root`.
+    """
+    resolved, resolved_root = os.path.realpath(path), os.path.realpath(root)
+    if Path(resolved_root) not in Path(resolved).parents:
+        raise AnalysisError("PATH_OUTSIDE_WAREHOUSE", path=path, warehouse=root)
+    return resolved

@@ -1,0 +1,41 @@
+"""One session, one warehouse and one judge for a whole run; all start on first use, so unit tests need no JVM."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from judges.iceberg import IcebergJudge
+from sessions import open_session
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("warehouse").resolve()
+
+
+@pytest.fixture(scope="session")
+def spark(warehouse: Path) -> Iterator[SparkSession]:
+    session = open_session(warehouse)
+    session.sql("CREATE NAMESPACE lake.db")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def iceberg(warehouse: Path) -> Iterator[IcebergJudge]:
+    judge = IcebergJudge(warehouse)
+    yield judge
+    judge.close()
+
+
+@pytest.fixture
+def table_name() -> str:
+    """A table that no other test uses: `lake.db.t<N>`."""
+    return f"lake.db.t{next(_numbers)}"

@@ -1,0 +1,57 @@
+CREATE TABLE scalars (b BOOLEAN, i INT, l BIGINT, f FLOAT, d DOUBLE, m1 DECIMAL(9,2), m2 DECIMAL(18,4), m3 DECIMAL(38,10),
+  dt DATE, ts TIMESTAMP, tn TIMESTAMP_NTZ, s STRING, bin BINARY);
+
+INSERT INTO scalars VALUES
+  (true, 2147483647, 9223372036854775807, 1.5, 2.5, 9999999.99, 12345678901234.5678, 1234567890123456789012345678.0123456789,
+   DATE'2024-02-29', TIMESTAMP'2024-02-29 12:34:56.789012Z', TIMESTAMP_NTZ'2024-02-29 12:34:56.789012', 'a', X'00FF'),
+  (false, -2147483648, -9223372036854775808, float('NaN'), double('-Infinity'), -0.01, -99999999999999.9999, 0,
+   DATE'1969-12-31', TIMESTAMP'1969-12-31 23:59:59.999999Z', TIMESTAMP_NTZ'0001-01-01 00:00:00', '', X''),
+  (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+
+SELECT * FROM scalars;
+
+SELECT count(*) AS n FROM scalars WHERE m3 > 1234567890123456789012345678;
+
+SELECT i FROM scalars WHERE bin = X'00ff' AND ts > TIMESTAMP'2024-01-01 00:00:00Z';
+
+-- nested types, with nulls at every depth
+CREATE TABLE nested (id INT, list ARRAY<INT>, map MAP<STRING, DOUBLE>, struct STRUCT<x: INT, y: STRUCT<z: DATE>>,
+  deep ARRAY<STRUCT<k: STRING, v: MAP<INT, ARRAY<STRING>>>>);
+
+INSERT INTO nested VALUES
+  (1, array(1, NULL, 3), map('a', 1.5D, 'b', NULL), named_struct('x', 1, 'y', named_struct('z', DATE'2024-01-01')),
+   array(named_struct('k', 'k1', 'v', map(1, array('p', NULL))))),
+  (2, array(), map(), named_struct('x', NULL, 'y', NULL), array(NULL)), (3, NULL, NULL, NULL, NULL);
+
+SELECT * FROM nested;
+
+SELECT id, struct.y.z AS z, list[0] AS first, deep[0].v[1][0] AS inside FROM nested WHERE struct.x = 1;
+
+-- Flink's spellings, and what becomes of them
+CREATE TABLE flink (a INTEGER, b TIMESTAMP(3), c TIMESTAMP(6), d TIMESTAMP_LTZ(3), e VARCHAR(10), f BYTES, g DECIMAL(5, 1), h TIME);
+
+DESCRIBE TABLE flink;
+
+-- TIMESTAMP(3) holds microseconds
+CREATE TABLE precise (id INT, at TIMESTAMP(3)) WITH ('format-version'='2');
+
+INSERT INTO precise VALUES (1, TIMESTAMP_NTZ'2024-01-01 00:00:00.123456');
+
+SELECT * FROM precise;
+
+-- narrow integers widen
+CREATE TABLE narrow (a TINYINT, b SMALLINT);
+
+DESCRIBE TABLE narrow;
+
+-- what the format version cannot hold
+CREATE TABLE bad_interval (i INTERVAL DAY TO SECOND);
+
+CREATE TABLE bad_variant (v VARIANT) TBLPROPERTIES ('format-version'='2');
+
+-- a comment and a length that would not be kept
+CREATE TABLE limited (c CHAR(3), v VARCHAR(2));
+
+CREATE TABLE collated (s STRING COLLATE UTF8_LCASE);
+
+SHOW TABLES;

@@ -1,0 +1,47 @@
+CREATE TABLE whole (id INT, name STRING);
+
+INSERT INTO whole VALUES (1, 'a'), (2, 'b');
+
+INSERT OVERWRITE whole VALUES (3, 'c');
+
+SELECT * FROM whole;
+
+-- by the table's own rows
+INSERT OVERWRITE TABLE whole SELECT id + 1, name FROM whole;
+
+SELECT * FROM whole;
+
+-- with nothing: the table is empty
+INSERT OVERWRITE whole SELECT * FROM whole WHERE false;
+
+SELECT count(*) AS n FROM whole;
+
+CREATE TABLE by_day (id INT, day DATE, kind STRING) PARTITIONED BY (day, kind);
+
+INSERT INTO by_day VALUES (1, DATE'2024-01-01', 'x'), (2, DATE'2024-01-02', 'x'), (3, DATE'2024-01-02', 'y');
+
+-- static: one partition is replaced
+INSERT OVERWRITE by_day PARTITION (day = DATE'2024-01-02', kind = 'x') SELECT 20;
+
+SELECT * FROM by_day;
+
+-- half static: all kinds of the day
+INSERT OVERWRITE by_day PARTITION (day = DATE'2024-01-02') SELECT 30, 'z';
+
+SELECT * FROM by_day;
+
+SET spark.sql.sources.partitionOverwriteMode=dynamic;
+
+-- dynamic: only the partitions that receive rows
+INSERT OVERWRITE by_day VALUES (40, DATE'2024-01-01', 'x'), (41, DATE'2024-01-03', 'x');
+
+SELECT * FROM by_day;
+
+INSERT OVERWRITE by_day SELECT * FROM by_day WHERE false;
+
+SELECT count(*) AS n FROM by_day;
+
+RESET spark.sql.sources.partitionOverwriteMode;
+
+-- a partition column that is none
+INSERT OVERWRITE by_day PARTITION (id = 1) SELECT DATE'2024-01-01', 'x';

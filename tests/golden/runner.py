@@ -1,0 +1,193 @@
+"""Runs a golden input file against a session and renders what each statement gave.
+
+An input holds statements that end in `;` at a line's end; comment lines before one are its title. It runs in its own
+fresh namespace `lake.<area>`, which is current. `${snapshot:<table>:<n>}` and `${timestamp:<table>:<n>}` stand for the
+id and the commit time of a table's n-th snapshot. Whatever differs between two runs (ids, paths, times, sizes) is
+rendered as a name in angle brackets.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from judges.canonical import canonical_rows
+from sqlext.errors import SqlextError
+from sqlext.spark import journal
+
+INPUTS = Path(__file__).parent / "inputs"
+RESULTS = Path(__file__).parent / "results"
+
+ORDERED = re.compile(r"^\s*(DESC|DESCRIBE|SHOW CREATE)\b|\bORDER\s+BY\b[^()]*$", re.IGNORECASE)
+PLACEHOLDER = re.compile(r"\$\{(snapshot|timestamp):(\w+):(\d+)\}")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# data in the inputs ends in 2024 or lies far in the future; anything between is the clock
+CLOCK = re.compile(r"\b20(2[5-9]|[3-9]\d)-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?")
+SIZE_NAMES = re.compile(r"(^|[-_])(size|sizes|length|size_in_bytes)$|files-size$|column_size$|^split_offsets$")
+VERSION_NAMES = frozenset({"engine-version", "sqlext-version", "iceberg-version", "spark.app.id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of an input file with the comment lines above it."""
+
+    title: tuple[str, ...]
+    text: str
+
+
+def split_statements(text: str) -> list[Statement]:
+    """Statements of an input file in order; a `;` counts at the end of a line only."""
+    statements: list[Statement] = []
+    title: list[str] = []
+    lines: list[str] = []
+    for line in text.splitlines():
+        if not lines and (not line.strip() or line.lstrip().startswith("--")):
+            if line.strip():
+                title.append(line.strip().removeprefix("--").strip())
+            continue
+        lines.append(line)
+        if line.rstrip().endswith(";"):
+            statements.append(Statement(tuple(title), "\n".join(lines).rstrip().removesuffix(";")))
+            title, lines = [], []
+    if lines:
+        raise ValueError(f"the last statement does not end in ';': {lines[0]}")
+    return statements
+
+
+def area_names() -> list[str]:
+    return sorted(path.stem for path in INPUTS.glob("*.sql"))
+
+
+def run_area(spark: SparkSession, warehouse: Path, area: str) -> str:
+    """Runs one input file in its own namespace and gives the text that its result file should hold."""
+    views_before = {row.viewName for row in spark.sql("SHOW VIEWS IN spark_catalog.default").collect()}
+    previous = spark.catalog.currentCatalog(), spark.catalog.currentDatabase()
+    spark.sql(f"CREATE NAMESPACE lake.{area}")
+    spark.sql(f"USE lake.{area}")
+    names = RunNames(warehouse)
+    try:
+        statements = split_statements((INPUTS / f"{area}.sql").read_text())
+        return "\n\n".join(run_statement(spark, warehouse / area, statement, names) for statement in statements) + "\n"
+    finally:
+        spark.catalog.setCurrentCatalog(previous[0])
+        spark.catalog.setCurrentDatabase(previous[1])
+        for row in spark.sql("SHOW VIEWS IN spark_catalog.default").collect():
+            if row.viewName not in views_before:
+                spark.catalog.dropTempView(row.viewName)
+
+
+def run_statement(spark: SparkSession, namespace: Path, statement: Statement, names: RunNames) -> str:
+    """Runs a statement and renders text, schema and rows or error, lowered SQL, and the snapshots that it made."""
+    parts = [*(f"-- {line}" for line in statement.title), statement.text + ";"]
+    known = {snapshot_id for snapshot_id, _ in _snapshots(namespace)}
+    mark = journal.mark()
+    try:
+        text = PLACEHOLDER.sub(lambda match: _resolve(namespace, match), statement.text)
+        frame = spark.sql(text)
+        rows = canonical_rows(frame, ordered=bool(ORDERED.search(text)))
+        if frame.columns:
+            parts += ["-- schema", _schema(frame.schema.simpleString())]
+            parts += ["-- rows", *(_render(names.row(frame.columns, row)) for row in rows)]
+    except Exception as error:
+        parts += ["-- error", names.text(render_error(error))]
+    names.learn(snapshot_id for snapshot_id, _ in _snapshots(namespace))
+    for lowered in journal.lowered_since(mark):
+        parts += ["-- lowered", names.text(lowered)]
+    for snapshot_id, summary in _snapshots(namespace):
+        if snapshot_id not in known:
+            parts += ["-- summary", _render(names.value("summary", summary))]
+    return "\n".join(parts)
+
+
+def render_error(error: Exception) -> str:
+    """Condition and first line of the message; an error that is neither Spark's nor sqlext's shows its type."""
+    message = str(error).strip().split("\n")[0]
+    if isinstance(error, SqlextError) or (isinstance(error, PySparkException) and error.getCondition()):
+        return message
+    return f"{type(error).__module__}.{type(error).__name__}: {message}"
+
+
+@dataclass(slots=True)
+class RunNames:
+    """Gives what differs from run to run a stable name; a snapshot id keeps its number within the area."""
+
+    warehouse: Path
+    snapshot_ids: dict[str, str] = field(default_factory=dict)
+
+    def row(self, columns: list[str], values: list[Any]) -> list[Any]:
+        return [self.value(column, value) for column, value in zip(columns, values, strict=True)]
+
+    def value(self, name: str, value: Any) -> Any:
+        """`value` of the column, struct field or map key `name`, with stable names in it."""
+        if value is None:
+            return None
+        if SIZE_NAMES.search(name):
+            return "<size>"
+        if name in VERSION_NAMES:
+            return "<version>"
+        if isinstance(value, dict) and "__map__" in value:
+            return {"__map__": [[key, self.value(str(key), item)] for key, item in value["__map__"]]}
+        if isinstance(value, Mapping):
+            return {key: self.value(key, item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.value(name, item) for item in value]
+        if name.endswith(("snapshot_id", "snapshot-id", "parent_id")):
+            return self._snapshot(str(value))
+        return self.text(value) if isinstance(value, str) else value
+
+    def text(self, text: str) -> str:
+        text = text.replace(f"file://{self.warehouse}", "<warehouse>").replace(str(self.warehouse), "<warehouse>")
+        text = CLOCK.sub("<time>", UUID.sub("<uuid>", text))
+        for snapshot_id, name in self.snapshot_ids.items():
+            text = text.replace(snapshot_id, name)
+        return text
+
+    def learn(self, snapshot_ids: Iterable[int]) -> None:
+        """Numbers the ids that are new, in the order given."""
+        for snapshot_id in snapshot_ids:
+            self._snapshot(str(snapshot_id))
+
+    def _snapshot(self, snapshot_id: str) -> str:
+        return self.snapshot_ids.setdefault(snapshot_id, f"<snapshot-{len(self.snapshot_ids) + 1}>")
+
+
+def _schema(text: str) -> str:
+    return text.removeprefix("struct<").removesuffix(">")
+
+
+def _render(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _tables(namespace: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and current metadata of each table folder, read with no help from the code under test."""
+    for folder in sorted(namespace.glob("*/metadata")):
+        versions = {int(file.name.split(".")[0][1:]): file for file in folder.glob("v*.metadata.json")}
+        if versions:
+            yield folder.parent.name, json.loads(versions[max(versions)].read_text())
+
+
+def _snapshots(namespace: Path) -> list[tuple[int, dict[str, str]]]:
+    return [
+        (snapshot["snapshot-id"], snapshot["summary"])
+        for _, metadata in _tables(namespace)
+        for snapshot in metadata.get("snapshots", [])
+    ]
+
+
+def _resolve(namespace: Path, match: re.Match[str]) -> str:
+    kind, table, position = match.groups()
+    snapshots = dict(_tables(namespace))[table]["snapshots"]
+    snapshot = sorted(snapshots, key=lambda item: (item["sequence-number"], item["timestamp-ms"]))[int(position) - 1]
+    if kind == "snapshot":
+        return str(snapshot["snapshot-id"])
+    moment = datetime.datetime.fromtimestamp(snapshot["timestamp-ms"] / 1000, datetime.timezone.utc)
+    return moment.strftime("%Y-%m-%d %H:%M:%S.%f")

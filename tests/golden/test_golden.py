@@ -1,0 +1,23 @@
+"""Each input's statements give what its result file records; `python3 tests/golden/regenerate.py` rewrites those."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from golden.runner import INPUTS, RESULTS, area_names, run_area, split_statements
+
+
+@pytest.mark.parametrize("area", area_names())
+def test_statements_give_the_recorded_results(spark: SparkSession, warehouse: Path, area: str) -> None:
+    assert run_area(spark, warehouse, area) == (RESULTS / f"{area}.out").read_text()
+
+
+def test_every_result_has_an_input() -> None:
+    assert sorted(path.stem for path in RESULTS.glob("*.out")) == area_names()
+
+
+def test_the_areas_hold_enough_statements() -> None:
+    assert sum(len(split_statements(path.read_text())) for path in INPUTS.glob("*.sql")) >= 150

@@ -1,0 +1,65 @@
+"""The judge's process: one Spark session with Iceberg's runtime that answers JSON lines (see `iceberg.py`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import IO, Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from judges.canonical import canonical_rows
+from judges.iceberg import IVY_CACHE, RUNTIME
+
+
+def start_session() -> SparkSession:
+    settings = {
+        "spark.jars.packages": RUNTIME,
+        "spark.jars.ivy": str(IVY_CACHE),
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("iceberg-judge")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def answer(spark: SparkSession, request: dict[str, str]) -> dict[str, Any]:
+    if "catalog" in request:
+        prefix = f"spark.sql.catalog.{request['catalog']}"
+        spark.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
+        spark.conf.set(f"{prefix}.type", "hadoop")
+        spark.conf.set(f"{prefix}.warehouse", request["warehouse"])
+        # the other engine moves the tables: every statement must look at the folder again
+        spark.conf.set(f"{prefix}.cache-enabled", "false")
+        return {}
+    try:
+        return {"rows": canonical_rows(spark.sql(request["sql"]))}
+    except PySparkException as error:
+        return {"condition": error.getCondition(), "error": str(error).split("\n\nJVM stacktrace")[0]}
+    except Exception as error:
+        return {"condition": None, "error": f"{type(error).__name__}: {error}"}
+
+
+def main() -> None:
+    # the JVM inherits standard output and may write to it: answers go to a private copy
+    answers: IO[str] = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    spark = start_session()
+    for line in sys.stdin:
+        answers.write(json.dumps(answer(spark, json.loads(line))) + "\n")
+        answers.flush()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

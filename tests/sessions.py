@@ -1,0 +1,27 @@
+"""The one session that tests, golden files and notebooks under test share: two cores, UTC, no UI."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import sqlext
+
+
+def open_session(warehouse: Path) -> SparkSession:
+    """A session whose catalog `lake` keeps its tables in `warehouse`; the process's zone becomes UTC."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    settings = {
+        "spark.driver.memory": "3g",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+    }
+    return sqlext.session(lake=str(warehouse), master="local[2]", conf=settings)

@@ -1,0 +1,83 @@
+"""Dependencies point one way (docs/architecture.md): each package may import only those named beside it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1] / "sqlext"
+
+FORMAT = {"errors", "properties", "spec"}
+ALLOWED = {
+    "errors": set(),
+    "properties": {"errors"},
+    "spec": {"errors"},
+    "storage": FORMAT,
+    "catalog": FORMAT | {"storage"},
+    "scan": FORMAT | {"storage"},
+    "transaction": FORMAT | {"storage", "scan", "catalog"},
+    "write": FORMAT | {"storage"},
+    "sql": FORMAT,
+    "spark": FORMAT | {"storage", "catalog", "scan", "write"},
+    "command": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark"},
+    "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
+    "session": FORMAT
+    | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "dispatch"},
+    "__init__": {"errors", "session"},
+}
+NO_SPARK = {"errors", "properties", "spec", "storage", "catalog", "scan", "transaction", "write", "sql"}
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def _package(path: Path) -> str:
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def _imports(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, node
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_down(path: Path) -> None:
+    package = _package(path)
+    for name, _ in _imports(ast.parse(path.read_text())):
+        parts = name.split(".")
+        if parts[0] == "sqlext" and len(parts) > 1:
+            assert parts[1] == package or parts[1] in ALLOWED[package], f"{package} may not import {name}"
+        if parts[0] in ("pyspark", "py4j"):
+            assert package not in NO_SPARK, f"{package} may not import {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_import_of_our_own_inside_a_function(path: Path) -> None:
+    for function in ast.walk(ast.parse(path.read_text())):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            inner = [name for name, _ in _imports(function) if name.split(".")[0] == "sqlext"]
+            assert not inner, f"{path.name}:{function.name} imports {inner}"
+
+
+def test_no_import_cycles() -> None:
+    graph = {}
+    for path in MODULES:
+        name = ".".join(["sqlext", *path.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__")
+        graph[name] = {target for target, _ in _imports(ast.parse(path.read_text())) if target.startswith("sqlext.")}
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, f"import cycle: {' -> '.join([*trail, name])}"
+        if name in done:
+            return
+        for target in graph.get(name, ()):
+            visit(target, (*trail, name))
+        done.add(name)
+
+    for name in graph:
+        visit(name, ())
