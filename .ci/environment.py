@@ -77,7 +77,7 @@ def suitable_python() -> str:
 
 
 def create_venv(python: str) -> None:
-    if answer([python, "-c", "import pip"]) is not None:
+    if answer([python, "-c", "import pip, sys; sys.exit(sys.version_info < (3, 10))"]) is not None:
         return
     outer = suitable_python()
     if answer([outer, "-c", "import venv, ensurepip"]) is None:

@@ -24,11 +24,17 @@ object ApplyDeletes extends Rule[LogicalPlan] {
   }
 
   private def live(relation: DataSourceV2Relation, table: SqlextTable): LogicalPlan = {
-    val stored = relation.copy(table = new SqlextTable(table.description, StoredRows)).withMetadataColumns()
+    val stored = withMetadata(relation.copy(table = new SqlextTable(table.description, StoredRows)))
     val column = stored.output.map(a => a.name -> a).toMap
     val positioned = if (table.hasPositionDeletes) Filter(Not(deletedByPosition(column)), stored) else stored
     val kept = table.equalityDeletes.indices.foldLeft(positioned: LogicalPlan)(withoutKeys(table, column, relation))
     Project(relation.output, kept)
+  }
+
+  private def withMetadata(relation: DataSourceV2Relation): DataSourceV2Relation = {
+    val there = relation.output.map(_.name).toSet
+    val missing = MetadataColumns.all.filterNot(f => there(f.name))
+    relation.copy(output = relation.output ++ missing.map(f => AttributeReference(f.name, f.dataType, f.nullable)()))
   }
 
   private def deletedByPosition(column: Map[String, Attribute]): Expression =
@@ -38,7 +44,7 @@ object ApplyDeletes extends Rule[LogicalPlan] {
   private def withoutKeys(table: SqlextTable, column: Map[String, Attribute], relation: DataSourceV2Relation)
       (rows: LogicalPlan, group: Int): LogicalPlan = {
     val deletes = new SqlextTable(table.description, EqualityDeletes(group))
-    val keys = DataSourceV2Relation.create(deletes, None, None, relation.options).withMetadataColumns()
+    val keys = withMetadata(DataSourceV2Relation.create(deletes, None, None, relation.options))
     val key = keys.output.map(a => a.name -> a).toMap
     val described = table.equalityDeletes(group)
     val equal = deletes.schema.fieldNames.toSeq.zip(described.get("columns").elements.asScala.map(_.asText).toSeq).map {

@@ -1,8 +1,8 @@
 """The main job on real data: `python3 notebooks/flights.py`.
 
-Loads the 336,776 flights that left New York in 2013, with weather, planes and airports, into keyed Iceberg tables under
-build/flights-warehouse; applies a day of late changes with MERGE; asks three questions; shows snapshots and files before
-and after.
+Loads the 336,776 flights that left New York in 2013, with weather, planes and airports, into keyed Iceberg tables in
+build/flights-warehouse; applies a day of late changes with MERGE; asks three questions; shows snapshots and files
+before and after.
 """
 
 import os
@@ -19,10 +19,10 @@ import shutil
 import time
 from pathlib import Path
 
-from nycflights import create_views
 from pyspark.sql import SparkSession
 
 import sqlext
+from nycflights import create_views
 
 BUILD = Path(ROOT, "build")
 WAREHOUSE = BUILD / "flights-warehouse"
@@ -106,6 +106,14 @@ QUESTIONS = {
           JOIN lake.nyc.airports AS a ON f.dest = a.faa
         GROUP BY a.name HAVING count(*) > 365 ORDER BY seats DESC LIMIT 5""",
 }
+SNAPSHOTS = """
+    SELECT snapshot_id, operation, summary['added-records'] AS added, summary['added-position-deletes'] AS deleted,
+      summary['total-data-files'] AS data_files, summary['total-delete-files'] AS delete_files
+    FROM lake.nyc.flights.snapshots ORDER BY committed_at"""
+FILES = """
+    SELECT CASE content WHEN 0 THEN 'data' ELSE 'position deletes' END AS content, count(*) AS files,
+      sum(record_count) AS records, round(sum(file_size_in_bytes) / 1024) AS kib
+    FROM lake.nyc.flights.files GROUP BY content ORDER BY content"""
 
 
 def tell(text: str) -> None:
@@ -121,18 +129,8 @@ def count(spark: SparkSession, relation: str) -> int:
 
 
 def show_table_state(spark: SparkSession) -> None:
-    show(
-        spark,
-        "SELECT snapshot_id, operation, summary['added-records'] AS added, summary['added-position-deletes'] AS deleted,"
-        " summary['total-data-files'] AS data_files, summary['total-delete-files'] AS delete_files"
-        " FROM lake.nyc.flights.snapshots ORDER BY committed_at",
-    )
-    show(
-        spark,
-        "SELECT CASE content WHEN 0 THEN 'data' ELSE 'position deletes' END AS content, count(*) AS files,"
-        " sum(record_count) AS records, round(sum(file_size_in_bytes) / 1024) AS kib"
-        " FROM lake.nyc.flights.files GROUP BY content ORDER BY content",
-    )
+    show(spark, SNAPSHOTS)
+    show(spark, FILES)
 
 
 def main() -> None:

@@ -1,6 +1,26 @@
-"""sqlext: Iceberg tables with primary keys for PySpark."""
+"""sqlext: Iceberg tables with primary keys for PySpark.
 
-from sqlext.errors import SqlextError
-from sqlext.session import attach, configure, session
+The names are loaded on first use: an executor that only writes files needs neither a session nor a SQL parser.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlext.errors import SqlextError
+    from sqlext.session import attach, configure, session
 
 __all__ = ["SqlextError", "attach", "configure", "session"]
+
+_MODULES = {
+    "SqlextError": "sqlext.errors",
+    "attach": "sqlext.session",
+    "configure": "sqlext.session",
+    "session": "sqlext.session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'sqlext' has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

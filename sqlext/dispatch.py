@@ -43,9 +43,7 @@ class Dispatch:
             return {}
         return {"catalog": _catalog(statement), "schema": _answer_schema(statement)}
 
-    def statement(
-        self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None
-    ) -> Mapping[str, Any]:
+    def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs a parsed statement; the answer is its rows."""
         statement = _parse(arguments)
         outcome = _COMMANDS[type(statement)](self._environment, spark, statement)

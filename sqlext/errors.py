@@ -36,8 +36,25 @@ class Condition:
 CONDITIONS: Mapping[str, Condition] = MappingProxyType(
     {
         # names and objects
+        "INVALID_LOCATION": Condition(
+            "42602", "The location {location} is refused: {reason}. Use an absolute path or a file:/// location."
+        ),
         "INVALID_NAME": Condition(
             "42602", "The name {name} is refused: {reason}. Use letters, digits, '_', '-' or '.' inside a name."
+        ),
+        "INVALID_TABLE_PROPERTY": Condition(
+            "42616", "The table property {name} = {value} is refused: {reason}. Set it right, or remove it to get {default}."
+        ),
+        "PATH_OUTSIDE_WAREHOUSE": Condition(
+            "42602",
+            "The path {path} is refused: with its symbolic links resolved it lies outside the warehouse {warehouse}."
+            " Use a name inside the warehouse.",
+        ),
+        "SCHEMA_ALREADY_EXISTS": Condition(
+            "42P06", "The namespace {name} already exists. Use IF NOT EXISTS, or another name."
+        ),
+        "SCHEMA_NOT_EMPTY": Condition(
+            "2BP01", "The namespace {name} is not dropped: it holds {holds}. Drop that first, or use CASCADE."
         ),
         "SCHEMA_NOT_FOUND": Condition(
             "42704", "The namespace {name} cannot be found. Create it with CREATE NAMESPACE {name}, or check the spelling."
@@ -50,7 +67,7 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         # statements
         "COLUMN_ALREADY_EXISTS": Condition(
-            "42711", "The column {name} is named more than once in {where}. Name each column once."
+            "42711", "The column {column} is named more than once. Name each column once."
         ),
         "DUPLICATE_ASSIGNMENTS": Condition(
             "42701", "The columns {names} are assigned more than once in {clause}. Assign each column once."
@@ -58,22 +75,15 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "DUPLICATE_CLAUSES": Condition(
             "42614", "The clause {clause} stands more than once in the statement. Remove one of them."
         ),
-        "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS": Condition(
-            "KD000",
-            "The data for {table} has the columns {columns}, which the table does not have. Leave them out of the"
-            " query, or add them to the table.",
-        ),
         "INSERT_COLUMN_ARITY_MISMATCH": Condition(
             "21S01",
-            "{where} takes {expected} values ({columns}) and is given {given}. Give one value per column, or name the"
-            " columns that the values are for.",
+            "The rows do not fit into {name}: {reason}. Columns: {columns}; values: {values}. Give one value per column,"
+            " or name the columns that the values are for.",
         ),
         "INVALID_PARTITION_TRANSFORM": Condition(
             "42601", "The partitioning {transform} is refused: {reason}."
         ),
-        "INVALID_PRIMARY_KEY": Condition(
-            "42830", "The primary key {columns} is refused: {reason}."
-        ),
+        "INVALID_PRIMARY_KEY": Condition("42830", "The primary key is refused: {reason}."),
         "MERGE_WITHOUT_WHEN": Condition(
             "42601", "The MERGE into {table} has no WHEN clause. Add at least one."
         ),
@@ -109,9 +119,20 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "UNSUPPORTED_SYNTAX": Condition(
             "0A000", "{feature} (line {line}, column {column}) is not supported: {reason}."
         ),
-        "UNSUPPORTED_TYPE": Condition(
-            "0A000", "The type {type} is not supported: {reason}."
+        "UNREADABLE_EXPRESSION": Condition(
+            "0A000",
+            "The column names in {expression} ({where}) cannot be told apart: {name} may be a column of the other table."
+            " Qualify every column with its table's alias, or write the expression in simpler terms.",
         ),
+        "UNSUPPORTED_NESTED_ASSIGNMENT": Condition(
+            "0A000",
+            "The assignment to the nested field {field} is not supported. Assign the whole column {column}, with"
+            " named_struct(...).",
+        ),
+        "UNSUPPORTED_TRANSFORM": Condition(
+            "0A000", "The transform {transform} of {column} has no SQL spelling. Read the table's metadata.json instead."
+        ),
+        "UNSUPPORTED_TYPE": Condition("0A000", "The type {type} is not supported: {reason}."),
         # catalog interface
         "ALTER_TABLE_NOT_SUPPORTED": Condition(
             "0A000", "ALTER TABLE with {change} is refused: this version changes table properties only. Create a new table."
@@ -171,12 +192,72 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "Format version {version} of {name} is not supported: this version of sqlext knows 1 to {highest}. Use a newer"
             " sqlext, or a table of an earlier format version.",
         ),
+        "UNSUPPORTED_CATALOG_OPERATION": Condition(
+            "0A000", "{operation} is not supported by the catalog {catalog}: {reason}. {way_out}"
+        ),
+        "FORMAT_VERSION_READ_ONLY": Condition(
+            "0A000",
+            "Writing {name} is refused: its format version {version} can only be read. Write it with another engine, or"
+            " use a table of format version 2.",
+        ),
+        "UNSUPPORTED_LOCATION": Condition(
+            "0A000", "The location {location} is refused: {reason}. Use an absolute path or a file:/// location."
+        ),
+        # rows
+        "FORMAT_VERSION_1_ROW_LEVEL": Condition(
+            "0A000",
+            "{verb} on {name} is refused: a table of format version 1 has no delete files. Upgrade it with"
+            " ALTER TABLE {name} SET TBLPROPERTIES ('format-version'='2').",
+        ),
+        "MERGE_CARDINALITY_VIOLATION": Condition(
+            "23K01",
+            "The MERGE into {name} would change a row more than once, for the keys {keys}. Keep one source row per key,"
+            " for instance the latest.",
+        ),
+        "NOT_A_PARTITION_COLUMN": Condition(
+            "42000",
+            "The column {column} in PARTITION is no identity partition of {name}. Name partition columns, or overwrite"
+            " with a condition: df.writeTo(…).overwrite(…).",
+        ),
+        "PATH_TABLE_READ_ONLY": Condition(
+            "0A000", "The table {name} was opened by its path and can only be read. Write it through its catalog."
+        ),
+        "UPSERT_PARTITION_NOT_IN_KEY": Condition(
+            "42000",
+            "Equality upsert into {name} is refused: column {column} of the partition field {field} is not part of the"
+            " primary key, so a row could stay behind in its old partition. Set 'write.upsert.mode'='resolved'.",
+        ),
+        "DUPLICATE_KEY": Condition(
+            "23505",
+            "The rows for {table} hold a key more than once: {keys}. Keep one row per key, for instance the latest.",
+        ),
+        "INVALID_COLUMN_VALUE": Condition(
+            "22018", "A value for the column {column} of {table} is no {type}: {reason}. Cast it in the query."
+        ),
+        "NULL_IN_REQUIRED_COLUMN": Condition(
+            "23502",
+            "The column {column} of {table} is required and a row has null there. Filter such rows, or fill them.",
+        ),
+        "UNSUPPORTED_WRITE": Condition(
+            "0A000",
+            "The table cannot be written here: {feature} is not supported. Write it in an engine that knows it.",
+        ),
         # storage
+        "CREATE_IF_ABSENT_UNSUPPORTED": Condition(
+            "0A000",
+            "The file {path} is not written: its file system has no hard links, so two writers could overwrite each"
+            " other's commits. Put the warehouse on a file system that has them.",
+        ),
         "CORRUPT_FILE": Condition(
             "XX001", "The file {path} cannot be read as {kind}: {reason}. Restore it from a backup or an earlier version."
         ),
         "FILE_NOT_FOUND": Condition(
             "58030", "The file {path} ({kind}) does not exist. Restore it, or read an earlier snapshot of the table."
+        ),
+        "NO_TABLE_AT_LOCATION": Condition(
+            "42P01",
+            "There is no Iceberg table at {location}: {reason}. Give the folder of a table, or one of its"
+            " .metadata.json files.",
         ),
         "STORAGE_FAILURE": Condition(
             "58030", "{operation} of {path} failed: {reason}. Nothing was committed; mend the store and run it again."
@@ -190,6 +271,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         # commit
         "COMMIT_CONFLICT": Condition(
             "40001", "The commit to {name} lost the race: {reason}. Run the statement again."
+        ),
+        "CONCURRENT_CHANGE": Condition(
+            "40001",
+            "The commit to {name} is refused: {reason}, after this statement had read the table. Its result would be"
+            " wrong now. Run the statement again.",
         ),
         "COMMIT_STATE_UNKNOWN": Condition(
             "08007",

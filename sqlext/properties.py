@@ -69,6 +69,9 @@ def _optional_integer(text: str) -> int | None:
     return _integer(-1)(text)
 
 
+# the table
+FORMAT_VERSION = TableProperty("format-version", 2, _integer(1))
+
 # commit
 COMMIT_RETRY_MIN_WAIT_MS = TableProperty("commit.retry.min-wait-ms", 100, _integer(0))
 COMMIT_RETRY_MAX_WAIT_MS = TableProperty("commit.retry.max-wait-ms", 60_000, _integer(0))
@@ -102,6 +105,8 @@ PARQUET_COMPRESSION_LEVEL: TableProperty[int | None] = TableProperty(
     "write.parquet.compression-level", None, _optional_integer
 )
 PARQUET_ROW_GROUP_SIZE_BYTES = TableProperty("write.parquet.row-group-size-bytes", 128 * 1024 * 1024, _integer(1))
+
+DISTRIBUTION_MODE = TableProperty("write.distribution-mode", "hash", _one_of("none", "hash", "range"))
 
 # row-level changes
 _ISOLATION = _one_of("serializable", "snapshot")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +19,7 @@ from sqlext.command.table_changes import TableDefinitions
 from sqlext.dispatch import Dispatch
 from sqlext.errors import AnalysisError
 from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.spark.bridge import Bridge
 from sqlext.spark.catalog_bridge import CatalogBridge
 from sqlext.spark.catalogs import Catalogs
@@ -28,7 +31,7 @@ from sqlext.storage.file_io import LocalFileIO
 CATALOG_CLASS = "io.sqlext.Catalog"
 
 
-class SessionBuilder(SparkSession.Builder):
+class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's types are not followed
     """Spark's builder, whose sessions come with the Python side attached."""
 
     def getOrCreate(self) -> SparkSession:
@@ -43,6 +46,8 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
     Catalogs may as well be named in plain settings: `spark.sql.catalog.<name>=io.sqlext.Catalog` and
     `spark.sql.catalog.<name>.warehouse=<folder>`.
     """
+    # Workers of a local session must find the packages that this process has.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configured = SessionBuilder()
     configured._options = dict(builder._options)
     jars = [configured._options.get("spark.jars", ""), str(shim_jar())]
@@ -67,7 +72,7 @@ def attach(spark: SparkSession) -> SparkSession:
     """Attaches the Python side to a running session that has the shim's jar, and returns the session."""
     io = LocalFileIO()
     catalogs = Catalogs(_open_catalog, io)
-    scans = ScanBridge(catalogs, ManifestCache())
+    scans = ScanBridge(catalogs, ManifestCache(), PositionDeleteCache())
     environment = Environment(catalogs, scans, clock=_milliseconds, rng=random.Random(), sleep=time.sleep)
     dispatch = Dispatch(environment)
     catalog_bridge = CatalogBridge(
@@ -89,7 +94,7 @@ def _open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
     kind = options.get("type", "filesystem")
     if kind != "filesystem":
         raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="type", value=kind, allowed="filesystem")
-    return WarehouseCatalog(name, options["warehouse"], LocalFileIO(), clock=_milliseconds)
+    return WarehouseCatalog(name, options["warehouse"], LocalFileIO())
 
 
 def _milliseconds() -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.data_frame_write import write_files
 from sqlext.command.environment import Environment
@@ -18,6 +20,7 @@ from sqlext.spark.store_assignment import align
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import new_table_metadata
 from sqlext.sql.statement import CreateTable
+from sqlext.sql.type_name import TimestampSetting
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.table_creation import CreateTable as CreateTableAction
 from sqlext.transaction.table_creation import ReplaceTable
@@ -36,23 +39,25 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
     if statement.must_exist and not exists:
         raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=statement.name)
     query = None if statement.as_select is None else spark.sql(statement.as_select.text)
-    timestamp_type = spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ"
-    definition = define_table(statement, _query_schema(query), timestamp_type)
-    define(environment, spark, statement, definition, query)
+    timestamp_type = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
+    base = catalog.load_table(identifier) if exists else None
+    first_id = 1 if base is None else base.metadata.last_column_id + 1
+    definition = define_table(statement, _query_schema(query), timestamp_type, first_id)
+    _define(environment, spark, statement, definition, base, query)
     return Outcome()
 
 
-def define(
+def _define(
     environment: Environment,
     spark: SparkSession,
     statement: CreateTable,
     definition: TableDefinition,
+    base: LoadedTable | None,
     query: DataFrame | None,
 ) -> None:
     """Creates or replaces the table, with the query's rows in the same commit."""
     name, catalog = statement.name, environment.catalogs.catalog(statement.name.catalog)
     identifier = TableIdentifier(name.parts[1:-1], name.table)
-    base = catalog.load_table(identifier) if statement.or_replace and catalog.table_exists(identifier) else None
     location = statement.location or (base.metadata.location if base else catalog.default_table_location(identifier))
     table_uuid = str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))
     metadata = new_table_metadata(
@@ -66,30 +71,30 @@ def define(
         environment.clock(),
     )
     operation = begin_write(metadata, catalog.io, str(name), environment.rng)
-    with operation.cleaned_on_failure():
-        initial = None
-        if query is not None:
+    initial = None
+    if query is not None:
+        with operation.cleaned_on_failure():
             rows = align(spark, query, name.parts, definition.schema, by_name=False)
             initial = AppendFiles(write_files(operation, metadata, rows).data_files)
-        action_type = CreateTableAction if base is None else ReplaceTable
-        action = action_type(
-            schema=definition.schema,
-            spec=definition.spec,
-            sort_order=definition.sort_order,
-            properties=definition.properties,
-            format_version=definition.format_version,
-            location=location,
-            initial=initial,
-        )
-        commit(
-            catalog,
-            identifier,
-            action,
-            base=base,
-            clock=environment.clock,
-            rng=environment.rng,
-            sleep=environment.sleep,
-        )
+    action_type = CreateTableAction if base is None else ReplaceTable
+    action = action_type(
+        schema=definition.schema,
+        spec=definition.spec,
+        sort_order=definition.sort_order,
+        properties=definition.properties,
+        format_version=definition.format_version,
+        location=location,
+        initial=initial,
+    )
+    commit(
+        catalog,
+        identifier,
+        action,
+        base=base,
+        clock=environment.clock,
+        rng=environment.rng,
+        sleep=environment.sleep,
+    )
 
 
 def _query_schema(query: DataFrame | None) -> Schema | None:

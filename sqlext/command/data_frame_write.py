@@ -8,20 +8,17 @@ from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.catalog.catalog import LoadedTable
-from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.distribution import distribute
 from sqlext.command.environment import Environment
-from sqlext.command.row_level import Target, commit_changes, require_delete_files
+from sqlext.command.row_level import Target, require_delete_files, row_delta
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import UnsupportedError
-from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spark.write_job import SMALL_BYTES, WrittenFiles, estimated_bytes, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import TableName
+from sqlext.transaction.action import Action
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.write.task import write_changes, write_rows
@@ -55,10 +52,9 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         written = write_files(operation, target.table.metadata, rows)
-        if mode.mode == "overwrite where":
-            _replace_where(environment, target, operation, rows.sparkSession, written, str(mode.condition))
-        else:
-            _commit(environment, target, written, mode)
+        action = _action(environment, target, operation, rows.sparkSession, written, mode)
+    if action is not None:
+        environment.commit(target.name.catalog, target.table, action)
     return sum(file.record_count for file in written.data_files)
 
 
@@ -69,16 +65,25 @@ def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFr
     return run_write(spread, write_rows(operation.plan, task_identity=task_identity), on_driver=on_driver)
 
 
-def _commit(environment: Environment, target: Target, written: WrittenFiles, mode: WriteMode) -> None:
-    catalog, files = target.name.catalog, written.data_files
+def _action(
+    environment: Environment,
+    target: Target,
+    operation: WriteOperation,
+    spark: SparkSession,
+    written: WrittenFiles,
+    mode: WriteMode,
+) -> Action | None:
+    """What is to be committed; None where nothing changes."""
+    files = written.data_files
+    if mode.mode == "overwrite":
+        return OverwriteFiles(files, delete_all=True)
+    if mode.mode == "overwrite where":
+        return _replace_where(environment, target, operation, spark, written, str(mode.condition))
+    if not files:
+        return None
     if mode.mode == "append":
-        if files:
-            environment.commit(catalog, target.table, AppendFiles(files))
-    elif mode.mode == "overwrite":
-        environment.commit(catalog, target.table, OverwriteFiles(files, delete_all=True))
-    elif files:
-        partitions = frozenset((file.spec_id, file.partition) for file in files)
-        environment.commit(catalog, target.table, OverwriteFiles(files, partitions=partitions))
+        return AppendFiles(files)
+    return OverwriteFiles(files, partitions=frozenset((file.spec_id, file.partition) for file in files))
 
 
 def _replace_where(
@@ -88,13 +93,11 @@ def _replace_where(
     spark: SparkSession,
     written: WrittenFiles,
     condition: str,
-) -> None:
+) -> Action | None:
     """The rows that the condition selects go, the new rows come, in one snapshot."""
     require_delete_files(target, "OVERWRITE with a condition")
-    old = spark.sql(
-        f"SELECT CAST(1 AS TINYINT) AS `__operation`, `_file`, `_pos` FROM {target.relation} WHERE {condition}"
-    )
+    old = spark.sql(f"SELECT 1Y AS `__operation`, `_file`, `_pos` FROM {target.relation} WHERE {condition}")
     task = write_changes(operation.plan, task_identity=task_identity)
     removed = run_write(old, task, on_driver=estimated_bytes(old) <= SMALL_BYTES)
     changed = WrittenFiles(written.data_files, positions=removed.positions)
-    commit_changes(environment, target, operation, changed, "serializable")
+    return row_delta(environment, target, operation, changed, read_filter=AlwaysTrue(), isolation="serializable")

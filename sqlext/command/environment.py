@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.spark.catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.scan_bridge import ScanBridge
-from sqlext.transaction.transaction import CommitOutcome, commit
 from sqlext.transaction.action import Action
+from sqlext.transaction.transaction import CommitOutcome, commit
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,7 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
     return Outcome([Counts(inserted=written).row()])
 
 
-def _in_columns(
-    spark: SparkSession, rows: DataFrame, statement: Insert, target: Target
-) -> tuple[DataFrame, bool]:
+def _in_columns(spark: SparkSession, rows: DataFrame, statement: Insert, target: Target) -> tuple[DataFrame, bool]:
     """The rows under the names of the columns they are for, and whether names decide."""
     schema = target.table.metadata.schema()
     static = [(resolve_column(schema, name), value) for name, value in statement.static_partition if value is not None]

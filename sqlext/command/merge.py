@@ -6,7 +6,8 @@ goes the way `write.upsert.mode` names; any other MERGE is merge-on-read through
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType as SparkStruct
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
@@ -14,10 +15,14 @@ from sqlext.command.row_level import Target, change_rows, load_target, require_d
 from sqlext.command.small_change import fits_driver
 from sqlext.command.upsert import upsert_by_equality
 from sqlext.properties import MERGE_ISOLATION_LEVEL, UPSERT_MODE
+from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.write_job import SMALL_BYTES, estimated_bytes
-from sqlext.sql.lowering.key_upsert import key_upsert, lower_resolved_upsert, lower_upsert_source
+from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
+from sqlext.sql.quoting import unquote_identifier
 from sqlext.sql.statement import Merge
+
+_INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
 
 
 def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Outcome:
@@ -32,6 +37,8 @@ def _merge(environment: Environment, spark: SparkSession, statement: Merge, targ
     schema = target.table.metadata.schema()
     source = spark.sql(source_select(statement))
     upsert = key_upsert(statement, schema, source.columns)
+    if upsert is not None and not _keys_compare_as_stored(upsert, source):
+        upsert = None
     if upsert is not None and UPSERT_MODE.of(properties) == "equality":
         return upsert_by_equality(environment, spark, target, lower_upsert_source(upsert))
     source_is_small = estimated_bytes(source) <= SMALL_BYTES
@@ -48,3 +55,14 @@ def _merge(environment: Environment, spark: SparkSession, statement: Merge, targ
         on_driver=lambda session, query: (upsert is not None and source_is_small) or fits_driver(session, query),
         violation=violation,
     )
+
+
+def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:
+    """Whether the condition finds a key equal exactly when it is once it has the column's type."""
+    types = {field.name.lower(): field.dataType.simpleString() for field in source.schema.fields}
+    for name, text in upsert.keys.items():
+        given = types.get(unquote_identifier(text.rpartition(".")[2]).lower())
+        stored = SparkStruct.fromJson(dict(schema_to_spark(upsert.schema)))[name].dataType.simpleString()
+        if given != stored and not {given, stored} <= _INTEGRAL:
+            return False
+    return True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -15,8 +16,7 @@ from sqlext.errors import DataError, UnsupportedError
 from sqlext.spark import journal
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.write_job import WrittenFiles, run_write, task_identity
-from sqlext.spec.content_file import ContentFile
-from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
 from sqlext.transaction.row_delta import RowDelta
@@ -63,8 +63,9 @@ def change_rows(
 ) -> Counts:
     """Runs the lowered SELECT, writes what comes out and commits it.
 
-    `violation` lists the keys of target rows that two source rows changed, should that happen. Errors: DataError
-    MERGE_CARDINALITY_VIOLATION, or the first row that breaks a rule; then nothing is left behind.
+    `violation` lists the keys of target rows that two source rows changed, should that happen; without it a row may
+    be hit twice. Errors: DataError MERGE_CARDINALITY_VIOLATION, or the first row that breaks a rule; then nothing is
+    left behind.
     """
     journal.record(lowered)
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
@@ -72,36 +73,51 @@ def change_rows(
     with operation.cleaned_on_failure():
         task = write_changes(operation.plan, task_identity=task_identity)
         written = run_write(rows, task, on_driver=on_driver(spark, lowered))
-        if written.repeated:
+        if written.repeated and violation is not None:
             raise _cardinality_violation(spark, target, violation)
-        commit_changes(environment, target, operation, written, isolation)
+        delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)
+    if delta is not None:
+        environment.commit(target.name.catalog, target.table, delta)
     return _counts(written)
 
 
-def commit_changes(
-    environment: Environment, target: Target, operation: WriteOperation, written: WrittenFiles, isolation: str
-) -> None:
-    """One row delta of the new files and the deleted positions; nothing changed means no snapshot."""
+def row_delta(
+    environment: Environment,
+    target: Target,
+    operation: WriteOperation,
+    written: WrittenFiles,
+    *,
+    read_filter: Predicate | None,
+    isolation: str,
+) -> RowDelta | None:
+    """The action that adds the new files and, in delete files it writes, the deleted positions; None for no change.
+
+    `read_filter` selects the rows the change depends on, None for none.
+    """
     positions = {path: bitmap for path, bitmap in written.positions.items() if bitmap}
     if not (written.data_files or written.delete_files or positions):
-        return
-    planned = {t.file.file_path: t.file for t in environment.scans.plan(target.version, AlwaysTrue()).tasks} if positions else {}
-    referenced: dict[str, ContentFile] = {path: planned[path] for path in positions}
-    partitions = {path: (file.spec_id, file.partition) for path, file in referenced.items()}
+        return None
+    partitions = _partitions(environment, target, positions)
     position_deletes = write_position_deletes(target.version.io, operation.plan, positions, partitions)
     snapshot = target.version.snapshot
-    environment.commit(
-        target.name.catalog,
-        target.table,
-        RowDelta(
-            data_files=written.data_files,
-            delete_files=(*written.delete_files, *position_deletes),
-            referenced_data_files=frozenset(referenced),
-            base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-            read_filter=AlwaysTrue(),
-            isolation=isolation,
-        ),
+    return RowDelta(
+        data_files=written.data_files,
+        delete_files=(*written.delete_files, *position_deletes),
+        referenced_data_files=frozenset(positions),
+        base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+        read_filter=read_filter,
+        isolation=isolation,
     )
+
+
+def _partitions(
+    environment: Environment, target: Target, paths: Collection[str]
+) -> dict[str, tuple[int, tuple[Any, ...]]]:
+    """Spec id and partition of each data file of the scan that the positions came from."""
+    if not paths:
+        return {}
+    tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
+    return {task.file.file_path: (task.spec_id, task.partition) for task in tasks if task.file.file_path in paths}
 
 
 def _counts(written: WrittenFiles) -> Counts:
@@ -109,6 +125,6 @@ def _counts(written: WrittenFiles) -> Counts:
     return Counts(counts.get("inserted", 0), counts.get("updated", 0), counts.get("deleted", 0))
 
 
-def _cardinality_violation(spark: SparkSession, target: Target, violation: str | None) -> DataError:
-    keys = [] if violation is None else [str(tuple(row)[:-1]) for row in spark.sql(violation).collect()]
+def _cardinality_violation(spark: SparkSession, target: Target, violation: str) -> DataError:
+    keys = [str(tuple(row)[:-1]) for row in spark.sql(violation).collect()]
     return DataError("MERGE_CARDINALITY_VIOLATION", name=target.name, keys=", ".join(keys) or "unknown")

@@ -21,7 +21,11 @@ class TableDefinitions:
         self._environment = environment
 
     def create(
-        self, parts: tuple[str, ...], schema: Schema, partitioning: list[Mapping[str, Any]], properties: Mapping[str, str]
+        self,
+        parts: tuple[str, ...],
+        schema: Schema,
+        partitioning: list[Mapping[str, Any]],
+        properties: Mapping[str, str],
     ) -> None:
         """An empty table from Spark's columns, transforms and properties."""
         environment = self._environment

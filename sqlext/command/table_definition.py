@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from sqlext.errors import AnalysisError
@@ -15,10 +16,16 @@ from sqlext.spec.transform import Transform, parse_transform
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import resolve_column
 from sqlext.sql.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
-from sqlext.sql.type_name import parse_type
+from sqlext.sql.type_name import TimestampSetting, parse_type
 
 # Keys that Spark adds to the properties by itself, or that say what the metadata says elsewhere.
-_NOT_STORED = frozenset({"provider", "owner", "location", "external", "is_managed_location", "option.serialization.format"})
+_NOT_STORED = frozenset({"provider", "owner", "location", "external", "is_managed_location"})
+
+# What Iceberg's own catalogs put into every new table.
+DEFAULT_PROPERTIES: Mapping[str, str] = {"write.parquet.compression-codec": "zstd"}
+
+# Transform name, column by parts, number of buckets or width, and the partition field's name where it is given.
+PartitionTerms = Iterable[tuple[str, Sequence[str], int | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +39,12 @@ class TableDefinition:
     format_version: int
 
 
-def define_table(statement: CreateTable, query_schema: Schema | None, timestamp_type: str) -> TableDefinition:
-    """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT."""
-    schema = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type)
+def define_table(
+    statement: CreateTable, query_schema: Schema | None, timestamp_type: TimestampSetting, first_id: int = 1
+) -> TableDefinition:
+    """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT, ids count from `first_id`."""
+    columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type)
+    schema = assign_fresh_ids(columns, first_id)
     keyed = with_identifier_fields(schema, _primary_key(statement))
     properties = dict(statement.properties)
     if statement.comment is not None:
@@ -45,13 +55,13 @@ def define_table(statement: CreateTable, query_schema: Schema | None, timestamp_
 
 def complete(
     schema: Schema,
-    terms: Iterable[tuple[str, Sequence[str], int | None, str | None]],
+    terms: PartitionTerms,
     ordering: Sequence[SortTerm],
     properties: Mapping[str, str],
 ) -> TableDefinition:
     """The definition with partition spec, sort order and format version taken out of terms and properties."""
-    kept = {k: v for k, v in properties.items() if k not in _NOT_STORED and k != FORMAT_VERSION.name}
-    _add_default_properties(kept)
+    given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k != FORMAT_VERSION.name}
+    kept = {**DEFAULT_PROPERTIES, **given}
     definition = TableDefinition(
         schema,
         _partition_spec(schema, terms),
@@ -84,23 +94,26 @@ def _primary_key(statement: CreateTable) -> tuple[str, ...]:
     return statement.primary_key or on_columns
 
 
-def _schema(columns: Sequence[ColumnDefinition], timestamp_type: str) -> Schema:
+def _schema(columns: Sequence[ColumnDefinition], timestamp_type: TimestampSetting) -> Schema:
     names = [column.name.lower() for column in columns]
     for name in names:
         if names.count(name) > 1:
             raise AnalysisError("COLUMN_ALREADY_EXISTS", column=name)
+    ids = count(1)
     fields = tuple(
         NestedField(
-            -number, column.name, parse_type(column.type_text, timestamp_type), not column.nullable, column.comment
+            next(ids),
+            column.name,
+            parse_type(column.type_text, timestamp_type=timestamp_type, ids=ids),
+            not column.nullable,
+            column.comment,
         )
-        for number, column in enumerate(columns, 1)
+        for column in columns
     )
-    return assign_fresh_ids(Schema(fields))
+    return Schema(fields)
 
 
-def _partition_spec(
-    schema: Schema, terms: Iterable[tuple[str, Sequence[str], int | None, str | None]]
-) -> PartitionSpec:
+def _partition_spec(schema: Schema, terms: PartitionTerms) -> PartitionSpec:
     fields: list[PartitionField] = []
     for number, (transform_name, column, parameter, name) in enumerate(terms):
         source = resolve_column(schema, tuple(column))
@@ -116,7 +129,7 @@ def _partition_spec(
     names = [field.name for field in fields]
     for name in names:
         if names.count(name) > 1:
-            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=name, reason="the partition field is there twice")
+            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=name, reason="it is there twice")
     return PartitionSpec(0, tuple(fields))
 
 
@@ -146,10 +159,6 @@ def _sort_field(schema: Schema, sort: SortTerm) -> SortField:
     )
 
 
-def _add_default_properties(properties: dict[str, str]) -> None:
-    properties.setdefault("write.parquet.compression-codec", "zstd")
-
-
 def _check_upsert(definition: TableDefinition) -> None:
     """An equality delete reaches only its own partition: its source columns must be part of the key."""
     if UPSERT_MODE.of(definition.properties) != "equality":
@@ -164,7 +173,7 @@ def _check_upsert(definition: TableDefinition) -> None:
             )
 
 
-def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> list[tuple[str, Sequence[str], int | None, str | None]]:
+def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> PartitionTerms:
     """Partition terms of Spark's own transforms, as the shim describes them."""
     return [
         (

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
-from sqlext.command.row_level import Target, commit_changes
+from sqlext.command.row_level import Target, row_delta
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError
 from sqlext.spark import journal
@@ -36,7 +36,9 @@ def upsert_by_equality(environment: Environment, spark: SparkSession, target: Ta
     with operation.cleaned_on_failure():
         task = upsert_rows(operation.plan, metadata.schema().identifier_field_ids, task_identity=task_identity)
         written = run_write(rows, task, on_driver=on_driver)
-        commit_changes(environment, target, operation, written, "snapshot")
+        delta = row_delta(environment, target, operation, written, read_filter=None, isolation="snapshot")
+    if delta is not None:
+        environment.commit(target.name.catalog, target.table, delta)
     return Counts(None, None, 0, affected=sum(file.record_count for file in written.data_files))
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlext.errors import CommitStateUnknown
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.write.write_plan import WritePlan
@@ -25,12 +24,10 @@ class WriteOperation:
     def cleaned_on_failure(self) -> Iterator[WriteOperation]:
         """Removes every file of the operation when the block fails, a user's interrupt included.
 
-        After an unknown commit outcome nothing is removed: the commit may have landed.
+        The commit stays outside: it removes the files of its action itself, unless it may have landed.
         """
         try:
             yield self
-        except CommitStateUnknown:
-            raise
         except BaseException:
             self._remove_files()
             raise

@@ -90,10 +90,10 @@ class DeleteFileIndex:
                 self._add_equality(entry, is_global=self.is_global(entry))
             elif entry.file.content == Content.POSITION_DELETES:
                 self._add_position(entry)
-        for deletes in (self._positions_by_path, self._positions_by_partition):
-            deletes.freeze()
-        for deletes_ in (self._equality_by_partition, self._global_equality):
-            deletes_.freeze()
+        self._positions_by_path.freeze()
+        self._positions_by_partition.freeze()
+        self._equality_by_partition.freeze()
+        self._global_equality.freeze()
 
     def __bool__(self) -> bool:
         return any(
@@ -121,9 +121,7 @@ class DeleteFileIndex:
         if self._positions_by_partition:
             by_partition = self._positions_by_partition.at_least(partition_key(entry.file), number)
         point = ValueRange(False, False, True, path, path)
-        return tuple(
-            delete.entry for delete in (*by_path, *by_partition) if delete.paths.overlaps(point)
-        )
+        return tuple(delete.entry for delete in (*by_path, *by_partition) if delete.paths.overlaps(point))
 
     def equality_deletes(self, entry: ManifestEntry) -> tuple[ManifestEntry, ...]:
         """Equality deletes of a later sequence number whose keys may be in the data file."""
@@ -136,9 +134,7 @@ class DeleteFileIndex:
         ranges: dict[int, ValueRange] = {}
         return tuple(delete.entry for delete in candidates if self._may_share_key(delete, entry.file, ranges))
 
-    def _may_share_key(
-        self, delete: _EqualityDelete, file: ContentFile, ranges: dict[int, ValueRange]
-    ) -> bool:
+    def _may_share_key(self, delete: _EqualityDelete, file: ContentFile, ranges: dict[int, ValueRange]) -> bool:
         """`ranges` keeps those of `file` from one delete to the next."""
         for field_id, keys in delete.key_ranges.items():
             if field_id not in ranges:

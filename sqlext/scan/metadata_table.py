@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from sqlext.scan.value_range import decode_bound
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.manifest import FieldSummary, ManifestContent, ManifestFile
 from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.schema import nested_fields
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import VoidTransform
@@ -38,6 +39,7 @@ from sqlext.spec.types import (
     Type,
     UnknownType,
     UuidType,
+    is_primitive,
 )
 from sqlext.storage.file_io import FileIO
 
@@ -86,7 +88,7 @@ _SNAPSHOTS = pa.schema(
         pa.field("parent_id", pa.int64()),
         pa.field("operation", pa.string()),
         pa.field("manifest_list", pa.string()),
-        pa.field("summary", pa.map_(pa.string(), pa.string())),
+        pa.field("summary", pa.map_(pa.string(), pa.field("value", pa.string(), nullable=False))),
     ]
 )
 
@@ -140,9 +142,7 @@ def _fixed(schema: pa.Schema) -> Callable[[TableMetadata], pa.Schema]:
     return lambda metadata: schema
 
 
-def _snapshots(
-    io: FileIO, metadata: TableMetadata, snapshot: Snapshot | None, *, manifests: ManifestCache
-) -> pa.Table:
+def _snapshots(io: FileIO, metadata: TableMetadata, snapshot: Snapshot | None, *, manifests: ManifestCache) -> pa.Table:
     rows = [
         {
             "committed_at": one.timestamp_ms * 1000,
@@ -157,9 +157,7 @@ def _snapshots(
     return pa.Table.from_pylist(rows, _SNAPSHOTS)
 
 
-def _history(
-    io: FileIO, metadata: TableMetadata, snapshot: Snapshot | None, *, manifests: ManifestCache
-) -> pa.Table:
+def _history(io: FileIO, metadata: TableMetadata, snapshot: Snapshot | None, *, manifests: ManifestCache) -> pa.Table:
     ancestors = _ancestor_ids(metadata)
     rows = []
     for entry in metadata.snapshot_log:
@@ -201,9 +199,7 @@ def _refs(io: FileIO, metadata: TableMetadata, snapshot: Snapshot | None, *, man
     return pa.Table.from_pylist(rows, _REFS)
 
 
-def _manifests(
-    io: FileIO, metadata: TableMetadata, snapshot: Snapshot | None, *, manifests: ManifestCache
-) -> pa.Table:
+def _manifests(io: FileIO, metadata: TableMetadata, snapshot: Snapshot | None, *, manifests: ManifestCache) -> pa.Table:
     listed = manifests.manifests(io, snapshot) if snapshot else ()
     specs = metadata.specs_by_id()
     return pa.Table.from_pylist([_manifest_row(one, specs, metadata) for one in listed], _MANIFESTS)
@@ -219,7 +215,7 @@ def _manifest_row(
     }
     of = "data" if manifest.content == ManifestContent.DATA else "delete"
     spec = specs[manifest.spec_id]
-    types = [field.type for field in spec.partition_type(metadata.schema()).fields]
+    types = _result_types(spec, metadata)
     return {
         "content": int(manifest.content),
         "path": manifest.path,
@@ -293,10 +289,16 @@ def partition_fields(metadata: TableMetadata) -> tuple[NestedField, ...]:
     """
     fields: dict[int, NestedField] = {}
     for spec in sorted(metadata.partition_specs, key=lambda spec: -spec.spec_id):
-        for field, typed in zip(spec.fields, spec.partition_type(metadata.schema()).fields, strict=True):
+        for field, result_type in zip(spec.fields, _result_types(spec, metadata), strict=True):
             if not isinstance(field.transform, VoidTransform):
-                fields.setdefault(field.field_id, typed)
+                fields.setdefault(field.field_id, NestedField(field.field_id, field.name, result_type))
     return tuple(fields.values())
+
+
+def _result_types(spec: PartitionSpec, metadata: TableMetadata) -> list[Type]:
+    """Types of a spec's partition values; a source column that was dropped has the type it had last."""
+    types = column_types((metadata.schema(), *reversed(metadata.schemas)))
+    return [field.transform.result_type(types.get(field.source_id, UnknownType())) for field in spec.fields]
 
 
 def _readable_metrics_fields(metadata: TableMetadata) -> list[pa.Field]:
@@ -313,14 +315,17 @@ _COUNTS = ("value_count", "null_value_count", "nan_value_count")
 
 
 def _metrics_columns(metadata: TableMetadata) -> list[tuple[str, int, Type]]:
-    """Dotted name, id and type of the columns with metrics, in the order of their names."""
+    """Dotted name, id and type of all primitive fields, in the order of their names."""
     schema = metadata.schema()
-    types = column_types((schema,))
-    return sorted(
-        (schema.column_name(field_id), field_id, value_type)
-        for field_id, value_type in types.items()
-        if type(value_type) in _ARROW_TYPES or isinstance(value_type, DecimalType)
-    )
+    return sorted((schema.column_name(field.id), field.id, field.type) for field in _primitive_fields(schema.fields))
+
+
+def _primitive_fields(fields: Iterable[NestedField]) -> Iterator[NestedField]:
+    for field in fields:
+        if is_primitive(field.type):
+            yield field
+        else:
+            yield from _primitive_fields(nested_fields(field.type))
 
 
 def _arrow_type(value_type: Type) -> pa.DataType:
@@ -330,9 +335,7 @@ def _arrow_type(value_type: Type) -> pa.DataType:
 
 
 def _files_of(contents: frozenset[Content]) -> Rows:
-    def rows(
-        io: FileIO, metadata: TableMetadata, snapshot: Snapshot | None, *, manifests: ManifestCache
-    ) -> pa.Table:
+    def rows(io: FileIO, metadata: TableMetadata, snapshot: Snapshot | None, *, manifests: ManifestCache) -> pa.Table:
         listed = manifests.manifests(io, snapshot) if snapshot else ()
         wanted = (one for one in listed if contents & _CONTENTS_OF[one.content])
         files = (entry.file for one in wanted for entry in manifests.live_entries(io, one, metadata))

@@ -197,26 +197,20 @@ def _null_outcomes(values: ValueRange) -> Outcome:
 
 def _nan_outcomes(values: ValueRange) -> Outcome:
     # Spark's isnan(NULL) is false, Iceberg's is_nan too; other engines say unknown: allow both
-    return _outcome(
-        true=values.may_be_nan, false=values.may_be_value or values.may_be_null, unknown=values.may_be_null
-    )
+    return _outcome(true=values.may_be_nan, false=values.may_be_value or values.may_be_null, unknown=values.may_be_null)
 
 
 def _comparison_outcomes(op: str, values: ValueRange, literal: Any) -> Outcome:
     orders, wanted = _orders(values, literal), _ORDERS[op]
-    return _outcome(
-        true=bool(orders & wanted), false=bool(orders & (_Order.ANY ^ wanted)), unknown=values.may_be_null
-    )
+    return _outcome(true=bool(orders & wanted), false=bool(orders & (_Order.ANY ^ wanted)), unknown=values.may_be_null)
 
 
 def _membership_outcomes(literals: frozenset[Any], values: ValueRange) -> Outcome:
     """Outcomes of IN: it is false only for a value that differs from every literal."""
-    if not literals:
-        return Outcome.FALSE
     orders = [_orders(values, literal) for literal in literals]
     return _outcome(
         true=any(order & _Order.EQUAL for order in orders),
-        false=all(order & (_Order.LESS | _Order.GREATER) for order in orders),
+        false=(values.may_be_value or values.may_be_nan) and all(order & ~_Order.EQUAL for order in orders),
         unknown=values.may_be_null,
     )
 

@@ -34,10 +34,10 @@ _PUFFIN = "PUFFIN"
 
 @dataclass(frozen=True, slots=True)
 class FileScanTask:
-    """A data file to read.
+    """A data file to read; tasks of one partition share an ordinal.
 
     `position_deletes` is a portable 64-bit roaring bitmap of `deleted_rows` row positions. `equality_groups` are the
-    indexes of those `ScanPlan.equality_groups` that may delete rows of the file. Tasks of one partition share an ordinal.
+    indexes of those `ScanPlan.equality_groups` that may delete rows of the file.
     """
 
     file: ContentFile

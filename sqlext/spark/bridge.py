@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -42,6 +43,8 @@ class Bridge:
         except PySparkException as failure:
             origin = getattr(failure, "_origin", None)
             return _error(failure, command) if origin is None else origin
+        except Py4JJavaError as failure:
+            return failure.java_exception
         except KeyboardInterrupt:
             return _error(SqlextError("OPERATION_CANCELED"), command)
         except Exception as failure:

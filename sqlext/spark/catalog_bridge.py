@@ -27,7 +27,11 @@ class TableChanges(Protocol):
     """What the catalog interface needs of the commands above this layer."""
 
     def create(
-        self, parts: tuple[str, ...], schema: Schema, partitioning: list[Mapping[str, Any]], properties: Mapping[str, str]
+        self,
+        parts: tuple[str, ...],
+        schema: Schema,
+        partitioning: list[Mapping[str, Any]],
+        properties: Mapping[str, str],
     ) -> None:
         """Creates a table."""
 
@@ -96,13 +100,19 @@ class CatalogBridge:
         table = self._load_path(options["path"])
         self._catalogs.remember(table.metadata_location, table.metadata)
         handle = TableHandle(None, table.identifier.namespace, table.identifier.name, table.metadata_location)
-        at = {"version": options[key] for key in ("snapshot-id", "versionasof") if key in options}
+        version = options.get("snapshot-id", options.get("versionasof"))
+        at = {} if version is None else {"version": version}
         return self._described(_travel(handle, table.metadata, at), None)
 
     def _described(self, handle: TableHandle, metadata_table: str | None) -> Answer:
         if metadata_table is not None:
             handle = TableHandle(
-                handle.catalog, handle.namespace, handle.name, handle.metadata_location, handle.snapshot_id, metadata_table
+                handle.catalog,
+                handle.namespace,
+                handle.name,
+                handle.metadata_location,
+                handle.snapshot_id,
+                metadata_table,
             )
         return {"table": describe(self._catalogs.version(handle), self._scans)}
 
@@ -144,10 +154,16 @@ class CatalogBridge:
         return {"exists": self._catalogs.catalog(arguments["catalog"]).namespace_exists(tuple(arguments["namespace"]))}
 
     def _load_namespace(self, arguments: Arguments) -> Answer:
-        return {"properties": dict(self._catalogs.catalog(arguments["catalog"]).load_namespace(tuple(arguments["namespace"])))}
+        return {
+            "properties": dict(
+                self._catalogs.catalog(arguments["catalog"]).load_namespace(tuple(arguments["namespace"]))
+            )
+        }
 
     def _create_namespace(self, arguments: Arguments) -> Answer:
-        self._catalogs.catalog(arguments["catalog"]).create_namespace(tuple(arguments["namespace"]), arguments["properties"])
+        self._catalogs.catalog(arguments["catalog"]).create_namespace(
+            tuple(arguments["namespace"]), arguments["properties"]
+        )
         return {}
 
     def _alter_namespace(self, arguments: Arguments) -> Answer:

@@ -144,13 +144,17 @@ def _type_from_spark(described: Any, metadata: Mapping[str, Any], numbers: Itera
             return DecimalType(int(precision), int(scale))
         known = _FROM_SPARK.get(described)
         if known is None:
-            raise UnsupportedError("UNSUPPORTED_DATA_TYPE", type=described, reason="the table format has no type for it")
+            raise UnsupportedError(
+                "UNSUPPORTED_DATA_TYPE", type=described, reason="the table format has no type for it"
+            )
         return known
     if described["type"] == "struct":
         return StructType(_fields_from_spark(described["fields"], numbers))
     if described["type"] == "array":
         element_id = next(numbers)
-        return ListType(element_id, _type_from_spark(described["elementType"], {}, numbers), not described["containsNull"])
+        return ListType(
+            element_id, _type_from_spark(described["elementType"], {}, numbers), not described["containsNull"]
+        )
     if described["type"] == "map":
         key_id, value_id = next(numbers), next(numbers)
         return MapType(
@@ -160,4 +164,6 @@ def _type_from_spark(described: Any, metadata: Mapping[str, Any], numbers: Itera
             _type_from_spark(described["valueType"], {}, numbers),
             not described["valueContainsNull"],
         )
-    raise UnsupportedError("UNSUPPORTED_DATA_TYPE", type=described["type"], reason="the table format has no type for it")
+    raise UnsupportedError(
+        "UNSUPPORTED_DATA_TYPE", type=described["type"], reason="the table format has no type for it"
+    )

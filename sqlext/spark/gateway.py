@@ -16,7 +16,7 @@ def register(spark: SparkSession, bridge: Bridge) -> None:
     """
     context = spark.sparkContext
     ensure_callback_server_started(context._gateway)
-    shim = getattr(context._jvm, "io").sqlext.Bridge
+    shim = context._jvm.io.sqlext.Bridge
     if not callable(getattr(shim, "register", None)) or "JavaPackage" in type(shim).__name__:
         raise UnsupportedError("SHIM_NOT_LOADED")
     shim.register(bridge)

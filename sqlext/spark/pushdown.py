@@ -7,6 +7,7 @@ out; under a negation nothing may be left out.
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -18,8 +19,8 @@ from sqlext.spec.expression import (
     In,
     IsNaN,
     IsNull,
-    Not,
     NotNull,
+    Operator,
     Or,
     Predicate,
     StartsWith,
@@ -29,6 +30,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.types import DoubleType, FloatType, NestedField
 
 _FLOATS = (FloatType, DoubleType)
+_OPERATORS: Mapping[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
 
 
 def predicate_of(filters: list[Any], schema: Schema) -> Predicate:
@@ -50,7 +52,7 @@ def _convert(described: list[Any], schema: Schema, *, exact: bool) -> Predicate 
         return None if exact or operator == "or" else left or right
     if operator == "not":
         inner = _convert(described[1], schema, exact=True)
-        return None if inner is None else negate(Not(inner))
+        return None if inner is None else negate(inner)
     field = schema.find(described[1])
     return None if field is None else _convert_term(operator, field, described)
 
@@ -70,14 +72,14 @@ def _convert_term(operator: str, field: NestedField, described: list[Any]) -> Pr
 def _convert_in(field: NestedField, values: list[Any]) -> Predicate | None:
     if any(_is_special(v) for v in values):
         return None
-    return In(field.id, tuple(values)) if values else AlwaysFalse()
+    return In(field.id, frozenset(values)) if values else AlwaysFalse()
 
 
 def _compare(operator: str, field: NestedField, value: Any) -> Predicate | None:
     """In Spark NaN equals itself and is greater than every number; a bound never holds NaN."""
     if _is_special(value):
         return IsNaN(field.id) if operator == "=" and value != value else None
-    comparison = Comparison(operator, field.id, value)
+    comparison = Comparison(_OPERATORS[operator], field.id, value)
     if isinstance(field.type, _FLOATS) and operator in (">", ">="):
         return Or(comparison, IsNaN(field.id))
     return comparison

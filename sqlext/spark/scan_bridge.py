@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.scan_plan import EqualityDeleteGroup, ScanPlan, plan_scan
 from sqlext.spark.catalogs import Catalogs, TableVersion
 from sqlext.spark.pushdown import predicate_of
@@ -27,9 +28,10 @@ _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType)
 class ScanBridge:
     """Plans scans of table versions; manifests are decoded once, since they never change."""
 
-    def __init__(self, catalogs: Catalogs, manifests: ManifestCache) -> None:
+    def __init__(self, catalogs: Catalogs, manifests: ManifestCache, position_deletes: PositionDeleteCache) -> None:
         self._catalogs = catalogs
         self._manifests = manifests
+        self._position_deletes = position_deletes
         self._whole_plans: dict[str, ScanPlan] = {}
 
     def plan(self, version: TableVersion, predicate: Predicate) -> ScanPlan:
@@ -37,7 +39,14 @@ class ScanBridge:
         key = version.handle.encode()
         if isinstance(predicate, AlwaysTrue) and key in self._whole_plans:
             return self._whole_plans[key]
-        plan = plan_scan(version.io, version.metadata, version.snapshot, predicate, manifests=self._manifests)
+        plan = plan_scan(
+            version.io,
+            version.metadata,
+            version.snapshot,
+            predicate,
+            manifests=self._manifests,
+            position_deletes=self._position_deletes,
+        )
         if isinstance(predicate, AlwaysTrue):
             if len(self._whole_plans) >= 16:
                 self._whole_plans.pop(next(iter(self._whole_plans)))
@@ -58,7 +67,7 @@ class ScanBridge:
         """Answers "plan scan": [path, size, sequence number, partition key, deletion vector] for each file."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         if arguments["group"] >= 0:
-            return self._plan_equality_deletes(version, self.equality_groups(version)[arguments["group"]])
+            return _equality_delete_files(self.equality_groups(version)[arguments["group"]])
         plan = self.plan(version, predicate_of(arguments["filters"], version.schema))
         files: list[list[Any]] = []
         rows = 0
@@ -67,16 +76,8 @@ class ScanBridge:
                 break
             vector = task.position_deletes if arguments["deletion_vectors"] else None
             files.append(_file(task.file, task.sequence_number, _partition_key(task.file), vector))
-            rows += task.file.record_count
+            rows += task.file.record_count - task.deleted_rows
         return {"files": files, "rows": rows, "pushable_columns": _pushable_columns(version.metadata, version.schema)}
-
-    def _plan_equality_deletes(self, version: TableVersion, group: EqualityDeleteGroup) -> Mapping[str, Any]:
-        specs = version.metadata.specs_by_id()
-        files = [
-            _file(f.file, f.sequence_number, None if specs[f.file.spec_id].is_unpartitioned else _partition_key(f.file), None)
-            for f in group.files
-        ]
-        return {"files": files, "rows": sum(f.file.record_count for f in group.files), "pushable_columns": []}
 
     def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "metadata rows": the rows of a metadata table as one Arrow stream, base64."""
@@ -89,6 +90,13 @@ class ScanBridge:
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         return {"arrow": base64.b64encode(sink.getvalue()).decode()}
+
+
+def _equality_delete_files(group: EqualityDeleteGroup) -> Mapping[str, Any]:
+    files = [
+        _file(f.file, f.sequence_number, None if group.is_global else _partition_key(f.file), None) for f in group.files
+    ]
+    return {"files": files, "rows": sum(f.file.record_count for f in group.files), "pushable_columns": []}
 
 
 def _may_have_deletes(version: TableVersion) -> bool:

@@ -16,6 +16,6 @@ def align(spark: SparkSession, rows: DataFrame, table: Sequence[str], schema: Sc
 
     Spark's own AnalysisException tells of a column that does not fit.
     """
-    shim = getattr(spark._jvm, "io").sqlext.StoreAssignment
+    shim = spark._jvm.io.sqlext.StoreAssignment
     quoted = ".".join(f"`{part}`" for part in table)
     return DataFrame(shim.align(rows._jdf, quoted, json.dumps(schema_to_spark(schema)), by_name), spark)

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.scan_plan import EqualityDeleteGroup
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.data_type import schema_to_spark, struct_to_spark
 from sqlext.spark.scan_bridge import ScanBridge
@@ -38,9 +39,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "properties": _properties(version),
         "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
         "position_deletes": scans.has_position_deletes(version),
-        "equality_deletes": [
-            _equality_deletes(version, schema, group.equality_ids) for group in scans.equality_groups(version)
-        ],
+        "equality_deletes": [_equality_deletes(schema, group) for group in scans.equality_groups(version)],
     }
 
 
@@ -51,14 +50,13 @@ def _metadata_schema(version: TableVersion) -> Mapping[str, Any]:
     return struct
 
 
-def _equality_deletes(version: TableVersion, schema: Schema, equality_ids: tuple[int, ...]) -> Mapping[str, Any]:
+def _equality_deletes(schema: Schema, group: EqualityDeleteGroup) -> Mapping[str, Any]:
     """`columns` are the table's names of the key; `schema` is what the delete files hold."""
-    fields = tuple(schema.field(field_id) for field_id in equality_ids)
-    specs = version.metadata.specs_by_id().values()
+    fields = tuple(schema.field(field_id) for field_id in group.equality_ids)
     return {
         "schema": struct_to_spark(StructType(fields)),
         "columns": [field.name for field in fields],
-        "partitioned": any(not spec.is_unpartitioned for spec in specs),
+        "partitioned": not group.is_global,
     }
 
 
@@ -68,7 +66,10 @@ def _shown_fields(version: TableVersion) -> list[PartitionField]:
 
 def _partition_field(schema: Schema, field: PartitionField) -> Mapping[str, Any]:
     transform = field.transform
-    described: dict[str, Any] = {"transform": str(transform).split("[")[0], "column": schema.column_name(field.source_id)}
+    described: dict[str, Any] = {
+        "transform": str(transform).split("[")[0],
+        "column": schema.column_name(field.source_id),
+    }
     if isinstance(transform, BucketTransform):
         described["number"] = transform.n
     elif isinstance(transform, TruncateTransform):
@@ -89,5 +90,3 @@ def _properties(version: TableVersion) -> Mapping[str, str]:
     if keys:
         own["identifier-fields"] = f"[{','.join(keys)}]"
     return {**metadata.properties, **own}
-
-

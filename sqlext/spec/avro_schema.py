@@ -93,11 +93,11 @@ def _type(type_: Type, field_id: int, named: set[str]) -> Any:
             return _map(type_, named)
         case DecimalType(precision=precision, scale=scale):
             logical = {"logicalType": "decimal", "precision": precision, "scale": scale}
-            return _fixed(f"decimal_{precision}_{scale}", decimal_size(precision), logical, named)
+            return _fixed(f"decimal_{precision}_{scale}", decimal_size(precision), logical, field_id, named)
         case UuidType():
-            return _fixed("uuid_fixed", 16, {"logicalType": "uuid"}, named)
+            return _fixed("uuid_fixed", 16, {"logicalType": "uuid"}, field_id, named)
         case FixedType(length=length):
-            return _fixed(f"fixed_{length}", length, {}, named)
+            return _fixed(f"fixed_{length}", length, {}, field_id, named)
     return _PRIMITIVES[type(type_)]
 
 
@@ -113,11 +113,11 @@ def _map(type_: MapType, named: set[str]) -> dict[str, Any]:
     return {"type": "array", "items": record, "logicalType": "map"}
 
 
-def _fixed(name: str, size: int, logical: Mapping[str, Any], named: set[str]) -> Any:
-    if name in named:
-        return name
-    named.add(name)
-    return {"type": "fixed", "name": name, "size": size, **logical}
+def _fixed(name: str, size: int, logical: Mapping[str, Any], field_id: int, named: set[str]) -> dict[str, Any]:
+    # A second type of the name gets its own: a reference to the first is more than every reader follows.
+    unique = f"{name}_{field_id}" if name in named else name
+    named.add(unique)
+    return {"type": "fixed", "name": unique, "size": size, **logical}
 
 
 def sanitized(name: str) -> str:

@@ -11,7 +11,15 @@ from typing import Any, TypeVar
 from sqlext.errors import CorruptionError
 from sqlext.spec import avro_file, single_value
 from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest_codec import Conversion, entry_writer, json_text, manifest_file_writer, read_records
+from sqlext.spec.manifest_codec import (
+    METRICS,
+    Conversion,
+    entry_writer,
+    json_text,
+    manifest_file_writer,
+    metric_pairs,
+    read_records,
+)
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import Type
@@ -29,7 +37,6 @@ _CODECS = {
     "zstd": "zstandard",
     "zstandard": "zstandard",
 }
-_METRICS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
 
 _T = TypeVar("_T")
 
@@ -111,14 +118,14 @@ def summarise_partitions(
     entries: Iterable[ManifestEntry], spec: PartitionSpec, schema: Schema
 ) -> tuple[FieldSummary, ...]:
     """A summary per partition field, over the files of all entries."""
-    partitions = {entry.file.partition for entry in entries}
+    partitions = [entry.file.partition for entry in entries]
     return tuple(
         _summary(field.type, [partition[position] for partition in partitions])
         for position, field in enumerate(spec.partition_type(schema).fields)
     )
 
 
-def _summary(type: Type, values: Iterable[Any]) -> FieldSummary:
+def _summary(type: Type, values: Sequence[Any]) -> FieldSummary:
     present = [value for value in values if value is not None]
     comparable = [value for value in present if value == value]  # NaN is unequal to itself, and is never a bound
     bounds: tuple[bytes | None, bytes | None] = (None, None)
@@ -127,7 +134,7 @@ def _summary(type: Type, values: Iterable[Any]) -> FieldSummary:
             single_value.encode(type, min(comparable, key=_sort_key)),
             single_value.encode(type, max(comparable, key=_sort_key)),
         )
-    return FieldSummary(len(present) < len(list(values)), len(comparable) < len(present), *bounds)
+    return FieldSummary(len(present) < len(values), len(comparable) < len(present), *bounds)
 
 
 def _sort_key(value: Any) -> Any:
@@ -253,9 +260,8 @@ def _entry_record(entry: ManifestEntry, partition: Sequence[tuple[str, Conversio
         "content_offset": file.content_offset,
         "content_size_in_bytes": file.content_size_in_bytes,
     }
-    for name in _METRICS:
-        metric = getattr(file, name)
-        data_file[name] = None if metric is None else [{"key": key, "value": value} for key, value in metric.items()]
+    for name in METRICS:
+        data_file[name] = metric_pairs(name, getattr(file, name))
     return {
         "status": int(entry.status),
         "snapshot_id": entry.snapshot_id,

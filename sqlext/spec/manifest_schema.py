@@ -85,7 +85,8 @@ def _data_file_fields(format_version: int, partition_type: StructType) -> Iterat
     if format_version > 1:
         yield _CONTENT
     yield from _LOCATION
-    yield _required(102, "partition", partition_type, "Partition data tuple, schema based on the partition spec")
+    partition_doc = "Partition data tuple, schema based on the partition spec" if format_version > 1 else None
+    yield _required(102, "partition", partition_type, partition_doc)
     yield from _SIZE
     if format_version == 1:
         yield _BLOCK_SIZE

@@ -126,12 +126,12 @@ class Schema:
             return f"its type {field.type} is nested"
         if isinstance(field.type, FloatType | DoubleType):
             return f"values of type {field.type} have no exact equality"
-        for ancestor in self._ancestors(id):
+        ancestors = list(self._ancestors(id))
+        for ancestor in ancestors:
             if not isinstance(ancestor.type, StructType):
                 return f"it lies inside the {type(ancestor.type).__name__.removesuffix('Type').lower()} {ancestor.name}"
-            if not ancestor.required:
-                return f"the struct {ancestor.name} around it is optional"
-        return None if field.required else "it is optional"
+        optional = next((one.name for one in (field, *ancestors) if not one.required), None)
+        return None if optional is None else f"{optional} is optional"
 
     def _ancestors(self, id: int) -> Iterator[NestedField]:
         parent = self._parents.get(id)

@@ -96,7 +96,7 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
         or_replace=or_replace,
         must_exist=not create,
         columns=tuple(columns.definitions),
-        primary_key=columns.primary_key,
+        primary_key=() if any(column.primary_key for column in columns.definitions) else columns.primary_key,
         partitioning=clauses.partitioning,
         ordering=clauses.ordering,
         properties=clauses.properties,
@@ -129,12 +129,12 @@ def _check_names(columns: _Columns) -> None:
     seen: set[str] = set()
     for column in columns.definitions:
         if column.name.lower() in seen:
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", name=column.name, where="the column definitions")
+            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=column.name)
         seen.add(column.name.lower())
     key = [name.lower() for name in columns.primary_key]
     for i, name in enumerate(key):
         if name in key[:i]:
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", name=columns.primary_key[i], where="PRIMARY KEY")
+            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=columns.primary_key[i])
         if columns.definitions and name not in seen:
             raise AnalysisError(
                 "UNRESOLVED_COLUMN.WITH_SUGGESTION",
@@ -253,7 +253,8 @@ def type_slice(cursor: TokenCursor, stop_words: frozenset[str]) -> Slice:
     depth = 0
     while not cursor.at_end:
         token = cursor.peek()
-        if depth == 0 and (token.text in (",", ")") or (token.word in stop_words and cursor.position > first)):
+        ends = token.text == "," or (token.word in stop_words and cursor.position > first)
+        if token.text == ")" or (depth == 0 and ends):
             break
         if token.text in ("(", "[", "{"):
             cursor.group()

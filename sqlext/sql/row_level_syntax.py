@@ -80,7 +80,7 @@ def _parse_static_partition(cursor: TokenCursor) -> tuple[tuple[str, Slice | Non
         name = cursor.name("a partition column")
         value = cursor.slice_until(lambda: cursor.at(",") or cursor.at(")"), "a value") if cursor.accept("=") else None
         if name.lower() in (other.lower() for other, _ in terms):
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", name=name, where="PARTITION")
+            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=name)
         terms.append((name, value))
         if not cursor.accept(","):
             break
@@ -93,7 +93,7 @@ def _check_insert_columns(columns: tuple[str, ...] | None, partition: Sequence[t
     static = {name.lower() for name, value in partition if value is not None}
     for name in columns or ():
         if name.lower() in seen:
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", name=name, where="the column list of INSERT")
+            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=name)
         if name.lower() in static:
             raise AnalysisError("STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST", name=name)
         seen.add(name.lower())
@@ -196,7 +196,7 @@ def _parse_source(cursor: TokenCursor) -> tuple[Slice, tuple[str, ...]]:
     name = cursor.dotted_name("a table, or a query in parentheses")
     if cursor.at("("):
         cursor.group()
-        return cursor.slice_from(first), name[-1:]
+        return cursor.slice_from(first), ()
     cursor.accept("FOR")
     if any(cursor.accept(word, "AS", "OF") for word in ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")):
         cursor.slice_until(lambda: cursor.peek(-1).word != "OF" and cursor.peek().text not in ("(", "."), "a version")
@@ -259,10 +259,10 @@ def _parse_insert_action(cursor: TokenCursor, condition: Slice | None) -> MergeC
     if len(columns) != len(values):
         raise ParseError(
             "INSERT_COLUMN_ARITY_MISMATCH",
-            where="WHEN NOT MATCHED THEN INSERT",
-            expected=len(columns),
+            name="WHEN NOT MATCHED THEN INSERT",
+            reason="too many values" if len(values) > len(columns) else "not enough values",
             columns=", ".join(".".join(column) for column in columns),
-            given=len(values),
+            values=", ".join(value.text for value in values),
         )
     assignments = tuple(Assignment(column, value) for column, value in zip(columns, values, strict=True))
     return MergeClause("not matched", "insert", condition, assignments=assignments)

@@ -75,7 +75,10 @@ class SortTerm:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE [OR REPLACE] TABLE, REPLACE TABLE (`or_replace` and `must_exist`), with or without a query."""
+    """CREATE [OR REPLACE] TABLE, REPLACE TABLE (`or_replace` and `must_exist`), with or without a query.
+
+    `primary_key` has the columns of a PRIMARY KEY (…) clause; a key that is written at a column is marked there.
+    """
 
     name: TableName
     if_not_exists: bool = False

@@ -24,7 +24,7 @@ def to_local_path(location: str) -> str:
     scheme, separator, rest = location.partition(":")
     if separator and "/" not in scheme:
         if scheme.lower() != "file":
-            raise UnsupportedError("UNSUPPORTED_LOCATION", location=location, reason=f"the scheme {scheme!r} is unknown")
+            raise UnsupportedError("UNSUPPORTED_LOCATION", location=location, reason=f"{scheme!r} is not known")
         path = rest
         if rest.startswith("//"):
             host, _, tail = rest[2:].partition("/")

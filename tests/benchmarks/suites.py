@@ -28,6 +28,9 @@ MERGE = """
 MERGE INTO {table} AS t USING changes AS s ON t.o_orderkey = s.o_orderkey
 WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
 """
+STATE = """
+SELECT count(*), sum(o_totalprice), sum(try_cast(o_orderstatus AS int)), max(o_orderkey) FROM {table}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,8 @@ def _upsert_rounds(bench: Bench, mode: str, *, table_factor: int) -> Iterator[Re
         for file in changes:
             bench.view(file, "changes")
             total += bench.cost(MERGE.format(table=target))
-        question = f"SELECT count(*), sum(o_totalprice), sum(cast(o_orderstatus AS int)), max(o_orderkey) FROM {target}"
+        merges.append(total)
+        question = STATE.format(table=target)
         reads.append(bench.cost(question))
         check = bench.answer(question)
     yield Result(suite, f"{bench.rounds} rounds", bench.system.name, mode, least(merges), check)

@@ -102,6 +102,8 @@ DELTA_LAKE = System(
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.warehouse.dir": "{warehouse}",
+        # the default of 50 tasks per state reconstruction is for clusters
+        "spark.databricks.delta.snapshotPartitions": "2",
     },
     merge_modes={"deletion vectors": {"delta.enableDeletionVectors": "true"}},
 )

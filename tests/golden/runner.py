@@ -9,6 +9,7 @@ rendered as a name in angle brackets.
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,11 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
-from sqlext.errors import SqlextError
 from sqlext.spark import journal
 
 INPUTS = Path(__file__).parent / "inputs"
@@ -31,6 +30,7 @@ PLACEHOLDER = re.compile(r"\$\{(snapshot|timestamp):(\w+):(\d+)\}")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # data in the inputs ends in 2024 or lies far in the future; anything between is the clock
 CLOCK = re.compile(r"\b20(2[5-9]|[3-9]\d)-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?")
+PLAN_LINE = re.compile(r"\s*$|== SQL|[ :]*[+'-]|\s*\S+Table |JVM stacktrace|\s+at ")
 SIZE_NAMES = re.compile(r"(^|[-_])(size|sizes|length|size_in_bytes)$|files-size$|column_size$|^split_offsets$")
 VERSION_NAMES = frozenset({"engine-version", "sqlext-version", "iceberg-version", "spark.app.id"})
 
@@ -108,11 +108,10 @@ def run_statement(spark: SparkSession, namespace: Path, statement: Statement, na
 
 
 def render_error(error: Exception) -> str:
-    """Condition and first line of the message; an error that is neither Spark's nor sqlext's shows its type."""
-    message = str(error).strip().split("\n")[0]
-    if isinstance(error, SqlextError) or (isinstance(error, PySparkException) and error.getCondition()):
-        return message
-    return f"{type(error).__module__}.{type(error).__name__}: {message}"
+    """Condition and message, without a query plan or a quotation of the statement; an untyped error shows its type."""
+    lines = itertools.takewhile(lambda line: not PLAN_LINE.match(line), str(error).strip().split("\n"))
+    message = " ".join(line.strip() for line in lines)
+    return message if message.startswith("[") else f"{type(error).__module__}.{type(error).__name__}: {message}"
 
 
 @dataclass(slots=True)

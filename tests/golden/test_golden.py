@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,11 @@ def test_every_result_has_an_input() -> None:
 
 def test_the_areas_hold_enough_statements() -> None:
     assert sum(len(split_statements(path.read_text())) for path in INPUTS.glob("*.sql")) >= 150
+
+
+def test_every_recorded_error_has_a_condition() -> None:
+    """An untyped error in a result is a fault of the product that the golden files must not bless."""
+    for path in RESULTS.glob("*.out"):
+        lines = path.read_text().splitlines()
+        errors = [after for line, after in itertools.pairwise(lines) if line == "-- error"]
+        assert [error for error in errors if not error.startswith("[")] == [], path.name

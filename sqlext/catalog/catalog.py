@@ -1,0 +1,85 @@
+"""What every catalog offers: names, and one compare-and-swap of a table's metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlext.catalog.identifier import Namespace, TableIdentifier
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTable:
+    """A table at one version: its metadata and the file that holds it."""
+
+    identifier: TableIdentifier
+    metadata: TableMetadata
+    metadata_location: str
+
+
+class Catalog(Protocol):
+    """Tables by name.
+
+    Names that cannot be are an `AnalysisError` INVALID_NAME, tables and namespaces that are not there a
+    `NotFoundError`, in every method that takes one.
+    """
+
+    @property
+    def name(self) -> str:
+        """The catalog's name in SQL."""
+
+    @property
+    def io(self) -> FileIO:
+        """Reads and writes the files of its tables."""
+
+    def load_table(self, identifier: TableIdentifier) -> LoadedTable:
+        """The current version. `CorruptionError` or `NotFoundError` FILE_NOT_FOUND for a damaged table."""
+
+    def current_metadata_location(self, identifier: TableIdentifier) -> str:
+        """Where the current metadata is, without reading it."""
+
+    def table_exists(self, identifier: TableIdentifier) -> bool:
+        """Whether the catalog has the table, sound or damaged."""
+
+    def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
+        """Makes `updated` the table's metadata if `base` still is; without a base, makes the table.
+
+        `CommitConflict`: `base` is no longer current. `AlreadyExistsError`: the table to make is there.
+        `CommitStateUnknown`: no answer, so either may have happened. Any other error: nothing was committed.
+        """
+
+    def default_table_location(self, identifier: TableIdentifier) -> str:
+        """The folder of a table that is made without a location of its own."""
+
+    def discard_creation(self, identifier: TableIdentifier) -> None:
+        """Removes empty folders that a creation which was given up has left; touches no table and no file."""
+
+    def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
+        """The tables directly in the namespace, sorted."""
+
+    def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
+        """Removes the table from the catalog, and with `purge` every file of it; False if there is none."""
+
+    def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        """`AlreadyExistsError` when it is there; `UnsupportedError` for properties the catalog cannot keep."""
+
+    def namespace_exists(self, namespace: Namespace) -> bool:
+        """Whether it is there; a table of that name is no namespace."""
+
+    def list_namespaces(self, parent: Namespace = ()) -> tuple[Namespace, ...]:
+        """The namespaces directly in `parent`, sorted; the empty parent is the catalog itself."""
+
+    def load_namespace(self, namespace: Namespace) -> Mapping[str, str]:
+        """Its properties, `location` among them where it has one."""
+
+    def set_namespace_properties(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        """`UnsupportedError` where the catalog keeps none."""
+
+    def remove_namespace_properties(self, namespace: Namespace, names: frozenset[str]) -> None:
+        """`UnsupportedError` where the catalog keeps none."""
+
+    def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
+        """False if it is not there; `AnalysisError` SCHEMA_NOT_EMPTY when it holds anything, unless `cascade`."""

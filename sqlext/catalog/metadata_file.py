@@ -1,0 +1,119 @@
+"""Metadata files of one table folder: their names, which is current, and how the next comes into being.
+
+The layout is that of Iceberg's Hadoop catalog: `metadata/v<N>.metadata.json`, N from 1 upwards, and a hint of the
+current N in `metadata/version-hint.text`. The hint may be behind, never wrong: the current version is the last one
+of the unbroken run that begins at the hint.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sqlext.errors import CommitConflict, NotFoundError, StorageError
+from sqlext.properties import METADATA_COMPRESSION
+from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
+from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import join
+
+HINT_NAME = "version-hint.text"
+_VERSIONED = re.compile(r"v([0-9]{1,18})(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
+_SUFFIXES = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
+_GZIP_SUFFIX = ".gz.metadata.json"
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataVersion:
+    """One metadata file and its number."""
+
+    number: int
+    location: str
+
+
+class MetadataFolder:
+    """The `metadata` folder of a table."""
+
+    def __init__(self, io: FileIO, table_location: str) -> None:
+        self._io = io
+        self._folder = join(table_location, "metadata")
+
+    def current(self) -> MetadataVersion | None:
+        """The current version; None where there is no table. `NotFoundError` when its file has been lost."""
+        hint = self.hint()
+        start = None if hint is None else self._version(hint)
+        if start is None:
+            start = self._newest_listed()
+            if hint is not None and (start is None or start.number < hint):
+                # An older version is there, but to go back to it would drop commits without a word.
+                path = join(self._folder, f"v{hint}{_SUFFIXES[0]}")
+                raise NotFoundError("FILE_NOT_FOUND", path=path, kind="table metadata")
+        return None if start is None else self._last_of_run(start)
+
+    def hint(self) -> int | None:
+        """The number in the hint file; None when there is none, or nothing sensible in it."""
+        try:
+            text = self._io.read(join(self._folder, HINT_NAME)).decode("ascii").strip()
+        except (FileNotFoundError, UnicodeDecodeError):
+            return None
+        return int(text) if text.isdigit() and len(text) <= 18 and int(text) > 0 else None
+
+    def create(self, number: int, metadata: TableMetadata) -> MetadataVersion:
+        """Writes version `number`, which must be free under every spelling of its name.
+
+        `CommitConflict` when it is taken; `StorageError` when the store refused; `FileNotFoundError` when the folder
+        has gone (only version 1 makes it). Any other exception: it may or may not be there.
+        """
+        compressed = METADATA_COMPRESSION.of(metadata.properties) == "gzip"
+        data = encode_table_metadata(metadata)
+        taken = self._version(number)
+        location = join(self._folder, f"v{number}{_GZIP_SUFFIX if compressed else _SUFFIXES[0]}")
+        if taken is not None:
+            raise _lost(taken.location)
+        try:
+            self._io.create(
+                location, gzip.compress(data, mtime=0) if compressed else data, make_folders=number == 1
+            )
+        except FileExistsError:
+            raise _lost(location) from None
+        return MetadataVersion(number, location)
+
+    def advance_hint(self, number: int) -> None:
+        """Writes the hint unless it is there already or further on; a failure is none, since readers look further."""
+        with suppress(StorageError, OSError):
+            hint = self.hint()
+            if hint is None or hint < number:
+                self._io.replace(join(self._folder, HINT_NAME), str(number).encode("ascii"))
+
+    def holds_metadata(self) -> bool:
+        """Whether this is a table's folder, sound or damaged."""
+        return self.hint() is not None or self._newest_listed() is not None
+
+    def _last_of_run(self, version: MetadataVersion) -> MetadataVersion:
+        following = self._version(version.number + 1)
+        while following is not None:
+            version, following = following, self._version(following.number + 1)
+        return version
+
+    def _version(self, number: int) -> MetadataVersion | None:
+        for suffix in _SUFFIXES:
+            location = join(self._folder, f"v{number}{suffix}")
+            if self._io.exists(location):
+                return MetadataVersion(number, location)
+        return None
+
+    def _newest_listed(self) -> MetadataVersion | None:
+        numbers = (version_number(status.path) for status in self._io.list(self._folder))
+        newest = max((number for number in numbers if number is not None), default=None)
+        return None if newest is None else self._version(newest)
+
+
+def version_number(location: str) -> int | None:
+    """N of `.../v<N>.metadata.json` and its gzipped spellings; None for any other name."""
+    match = _VERSIONED.fullmatch(location.rpartition("/")[2])
+    return None if match is None else int(match.group(1))
+
+
+def _lost(location: str) -> CommitConflict:
+    return CommitConflict("COMMIT_CONFLICT", name=location, reason="another writer has made this version")

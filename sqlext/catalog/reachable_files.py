@@ -1,0 +1,40 @@
+"""The files that a table's metadata names, over all of its snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlext.errors import SqlextError
+from sqlext.spec.manifest import decode_manifest, decode_manifest_list
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+
+
+def reachable_files(io: FileIO, metadata: TableMetadata) -> Iterator[str]:
+    """Content files, manifests and manifest lists, each once; what cannot be read is passed over."""
+    seen: set[str] = set()
+    for snapshot in metadata.snapshots:
+        for path in _snapshot_files(io, metadata, snapshot.manifest_list, seen):
+            if path not in seen:
+                seen.add(path)
+                yield path
+
+
+def _snapshot_files(io: FileIO, metadata: TableMetadata, manifest_list: str, seen: set[str]) -> Iterator[str]:
+    if not manifest_list:
+        return
+    try:
+        manifests = decode_manifest_list(io.read(manifest_list), manifest_list)
+    except (SqlextError, FileNotFoundError):
+        return
+    for manifest in manifests:
+        if manifest.path in seen:
+            continue
+        try:
+            data = io.read(manifest.path)
+            entries = decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id())
+        except (SqlextError, FileNotFoundError):
+            continue
+        yield from (entry.file.file_path for entry in entries)
+        yield manifest.path
+    yield manifest_list

@@ -1,0 +1,404 @@
+"""A catalog that is a folder: namespaces are folders in it, tables are folders in those.
+
+The layout is that of Iceberg's Hadoop catalog, so Iceberg opens the same folder. The compare-and-swap of a table is
+the creation of the next numbered metadata file, which only one of several writers can do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
+from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
+from sqlext.catalog.reachable_files import reachable_files
+from sqlext.errors import (
+    AlreadyExistsError,
+    AnalysisError,
+    CommitConflict,
+    CommitStateUnknown,
+    NotFoundError,
+    SqlextError,
+    StorageError,
+    UnsupportedError,
+)
+from sqlext.properties import METADATA_DELETE_AFTER_COMMIT, METADATA_PATH, METADATA_PREVIOUS_VERSIONS_MAX
+from sqlext.spec.metadata_update import with_metadata_log
+from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.storage.file_io import FolderIO
+from sqlext.storage.location import confine, join, to_local_path, to_location
+
+# Spark sets these on every namespace it makes; they say nothing that the folder does not.
+_SET_BY_SPARK = frozenset({"owner"})
+_LOAD_ATTEMPTS = 3
+_NUMBERED = re.compile(r"([0-9]+)-[^/]*(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
+
+
+class WarehouseCatalog:
+    """Tables below one folder of a file system that has hard links."""
+
+    def __init__(self, name: str, warehouse: str, io: FolderIO) -> None:
+        """`warehouse` is a location or a local path; it need not exist."""
+        self._name = name
+        self._io = io
+        self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
+        to_local_path(self._root)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def io(self) -> FolderIO:
+        return self._io
+
+    # tables
+
+    def load_table(self, identifier: TableIdentifier) -> LoadedTable:
+        folder = self._metadata_folder(identifier)
+        for attempt in range(_LOAD_ATTEMPTS):
+            version = self._required_version(folder, identifier)
+            try:
+                return _decoded(identifier, self._io.read(version.location), version.location)
+            except FileNotFoundError:
+                # Trimmed by a newer commit, or dropped, since its name was looked up.
+                if attempt + 1 == _LOAD_ATTEMPTS:
+                    raise NotFoundError("FILE_NOT_FOUND", path=version.location, kind="table metadata") from None
+        raise AssertionError("the loop returns or raises")
+
+    def current_metadata_location(self, identifier: TableIdentifier) -> str:
+        return self._required_version(self._metadata_folder(identifier), identifier).location
+
+    def table_exists(self, identifier: TableIdentifier) -> bool:
+        return self._metadata_folder(identifier).holds_metadata()
+
+    def default_table_location(self, identifier: TableIdentifier) -> str:
+        location = join(self._root, *identifier.namespace, identifier.name)
+        confine(to_local_path(location), to_local_path(self._root))
+        return location
+
+    def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
+        self._require_supported(identifier, updated)
+        folder = self._metadata_folder(identifier)
+        if base is None:
+            made = self._create(identifier, folder, updated)
+        else:
+            made = self._replace(identifier, folder, base, updated)
+        folder.advance_hint(_number(made))
+        if base is not None:
+            self._trim(base.metadata, made.metadata)
+        return made
+
+    def discard_creation(self, identifier: TableIdentifier) -> None:
+        location = self.default_table_location(identifier)
+        with suppress(StorageError, OSError):
+            if not self._metadata_folder(identifier).holds_metadata():
+                self._io.delete_empty_folder(location)
+
+    def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
+        location = self._required_namespace(namespace)
+        return tuple(
+            TableIdentifier(namespace, name)
+            for name in self._io.list_folders(location)
+            if _is_valid(namespace, name) and self._is_table(join(location, name))
+        )
+
+    def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
+        """As Iceberg's Hadoop catalog: the folder goes either way; `purge` removes data outside of it as well."""
+        location = self.default_table_location(identifier)
+        folder = self._metadata_folder(identifier)
+        if not folder.holds_metadata():
+            return False
+        outside = self._files_outside(identifier, location) if purge else ()
+        try:
+            self._io.delete_folder(location)
+        except FileNotFoundError:
+            return False
+        for path in outside:
+            with suppress(SqlextError):
+                self._io.delete(path)
+        return True
+
+    # namespaces
+
+    def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        location = self._namespace_location(namespace)
+        self._require_no_properties(namespace, properties, location)
+        if self._is_table(location):
+            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(*namespace))
+        try:
+            self._io.create_folder(location)
+        except FileExistsError:
+            raise AlreadyExistsError("SCHEMA_ALREADY_EXISTS", name=self._qualified(*namespace)) from None
+
+    def namespace_exists(self, namespace: Namespace) -> bool:
+        location = self._namespace_location(namespace) if namespace else self._root
+        return self._io.folder_exists(location) and not self._is_table(location)
+
+    def list_namespaces(self, parent: Namespace = ()) -> tuple[Namespace, ...]:
+        if not parent and not self._io.folder_exists(self._root):
+            return ()
+        location = self._required_namespace(parent) if parent else self._root
+        return tuple(
+            (*parent, name)
+            for name in self._io.list_folders(location)
+            if _is_valid(parent, name) and not self._is_table(join(location, name))
+        )
+
+    def load_namespace(self, namespace: Namespace) -> Mapping[str, str]:
+        return {"location": self._required_namespace(namespace)}
+
+    def set_namespace_properties(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        self._require_no_properties(namespace, properties, self._required_namespace(namespace))
+
+    def remove_namespace_properties(self, namespace: Namespace, names: frozenset[str]) -> None:
+        """Nothing to do: there are none."""
+        self._required_namespace(namespace)
+
+    def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
+        location = self._namespace_location(namespace)
+        if not self.namespace_exists(namespace):
+            return False
+        if cascade:
+            for child in self.list_namespaces(namespace):
+                self.drop_namespace(child, cascade=True)
+            for table in self.list_tables(namespace):
+                self.drop_table(table, purge=True)
+        if not self._io.delete_empty_folder(location):
+            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._qualified(*namespace), holds=self._contents(namespace))
+        return True
+
+    # the compare-and-swap
+
+    def _create(self, identifier: TableIdentifier, folder: MetadataFolder, updated: TableMetadata) -> LoadedTable:
+        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+        self._require_namespaces_only(identifier.namespace)
+        if folder.holds_metadata():
+            raise exists
+        try:
+            version = self._written(identifier, folder, 1, updated)
+        except CommitConflict:
+            raise exists from None
+        # Version 1 of a table that lived long enough to trim it would be free again.
+        if folder.current() != version:
+            raise self._unknown(identifier, "another writer made the table at the same time")
+        return LoadedTable(identifier, updated, version.location)
+
+    def _replace(
+        self, identifier: TableIdentifier, folder: MetadataFolder, base: LoadedTable, updated: TableMetadata
+    ) -> LoadedTable:
+        self._require_same_table(identifier, base)
+        number = _number(base) + 1
+        logged = with_metadata_log(
+            updated,
+            base.metadata_location,
+            base.metadata.last_updated_ms,
+            METADATA_PREVIOUS_VERSIONS_MAX.of(updated.properties),
+        )
+        try:
+            version = self._written(identifier, folder, number, logged)
+        except FileNotFoundError:
+            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier)) from None
+        # Versions are trimmed oldest first. While the base is there, the place after it has never been cleared; else
+        # this file may lie in a gap that newer versions have left behind.
+        if not self._io.exists(base.metadata_location):
+            raise self._unknown(identifier, f"{base.metadata_location} was trimmed during the commit")
+        return LoadedTable(identifier, logged, version.location)
+
+    def _written(
+        self, identifier: TableIdentifier, folder: MetadataFolder, number: int, metadata: TableMetadata
+    ) -> MetadataVersion:
+        try:
+            return folder.create(number, metadata)
+        except (SqlextError, FileNotFoundError):
+            raise
+        except Exception as error:
+            raise self._unknown(identifier, str(error) or type(error).__name__) from error
+
+    def _unknown(self, identifier: TableIdentifier, reason: str) -> CommitStateUnknown:
+        name = self._qualified_table(identifier)
+        return CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement")
+
+    def _require_same_table(self, identifier: TableIdentifier, base: LoadedTable) -> None:
+        """The base file is still there, and still of this table: a table dropped and made anew counts from 1 again."""
+        try:
+            data = self._io.read(base.metadata_location)
+        except FileNotFoundError:
+            raise self._stale(identifier, f"{base.metadata_location} is gone") from None
+        if not _names_table(data, base):
+            raise self._stale(identifier, "the table was dropped and made anew")
+
+    def _stale(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
+        return CommitConflict("COMMIT_CONFLICT", name=self._qualified_table(identifier), reason=reason)
+
+    def _trim(self, before: TableMetadata, after: TableMetadata) -> None:
+        """Deletes metadata files that have left the log, oldest first; what fails is litter, the commit stands."""
+        if not METADATA_DELETE_AFTER_COMMIT.of(after.properties):
+            return
+        kept = {entry.metadata_file for entry in after.metadata_log}
+        for entry in before.metadata_log:
+            if entry.metadata_file not in kept:
+                with suppress(SqlextError, OSError):
+                    self._io.delete(entry.metadata_file)
+
+    def _require_supported(self, identifier: TableIdentifier, updated: TableMetadata) -> None:
+        expected = self.default_table_location(identifier)
+        if to_local_path(updated.location).rstrip("/") != to_local_path(expected):
+            raise self._unsupported(
+                f"The location {updated.location} for the table {identifier}",
+                "a warehouse folder finds a table by its name",
+                f"Leave the location out, and the table goes to {expected}.",
+            )
+        if METADATA_PATH.name in updated.properties:
+            raise self._unsupported(
+                f"The table property {METADATA_PATH.name}",
+                "a warehouse folder finds the metadata of a table in the table's own folder",
+                "Leave the property out.",
+            )
+
+    # folders
+
+    def _metadata_folder(self, identifier: TableIdentifier) -> MetadataFolder:
+        return MetadataFolder(self._io, self.default_table_location(identifier))
+
+    def _required_version(self, folder: MetadataFolder, identifier: TableIdentifier) -> MetadataVersion:
+        version = folder.current()
+        if version is None:
+            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier))
+        return version
+
+    def _is_table(self, location: str) -> bool:
+        has_metadata = self._io.folder_exists(join(location, "metadata"))
+        return has_metadata and MetadataFolder(self._io, location).holds_metadata()
+
+    def _namespace_location(self, namespace: Namespace) -> str:
+        check_namespace(namespace)
+        location = join(self._root, *namespace)
+        confine(to_local_path(location), to_local_path(self._root))
+        return location
+
+    def _required_namespace(self, namespace: Namespace) -> str:
+        if not self.namespace_exists(namespace):
+            raise NotFoundError("SCHEMA_NOT_FOUND", name=self._qualified(*namespace))
+        return self._namespace_location(namespace) if namespace else self._root
+
+    def _require_namespaces_only(self, namespace: Namespace) -> None:
+        for depth in range(1, len(namespace) + 1):
+            if self._is_table(self._namespace_location(namespace[:depth])):
+                name = self._qualified(*namespace[:depth])
+                raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
+
+    def _files_outside(self, identifier: TableIdentifier, location: str) -> tuple[str, ...]:
+        """Files of the table that are not in its own folder. Their folders may be shared, so they go one by one."""
+        try:
+            metadata = self.load_table(identifier).metadata
+        except SqlextError:
+            return ()
+        return tuple(path for path in reachable_files(self._io, metadata) if not _is_below(location, path))
+
+    def _contents(self, namespace: Namespace) -> str:
+        names = [str(table) for table in self.list_tables(namespace)]
+        names += [quoted(*child) for child in self.list_namespaces(namespace)]
+        return ", ".join(names[:5]) + (" and more" if len(names) > 5 else "") if names else "files of no table"
+
+    def _require_no_properties(self, namespace: Namespace, properties: Mapping[str, str], location: str) -> None:
+        for name, value in properties.items():
+            if name in _SET_BY_SPARK or (name == "location" and _same_location(value, location)):
+                continue
+            if name == "comment" and not value:
+                continue
+            raise self._unsupported(
+                f"The property {name} of the namespace {quoted(*namespace)}",
+                "a warehouse folder has no place to keep it",
+                "Leave it out.",
+            )
+
+    def _unsupported(self, operation: str, reason: str, way_out: str) -> UnsupportedError:
+        return UnsupportedError(
+            "UNSUPPORTED_CATALOG_OPERATION", operation=operation, catalog=self._name, reason=reason, way_out=way_out
+        )
+
+    def _qualified(self, *parts: str) -> str:
+        return quoted(self._name, *parts)
+
+    def _qualified_table(self, identifier: TableIdentifier) -> str:
+        return self._qualified(*identifier.namespace, identifier.name)
+
+
+def load_static_table(path: str, io: FolderIO) -> LoadedTable:
+    """A table that no catalog knows, by its folder or one of its metadata files.
+
+    In a folder the current version is Hadoop's (`version-hint.text`, `v<N>.metadata.json`), else the newest of the
+    numbered names that other catalogs give (`00003-<uuid>.metadata.json`). `NotFoundError` NO_TABLE_AT_LOCATION.
+    """
+    given = path.rstrip("/")
+    location = given if ":" in given.partition("/")[0] else to_location(given)
+    if location.endswith((".metadata.json", ".metadata.json.gz")):
+        metadata_file: str | None = location
+        table = location.rpartition("/")[0].removesuffix("/metadata")
+    else:
+        table = location
+        version = MetadataFolder(io, location).current()
+        metadata_file = _newest_numbered(io, location) if version is None else version.location
+    if metadata_file is None:
+        raise NotFoundError("NO_TABLE_AT_LOCATION", location=path, reason="it holds no metadata file")
+    try:
+        data = io.read(metadata_file)
+    except FileNotFoundError:
+        raise NotFoundError("NO_TABLE_AT_LOCATION", location=path, reason="the file does not exist") from None
+    return _decoded(_path_identifier(table), data, metadata_file)
+
+
+def _newest_numbered(io: FolderIO, table_location: str) -> str | None:
+    found = [
+        (int(match.group(1)), status.modified_ms, status.path)
+        for status in io.list(join(table_location, "metadata"))
+        if (match := _NUMBERED.fullmatch(status.path.rpartition("/")[2]))
+    ]
+    return max(found)[2] if found else None
+
+
+def _path_identifier(table_location: str) -> TableIdentifier:
+    name = table_location.rpartition("/")[2]
+    return TableIdentifier(("path",), name if _is_valid(("path",), name) else "table")
+
+
+def _decoded(identifier: TableIdentifier, data: bytes, location: str) -> LoadedTable:
+    return LoadedTable(identifier, decode_table_metadata(data, location), location)
+
+
+def _number(table: LoadedTable) -> int:
+    number = version_number(table.metadata_location)
+    if number is None:
+        raise ValueError(f"{table.metadata_location} is no metadata file of a warehouse folder")
+    return number
+
+
+def _names_table(data: bytes, table: LoadedTable) -> bool:
+    """Whether a metadata file is of the table, by its uuid; most often its text says so without being decoded."""
+    uuid = table.metadata.table_uuid
+    if re.search(rb'"table-uuid"\s*:\s*"' + re.escape(uuid.encode("ascii")) + b'"', data):
+        return True
+    return decode_table_metadata(data, table.metadata_location).table_uuid == uuid
+
+
+def _is_valid(namespace: Namespace, name: str) -> bool:
+    """Whether a folder that something else has made can be named here."""
+    try:
+        check_namespace((*namespace, name))
+    except AnalysisError:
+        return False
+    return True
+
+
+def _is_below(folder: str, location: str) -> bool:
+    try:
+        return to_local_path(location).startswith(to_local_path(folder).rstrip("/") + "/")
+    except SqlextError:
+        return False
+
+
+def _same_location(left: str, right: str) -> bool:
+    return to_local_path(left).rstrip("/") == to_local_path(right).rstrip("/")

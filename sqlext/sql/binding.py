@@ -1,0 +1,217 @@
+"""Names of a statement against the columns they mean: assignments, stars, and what a clause may see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField
+from sqlext.sql.expression_slice import column_references
+from sqlext.sql.quoting import quote_identifier, quote_name, quote_string, unquote_identifier
+from sqlext.sql.statement import Assignment, Merge, MergeClause, Slice, TableName
+from sqlext.sql.token_cursor import tokenize
+from sqlext.sql.type_name import spark_type_text
+
+# The alias of a query between USING and ON that has none of its own.
+UNNAMED_SOURCE = "__source_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A side of a statement: the name it goes by in expressions, and its columns.
+
+    Without an alias a table answers to its whole name and to every end of it: `lake.db.t`, `db.t` and `t`.
+    """
+
+    name: tuple[str, ...]
+    columns: tuple[str, ...]
+    case_sensitive: bool = False
+
+    def column(self, name: str) -> str:
+        """The column, qualified and quoted."""
+        return quote_name((*self.name, name))
+
+    def find(self, name: str) -> str | None:
+        """The column of that bare name, as the relation spells it."""
+        return next((column for column in self.columns if self._same(column, name)), None)
+
+    def locate(self, parts: Sequence[str]) -> tuple[str, int] | None:
+        """The column that a qualified name begins with, and the number of parts that spell it: `t.a.b` is (`a`, 2)."""
+        for length in range(min(len(self.name), len(parts) - 1), 0, -1):
+            if self._is_named(parts[:length]) and (column := self.find(parts[length])) is not None:
+                return column, length + 1
+        return None
+
+    def qualifies(self, parts: Sequence[str]) -> bool:
+        """Whether the name begins with this relation's name, whatever follows."""
+        return any(self._is_named(parts[:length]) for length in range(1, min(len(self.name), len(parts) - 1) + 1))
+
+    def _is_named(self, parts: Sequence[str]) -> bool:
+        return all(map(self._same, self.name[-len(parts) :], parts))
+
+    def _same(self, left: str, right: str) -> bool:
+        return left == right if self.case_sensitive else left.lower() == right.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundClause:
+    """A WHEN clause whose texts may stand in a join of target and source.
+
+    `values` has, by column name, texts that are of the column's type already. A column that is not there keeps its
+    value in an update, and is null in an insert.
+    """
+
+    clause: MergeClause
+    condition: str | None
+    values: Mapping[str, str]
+
+
+def target_relation(table: TableName, alias: str | None, schema: Schema, *, case_sensitive: bool = False) -> Relation:
+    """The target of a row-level statement."""
+    name = table.parts if alias is None else (alias,)
+    return Relation(name, tuple(field.name for field in schema.fields), case_sensitive)
+
+
+def source_relation(merge: Merge, columns: Sequence[str], *, case_sensitive: bool = False) -> Relation:
+    """The source of a MERGE; `columns` are those that Spark finds in `source_select(merge)`."""
+    name = (merge.source_alias,) if merge.source_alias is not None else merge.source_name or (UNNAMED_SOURCE,)
+    return Relation(name, tuple(columns), case_sensitive)
+
+
+def resolve_column(
+    schema: Schema, name: str | Sequence[str], where: str = "the table", *, case_sensitive: bool = False
+) -> NestedField:
+    """The field of a name, given dotted or by parts. Raises AnalysisError UNRESOLVED_COLUMN.WITH_SUGGESTION."""
+    dotted = name if isinstance(name, str) else ".".join(name)
+    field = schema.find(dotted, case_sensitive)
+    if field is None:
+        raise unresolved(dotted, where, [field.name for field in schema.fields])
+    return field
+
+
+def unresolved(name: str, where: str, candidates: Iterable[str]) -> AnalysisError:
+    """The error for a column that is not there, with the names nearest to it."""
+    by_lower_name = {candidate.lower(): candidate for candidate in candidates}
+    near = get_close_matches(name.lower().rpartition(".")[2], by_lower_name, n=5, cutoff=0.0)
+    suggestions = ", ".join(quote_identifier(by_lower_name[match]) for match in near)
+    return AnalysisError("UNRESOLVED_COLUMN.WITH_SUGGESTION", name=name, where=where, suggestions=suggestions)
+
+
+def assigned_value(value: str, field: NestedField, table: TableName) -> str:
+    """The value as Spark's store assignment puts it into the column."""
+    about = (field.name, spark_type_text(field.type), quote_name(table.parts))
+    return f"sqlext_assign({value}, {', '.join(map(quote_string, about))})"
+
+
+def bind_assignments(assignments: Sequence[Assignment], target: Relation, where: str) -> Mapping[str, Slice]:
+    """Values by the names of the table's columns.
+
+    Errors: AnalysisError for a column that is unknown or assigned twice, UnsupportedError for a nested field.
+    """
+    bound: dict[str, Slice] = {}
+    for assignment in assignments:
+        name = _assigned_column(assignment.column, target, where)
+        if name in bound:
+            raise AnalysisError("DUPLICATE_ASSIGNMENTS", names=quote_identifier(name), clause=where)
+        bound[name] = assignment.value
+    return bound
+
+
+def _assigned_column(parts: tuple[str, ...], target: Relation, where: str) -> str:
+    located = target.locate(parts)
+    if located is None and (bare := target.find(parts[0])) is not None:
+        located = bare, 1
+    if located is None:
+        raise unresolved(".".join(parts), where, target.columns)
+    column, depth = located
+    if len(parts) > depth:
+        raise UnsupportedError("UNSUPPORTED_NESTED_ASSIGNMENT", field=".".join(parts), column=column)
+    return column
+
+
+def value_text(value: Slice) -> str:
+    """The value's text; the keyword DEFAULT is null, as columns of format version 2 have no other default."""
+    return "NULL" if value.text.upper() == "DEFAULT" else value.text
+
+
+# MERGE
+
+
+def bind_clause(
+    clause: MergeClause, schema: Schema, table: TableName, target: Relation, source: Relation
+) -> BoundClause:
+    """The clause with its star written out and its names made certain.
+
+    An INSERT sees the source only, and a clause BY SOURCE the target only, but their texts go into a join of both:
+    bare names get the qualifier of the side that they belong to. Raises AnalysisError for names of the hidden side.
+    """
+    where = clause_name(clause)
+
+    def seen(text: str) -> str:
+        if clause.kind == "matched":
+            return text
+        visible, hidden = (target, source) if clause.kind == "not matched by source" else (source, target)
+        return qualify(text, visible, hidden, where)
+
+    if clause.star:
+        texts = star_values(source, target, where)
+    else:
+        assigned = bind_assignments(clause.assignments, target, where)
+        texts = {name: seen(value_text(value)) for name, value in assigned.items()}
+    fields = {field.name: field for field in schema.fields}
+    return BoundClause(
+        clause,
+        None if clause.condition is None else seen(clause.condition.text),
+        {name: assigned_value(text, fields[name], table) for name, text in texts.items()},
+    )
+
+
+def clause_name(clause: MergeClause) -> str:
+    """How messages name the clause."""
+    return f"WHEN {clause.kind.upper()} THEN {clause.action.upper()}"
+
+
+def star_values(source: Relation, target: Relation, where: str) -> dict[str, str]:
+    """For every column of the target the source's column of that name. Raises AnalysisError where there is none."""
+    values: dict[str, str] = {}
+    for name in target.columns:
+        column = source.find(name)
+        if column is None:
+            raise unresolved(name, f"the source of {where} *", source.columns)
+        values[name] = source.column(column)
+    return values
+
+
+def qualify(text: str, visible: Relation, hidden: Relation, where: str) -> str:
+    """The expression with the bare column names of `visible` qualified, by insertion at their offsets.
+
+    Names inside subqueries stay as they are: a subquery's own columns come first there, and a name that both sides
+    have is ambiguous to Spark. Raises AnalysisError for a column of `hidden`.
+    """
+    references = column_references(text)
+    if references is None:
+        _refuse_hidden_words(text, hidden, where)
+        return text
+    pieces: list[str] = []
+    done = 0
+    for reference in references:
+        if reference.in_subquery or visible.locate(reference.parts) is not None:
+            continue
+        if visible.find(reference.parts[0]) is not None:
+            pieces += text[done : reference.start], quote_name(visible.name), "."
+            done = reference.start
+        elif hidden.locate(reference.parts) is not None or hidden.find(reference.parts[0]) is not None:
+            raise unresolved(".".join(reference.parts), where, visible.columns)
+    return "".join((*pieces, text[done:]))
+
+
+def _refuse_hidden_words(text: str, hidden: Relation, where: str) -> None:
+    """For an expression that sqlglot cannot read: no bare word of it may be a column of the hidden side."""
+    tokens = tokenize(text)
+    for before, token in zip((None, *tokens), tokens, strict=False):
+        is_bare = token.kind in ("word", "quoted") and (before is None or before.text != ".")
+        if is_bare and hidden.find(unquote_identifier(token.text)) is not None:
+            raise UnsupportedError("UNREADABLE_EXPRESSION", expression=text, where=where, name=token.text)

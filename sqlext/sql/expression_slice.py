@@ -1,0 +1,93 @@
+"""What a sliced expression refers to. sqlglot's tree is only asked where names stand; the text stays the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sqlext.sql.dialect import SqlextSpark
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnReference:
+    """A column's name as an expression spells it: `text[start:]` begins with its first part.
+
+    `in_subquery` tells that names of the subquery come first, so that it may not be a column of the statement at all.
+    """
+
+    parts: tuple[str, ...]
+    start: int
+    in_subquery: bool
+
+
+def column_references(text: str) -> tuple[ColumnReference, ...] | None:
+    """The columns that an expression names, by position; None if sqlglot cannot read it.
+
+    Parameters of lambda functions, names of struct fields, units and types are not among them.
+    """
+    tree = _parse(text)
+    if tree is None:
+        return None
+    references = []
+    for column in tree.find_all(exp.Column):
+        start = column.parts[0].meta.get("start")
+        if start is None:
+            return None
+        parts = tuple(part.name for part in column.parts)
+        references.append(ColumnReference(parts, start, column.find_ancestor(exp.Query) is not None))
+    return tuple(sorted(references, key=lambda reference: reference.start))
+
+
+def has_subquery(text: str) -> bool:
+    """Whether an expression holds a subquery; also true for one that sqlglot cannot read."""
+    tree = _parse(text)
+    return tree is None or tree.find(exp.Query) is not None
+
+
+def plain_column(text: str) -> tuple[str, ...] | None:
+    """The parts of the one column that the expression is, brackets aside; None for anything else."""
+    tree = _parse(text)
+    return None if tree is None else _column_parts(tree)
+
+
+def equated_columns(text: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] | None:
+    """The pairs of `a = b AND c = d …`, whose sides are plain columns; None for any other condition."""
+    tree = _parse(text)
+    if tree is None:
+        return None
+    pairs = []
+    for term in _conjuncts(tree):
+        if not isinstance(term, exp.EQ):
+            return None
+        left, right = _column_parts(term.this), _column_parts(term.expression)
+        if left is None or right is None:
+            return None
+        pairs.append((left, right))
+    return tuple(pairs)
+
+
+def _parse(text: str) -> exp.Expression | None:
+    try:
+        trees = SqlextSpark().parse(text)
+    except SqlglotError:
+        return None
+    return trees[0] if len(trees) == 1 else None
+
+
+def _conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
+    tree = tree.unnest()
+    if isinstance(tree, exp.And):
+        yield from _conjuncts(tree.this)
+        yield from _conjuncts(tree.expression)
+    else:
+        yield tree
+
+
+def _column_parts(tree: exp.Expression) -> tuple[str, ...] | None:
+    tree = tree.unnest()
+    if not isinstance(tree, exp.Column) or isinstance(tree.this, exp.Star):
+        return None
+    return tuple(part.name for part in tree.parts)

@@ -1,0 +1,163 @@
+"""A MERGE that is an upsert by primary key, recognised by its text.
+
+    MERGE INTO t USING s ON t.k = s.k WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
+
+and what amounts to the same with the columns written out. Each source row then is a row of the table afterwards,
+whether or not its key was there, so that only keys of the target need to be read, or nothing of it at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlext.spec.schema import Schema
+from sqlext.sql.binding import (
+    Relation,
+    assigned_value,
+    bind_assignments,
+    clause_name,
+    source_relation,
+    star_values,
+    target_relation,
+    value_text,
+)
+from sqlext.sql.expression_slice import column_references, equated_columns, has_subquery, plain_column
+from sqlext.sql.lowering.merge import LoweredMerge
+from sqlext.sql.lowering.merge_source import source_text
+from sqlext.sql.lowering.text import fresh_name, selected, with_ctes
+from sqlext.sql.quoting import quote_identifier, quote_name
+from sqlext.sql.statement import Merge, MergeClause
+from sqlext.sql.token_cursor import tokenize, words_of
+
+_LISTED_VIOLATIONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUpsert:
+    """`keys` has, by key column, the source's column that the condition compares it with; `values` has, by column of
+    the table, an expression over the source alone. Both are qualified texts."""
+
+    merge: Merge
+    schema: Schema
+    source: Relation
+    keys: Mapping[str, str]
+    values: Mapping[str, str]
+
+
+def key_upsert(
+    merge: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool = False
+) -> KeyUpsert | None:
+    """The upsert that the statement is, or None if it is any other MERGE.
+
+    Types are not seen here. The condition compares before the source's key is put into the column's type: the caller
+    must see to it that this makes no difference, as it does for a fraction that becomes an integer.
+    Raises AnalysisError for names that do not fit.
+    """
+    if [clause.kind for clause in merge.clauses] not in (["matched", "not matched"], ["not matched", "matched"]):
+        return None
+    update, insert = sorted(merge.clauses, key=lambda clause: clause.kind)
+    if update.action != "update" or update.condition is not None or insert.condition is not None:
+        return None
+    target = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
+    source = source_relation(merge, source_columns, case_sensitive=case_sensitive)
+    keys = _compared_keys(merge, schema, target, source)
+    if keys is None:
+        return None
+    updated = _source_values(update, target, source)
+    inserted = _source_values(insert, target, source)
+    if updated is None or inserted is None:
+        return None
+    updated = {**keys, **updated}
+    if set(inserted) != set(target.columns) or any(inserted[name] != keys[name] for name in keys):
+        return None
+    if {name: words_of(tokenize(text)) for name, text in updated.items()} != {
+        name: words_of(tokenize(text)) for name, text in inserted.items()
+    }:
+        return None
+    return KeyUpsert(merge, schema, source, keys, inserted)
+
+
+def lower_upsert_source(upsert: KeyUpsert) -> str:
+    """The source's rows in the table's columns: all that the equality way needs."""
+    return with_ctes(upsert.merge.ctes, f"SELECT {selected(_assigned(upsert))}\nFROM {source_text(upsert.merge)}")
+
+
+def lower_resolved_upsert(upsert: KeyUpsert, target: str) -> LoweredMerge:
+    """The source's rows with the position of the target row that each replaces; reads the target's keys only."""
+    alias = fresh_name("__target", (*upsert.source.name, *upsert.source.columns))
+    names = [*map(quote_identifier, upsert.keys), "`_file`", "`_pos`"]
+    keys = f"(SELECT {', '.join(names)} FROM {target}) AS {quote_identifier(alias)}"
+    compared = " AND ".join(f"{quote_name((alias, name))} = {text}" for name, text in upsert.keys.items())
+    file, position = quote_name((alias, "_file")), quote_name((alias, "_pos"))
+    operation = f"CASE WHEN {file} IS NULL THEN 3Y ELSE 2Y END"
+    columns = [(operation, "__operation"), (file, "_file"), (position, "_pos"), *_assigned(upsert)]
+    source = source_text(upsert.merge)
+    listed = [(f"any_value({quote_name((alias, name))})", name) for name in upsert.keys]
+    return LoweredMerge(
+        with_ctes(
+            upsert.merge.ctes, f"SELECT {selected(columns)}\nFROM {source}\nLEFT OUTER JOIN {keys}\nON {compared}"
+        ),
+        with_ctes(
+            upsert.merge.ctes,
+            f"SELECT {selected([*listed, ('count(*)', '__matches')])}\nFROM {source}\nINNER JOIN {keys}\nON {compared}\n"
+            f"GROUP BY {file}, {position}\nHAVING count(*) > 1\nLIMIT {_LISTED_VIOLATIONS}",
+        ),
+    )
+
+
+def _assigned(upsert: KeyUpsert) -> list[tuple[str, str]]:
+    fields, table = upsert.schema.fields, upsert.merge.table
+    return [(assigned_value(upsert.values[field.name], field, table), field.name) for field in fields]
+
+
+def _compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relation) -> dict[str, str] | None:
+    """The source's column by key column, if the condition is one equality for each column of the key."""
+    pairs = equated_columns(merge.condition.text)
+    if pairs is None:
+        return None
+    keys: dict[str, str] = {}
+    for left, right in pairs:
+        key, value = _whole_column(left, target, source), _whole_column(right, source, target)
+        if key is None or value is None:
+            key, value = _whole_column(right, target, source), _whole_column(left, source, target)
+        if key is None or value is None or key in keys:
+            return None
+        keys[key] = source.column(value)
+    identifiers = {schema.column_name(id) for id in schema.identifier_field_ids}
+    return keys if keys and set(keys) == identifiers else None
+
+
+def _whole_column(parts: tuple[str, ...], side: Relation, other: Relation) -> str | None:
+    """The column of `side` that the name is, qualified, or bare where no column of the other side is called so."""
+    located = side.locate(parts)
+    if located is not None:
+        return located[0] if located[1] == len(parts) and other.locate(parts) is None else None
+    return side.find(parts[0]) if len(parts) == 1 and other.find(parts[0]) is None else None
+
+
+def _source_values(clause: MergeClause, target: Relation, source: Relation) -> dict[str, str] | None:
+    """The clause's values by column, plain columns in one spelling; None if one needs more than the source."""
+    where = clause_name(clause)
+    if clause.star:
+        return star_values(source, target, where)
+    values: dict[str, str] = {}
+    for name, value in bind_assignments(clause.assignments, target, where).items():
+        text = _source_value(value_text(value), target, source, bare_is_source=clause.action == "insert")
+        if text is None:
+            return None
+        values[name] = text
+    return values
+
+
+def _source_value(text: str, target: Relation, source: Relation, *, bare_is_source: bool) -> str | None:
+    parts = plain_column(text)
+    if parts is not None and (column := source.find(parts[0])) is not None and len(parts) == 1:
+        return source.column(column) if bare_is_source or target.find(parts[0]) is None else None
+    if parts is not None and (located := source.locate(parts)) is not None and located[1] == len(parts):
+        return source.column(located[0])
+    references = column_references(text)
+    if references is None or has_subquery(text):
+        return None
+    certain = all(source.locate(r.parts) is not None and target.locate(r.parts) is None for r in references)
+    return text if certain else None

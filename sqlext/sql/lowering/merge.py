@@ -1,0 +1,216 @@
+"""MERGE as one SELECT: target and source joined, each row with the clause that applies to it.
+
+The join is as narrow as the clauses allow. The clause of a row is computed once, as a lateral column alias, so that
+the texts of the user's conditions stand in the query once and their columns keep every name they are known by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField
+from sqlext.sql.binding import BoundClause, Relation, bind_clause, source_relation, target_relation
+from sqlext.sql.expression_slice import column_references
+from sqlext.sql.lowering.merge_source import marked_source_text, source_text
+from sqlext.sql.lowering.text import aliased, fresh_name, selected, with_ctes
+from sqlext.sql.quoting import quote_identifier, quote_name
+from sqlext.sql.statement import ClauseAction, ClauseKind, Merge
+from sqlext.sql.type_name import spark_type_text
+
+_OPERATIONS: Mapping[ClauseAction, str] = {"delete": "1Y", "update": "2Y", "insert": "3Y"}
+_LISTED_VIOLATIONS = 5
+
+
+class LoweredMerge(NamedTuple):
+    """`rows` gives operation, file, position and columns of every change.
+
+    `violation` lists up to five keys of target rows that more than one source row changes, each with the number of
+    these rows as the last column; None where a repeated position is lawful, since nothing but an unconditional DELETE
+    applies to matched rows.
+    """
+
+    rows: str
+    violation: str | None
+
+
+def source_select(merge: Merge) -> str:
+    """A query whose columns are the source's, under the names that the statement knows them by."""
+    return with_ctes(merge.ctes, f"SELECT * FROM {source_text(merge)}")
+
+
+def lower_merge(
+    merge: Merge, schema: Schema, source_columns: Sequence[str], target: str, *, case_sensitive: bool = False
+) -> LoweredMerge:
+    """The changes of any MERGE; `target` is the target relation's text, `source_columns` those of `source_select`.
+
+    Raises AnalysisError for names that do not fit, UnsupportedError for the assignment of a nested field.
+    """
+    target_side = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
+    source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
+    clauses = [bind_clause(clause, schema, merge.table, target_side, source_side) for clause in merge.clauses]
+    lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses)
+    return LoweredMerge(lowering.rows(), lowering.violation())
+
+
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """The FROM text, and by kind of clause the test that a row of it is of that kind; empty where all rows are."""
+
+    text: str
+    tests: Mapping[ClauseKind, str]
+    has_target: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _MergeLowering:
+    merge: Merge
+    schema: Schema
+    target_text: str
+    target: Relation
+    source: Relation
+    clauses: Sequence[BoundClause]
+
+    def rows(self) -> str:
+        join = self._join()
+        clause = self._fresh("__clause")
+        columns = [(self._case(join, self.clauses), clause), (self._operation(clause), "__operation")]
+        columns += self._position(join)
+        columns += [(self._value(clause, field), field.name) for field in self.schema.fields]
+        names = ", ".join(quote_identifier(name) for _, name in columns[1:])
+        return with_ctes(
+            self.merge.ctes,
+            f"SELECT {names}\nFROM (\n  SELECT {selected(columns)}\n  FROM {join.text}\n)\n"
+            f"WHERE {quote_identifier(clause)} IS NOT NULL",
+        )
+
+    def violation(self) -> str | None:
+        matched = [clause for clause in self.clauses if clause.clause.kind == "matched"]
+        if not matched or (matched[0].clause.action == "delete" and matched[0].condition is None):
+            return None
+        clause = self._fresh("__clause")
+        join = self._inner_join()
+        keys = self._keys()
+        positions = [(self.target.column("_file"), "__file"), (self.target.column("_pos"), "__pos")]
+        keyed = [(quote_name((*self.target.name, *name.split("."))), f"__key_{n}") for n, name in enumerate(keys)]
+        named = [(f"any_value(`__key_{n}`)", name) for n, name in enumerate(keys)] or [
+            ("`__file`", "_file"),
+            ("`__pos`", "_pos"),
+        ]
+        return with_ctes(
+            self.merge.ctes,
+            f"SELECT {selected([*named, ('count(*)', '__matches')])}\n"
+            f"FROM (\n  SELECT {selected([(self._case(join, matched), clause), *positions, *keyed])}\n"
+            f"  FROM {join.text}\n)\nWHERE {quote_identifier(clause)} IS NOT NULL\n"
+            f"GROUP BY `__file`, `__pos`\nHAVING count(*) > 1\nLIMIT {_LISTED_VIOLATIONS}",
+        )
+
+    # The join
+
+    def _join(self) -> _Join:
+        kinds = {clause.clause.kind for clause in self.clauses}
+        if kinds == {"matched"}:
+            only = self.clauses[0]
+            if only.clause.action == "delete" and only.condition is None:
+                return self._of_one_side("LEFT SEMI", target_first=True)
+            return self._inner_join()
+        if len(kinds) == 1:
+            return self._of_one_side("LEFT ANTI", target_first=kinds == {"not matched by source"})
+        return self._outer_join(kinds)
+
+    def _inner_join(self) -> _Join:
+        return _Join(self._joined(self._target_text(), "INNER", source_text(self.merge)), {"matched": ""})
+
+    def _of_one_side(self, kind: str, *, target_first: bool) -> _Join:
+        sides = [self._target_text(), source_text(self.merge)]
+        left, right = sides if target_first else reversed(sides)
+        tests: dict[ClauseKind, str] = {"matched": "", "not matched": "", "not matched by source": ""}
+        return _Join(self._joined(left, kind, right), tests, has_target=target_first)
+
+    def _outer_join(self, kinds: set[ClauseKind]) -> _Join:
+        if "not matched by source" not in kinds:
+            text = self._joined(source_text(self.merge), "LEFT OUTER", self._target_text())
+            target_is_there = f"{self.target.column('_file')} IS NOT NULL"
+            return _Join(text, {"matched": target_is_there, "not matched": f"{self.target.column('_file')} IS NULL"})
+        marker = self._fresh("__source")
+        source = marked_source_text(self.merge, marker)
+        mark = quote_identifier(marker)
+        by_source = f"{mark} IS NULL"
+        if "not matched" not in kinds:
+            text = self._joined(self._target_text(), "LEFT OUTER", source)
+            return _Join(text, {"matched": f"{mark} IS NOT NULL", "not matched by source": by_source})
+        file = self.target.column("_file")
+        tests: dict[ClauseKind, str] = {
+            "matched": f"{file} IS NOT NULL AND {mark} IS NOT NULL",
+            "not matched": f"{file} IS NULL",
+            "not matched by source": by_source,
+        }
+        return _Join(self._joined(self._target_text(), "FULL OUTER", source), tests)
+
+    def _joined(self, left: str, kind: str, right: str) -> str:
+        return f"{left}\n  {kind} JOIN {right}\n  ON ({self.merge.condition.text})"
+
+    def _target_text(self) -> str:
+        return aliased(self.target_text, self.merge.alias)
+
+    # The select list
+
+    def _case(self, join: _Join, clauses: Sequence[BoundClause]) -> str:
+        """The number of the first clause that applies to the row, or null."""
+        branches = []
+        for clause in clauses:
+            test = join.tests[clause.clause.kind]
+            condition = "" if clause.condition is None else f"({clause.condition})"
+            when = " AND ".join(filter(None, (test, condition))) or "true"
+            branches.append(f"WHEN {when} THEN {self.clauses.index(clause)}")
+        return f"CASE {' '.join(branches)} END"
+
+    def _operation(self, clause: str) -> str:
+        by_operation: dict[str, list[int]] = {}
+        for number, bound in enumerate(self.clauses):
+            by_operation.setdefault(_OPERATIONS[bound.clause.action], []).append(number)
+        return _chosen(clause, by_operation)
+
+    def _position(self, join: _Join) -> list[tuple[str, str]]:
+        if join.has_target:
+            return [(self.target.column("_file"), "_file"), (self.target.column("_pos"), "_pos")]
+        return [("CAST(NULL AS STRING)", "_file"), ("CAST(NULL AS BIGINT)", "_pos")]
+
+    def _value(self, clause: str, field: NestedField) -> str:
+        """The column's new value by clause; each distinct text once, since it may be long and dear."""
+        by_text: dict[str, list[int]] = {}
+        own: str | None = None
+        for number, bound in enumerate(self.clauses):
+            if field.name in bound.values:
+                by_text.setdefault(bound.values[field.name], []).append(number)
+            elif bound.clause.action == "update":
+                own = self.target.column(field.name)  # null where no target row is, as an insert wants it
+        if by_text:
+            return _chosen(clause, by_text, own)
+        return own or f"CAST(NULL AS {spark_type_text(field.type)})"
+
+    def _keys(self) -> list[str]:
+        """What names a target row to the user: its identifier columns, else those that the condition compares."""
+        if self.schema.identifier_field_ids:
+            return [self.schema.column_name(id) for id in self.schema.identifier_field_ids]
+        compared: list[str] = []
+        for reference in column_references(self.merge.condition.text) or ():
+            located = self.target.locate(reference.parts)
+            bare = self.target.find(reference.parts[0]) if len(reference.parts) == 1 else None
+            name = located[0] if located is not None else bare
+            if name is not None and name not in compared and not reference.in_subquery:
+                compared.append(name)
+        return compared
+
+    def _fresh(self, name: str) -> str:
+        return fresh_name(name, (*self.target.columns, *self.source.columns))
+
+
+def _chosen(clause: str, numbers_by_text: Mapping[str, Sequence[int]], otherwise: str | None = None) -> str:
+    """A CASE that gives each text to the clauses of its numbers."""
+    name = quote_identifier(clause)
+    branches = [f"WHEN {name} IN ({', '.join(map(str, ns))}) THEN {text}" for text, ns in numbers_by_text.items()]
+    rest = "" if otherwise is None else f" ELSE {otherwise}"
+    return f"CASE {' '.join(branches)}{rest} END"

@@ -1,0 +1,30 @@
+"""The source of a MERGE as a relation of a lowered SELECT."""
+
+from __future__ import annotations
+
+from sqlext.sql.binding import UNNAMED_SOURCE
+from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.statement import Merge
+
+
+def source_text(merge: Merge) -> str:
+    """The source with its alias, for FROM."""
+    return f"{merge.source.text}{_alias(merge, merge.source_columns)}"
+
+
+def marked_source_text(merge: Merge, marker: str) -> str:
+    """The source with one more column `marker`, true in every row, so that an outer join shows where it has no row."""
+    if merge.source_alias is None and merge.source_name:
+        # A table that goes by its whole name: a subquery around it would take the name away.
+        mark = f"(SELECT true AS {quote_identifier(marker)}) AS `__source_mark`"
+        return f"({merge.source.text} CROSS JOIN {mark})"
+    columns = (*merge.source_columns, marker) if merge.source_columns else ()
+    rows = f"(SELECT *, true AS {quote_identifier(marker)} FROM {merge.source.text})"
+    return f"{rows}{_alias(merge, columns)}"
+
+
+def _alias(merge: Merge, columns: tuple[str, ...]) -> str:
+    if merge.source_alias is None and merge.source_name:
+        return ""
+    listed = f"({', '.join(map(quote_identifier, columns))})" if columns else ""
+    return f" AS {quote_identifier(merge.source_alias or UNNAMED_SOURCE)}{listed}"

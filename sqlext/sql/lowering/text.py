@@ -1,0 +1,30 @@
+"""Pieces of SELECT text that every lowering writes alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.statement import Slice
+
+
+def with_ctes(ctes: Slice | None, query: str) -> str:
+    """The query behind the statement's own WITH."""
+    return query if ctes is None else f"{ctes.text}\n{query}"
+
+
+def aliased(relation: str, alias: str | None) -> str:
+    return relation if alias is None else f"{relation} AS {quote_identifier(alias)}"
+
+
+def selected(columns: Iterable[tuple[str, str]]) -> str:
+    """A select list of (expression, name) pairs, one a line."""
+    return ",\n  ".join(f"{expression} AS {quote_identifier(name)}" for expression, name in columns)
+
+
+def fresh_name(wanted: str, taken: Iterable[str]) -> str:
+    """`wanted`, with as many underscores behind it as make it differ from all names taken."""
+    lower = {name.lower() for name in taken}
+    while wanted.lower() in lower:
+        wanted += "_"
+    return wanted

@@ -1,0 +1,106 @@
+"""The text of SHOW CREATE TABLE: a statement that makes the same table again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlext.errors import UnsupportedError
+from sqlext.spec.partition_spec import PartitionField
+from sqlext.spec.schema import Schema
+from sqlext.spec.sort_order import SortField
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import (
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    Transform,
+    TruncateTransform,
+    VoidTransform,
+    YearTransform,
+)
+from sqlext.spec.types import NestedField
+from sqlext.sql.quoting import quote_identifier, quote_name, quote_string
+from sqlext.sql.statement import TableName
+from sqlext.sql.type_name import ddl_type_text
+
+_PERIODS: Mapping[type, str] = {
+    YearTransform: "years",
+    MonthTransform: "months",
+    DayTransform: "days",
+    HourTransform: "hours",
+}
+# The partition field names that Iceberg gives when the statement gives none.
+_DERIVED_SUFFIXES: Mapping[type, str] = {
+    YearTransform: "_year",
+    MonthTransform: "_month",
+    DayTransform: "_day",
+    HourTransform: "_hour",
+    BucketTransform: "_bucket",
+    TruncateTransform: "_trunc",
+    IdentityTransform: "",
+}
+
+
+def create_table_text(name: TableName, metadata: TableMetadata) -> str:
+    """The statement, one line a column, a clause and a property.
+
+    The location is left out, since two tables in one folder would destroy each other; so are void partition fields,
+    which divide nothing. UnsupportedError for types and transforms that SQL has no spelling for.
+    """
+    schema, sort_order = metadata.schema(), metadata.sort_order()
+    lines = [_column(field) for field in schema.fields]
+    if schema.identifier_field_ids:
+        lines.append(
+            f"PRIMARY KEY ({', '.join(_source(schema, id) for id in schema.identifier_field_ids)}) NOT ENFORCED"
+        )
+    clauses = [f"CREATE TABLE {quote_name(name.parts)} (\n  " + ",\n  ".join(lines) + ")", "USING iceberg"]
+    terms = [_partition_term(schema, f) for f in metadata.spec().fields if not isinstance(f.transform, VoidTransform)]
+    if terms:
+        clauses.append(f"PARTITIONED BY ({', '.join(terms)})")
+    if not sort_order.is_unsorted:
+        clauses.append(f"ORDERED BY ({', '.join(_sort_term(schema, field) for field in sort_order.fields)})")
+    properties = {"format-version": str(metadata.format_version), **dict(sorted(metadata.properties.items()))}
+    comment = properties.pop("comment", None)
+    if comment is not None:
+        clauses.append(f"COMMENT {quote_string(comment)}")
+    pairs = ",\n  ".join(f"{quote_string(key)} = {quote_string(value)}" for key, value in properties.items())
+    clauses.append(f"TBLPROPERTIES (\n  {pairs})")
+    return "\n".join(clauses)
+
+
+def _column(field: NestedField) -> str:
+    required = " NOT NULL" if field.required else ""
+    comment = "" if field.doc is None else f" COMMENT {quote_string(field.doc)}"
+    return f"{quote_identifier(field.name)} {ddl_type_text(field.type)}{required}{comment}"
+
+
+def _source(schema: Schema, id: int) -> str:
+    return quote_name(schema.column_name(id).split("."))
+
+
+def _partition_term(schema: Schema, field: PartitionField) -> str:
+    term = _term(schema, field.transform, field.source_id)
+    if field.name == schema.column_name(field.source_id) + _DERIVED_SUFFIXES[type(field.transform)]:
+        return term
+    return f"{term} AS {quote_identifier(field.name)}"
+
+
+def _sort_term(schema: Schema, field: SortField) -> str:
+    nulls = "NULLS FIRST" if field.null_order == "nulls-first" else "NULLS LAST"
+    return f"{_term(schema, field.transform, field.source_id)} {field.direction.upper()} {nulls}"
+
+
+def _term(schema: Schema, transform: Transform, source_id: int) -> str:
+    column = _source(schema, source_id)
+    match transform:
+        case IdentityTransform():
+            return column
+        case BucketTransform():
+            return f"bucket({transform.n}, {column})"
+        case TruncateTransform():
+            return f"truncate({transform.width}, {column})"
+    if type(transform) not in _PERIODS:
+        raise UnsupportedError("UNSUPPORTED_TRANSFORM", transform=transform, column=schema.column_name(source_id))
+    return f"{_PERIODS[type(transform)]}({column})"

@@ -1,0 +1,28 @@
+"""Adding data files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.transaction.action import CommitContext
+from sqlext.transaction.snapshot_production import FileChange, SnapshotProduction
+
+
+@dataclass(frozen=True, slots=True)
+class AppendFiles:
+    """Adds data files. It reads nothing, so no other commit is in its way."""
+
+    files: Sequence[ContentFile]
+    summary_properties: Mapping[str, str] = field(default_factory=dict)
+
+    def begin(self, context: CommitContext) -> SnapshotProduction:
+        return SnapshotProduction(self, context)
+
+    def change(self) -> FileChange:
+        return FileChange("append", tuple(self.files), summary_properties=self.summary_properties)
+
+    def validate(self, context: CommitContext, base: TableMetadata) -> None:
+        """Nothing to check."""

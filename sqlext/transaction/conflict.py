@@ -1,0 +1,112 @@
+"""Whether other commits since a snapshot changed what a statement read (spec: Commit Conflict Resolution and Retry)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+
+from sqlext.errors import ValidationConflict
+from sqlext.scan.file_filter import FileFilter
+from sqlext.scan.position_delete import FILE_PATH_ID
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.manifest import EntryStatus, ManifestContent, ManifestEntry
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.transaction.action import CommitContext
+
+
+class History:
+    """The snapshots from one that a statement started at (not included) to the current one."""
+
+    def __init__(self, context: CommitContext, metadata: TableMetadata, since: int | None) -> None:
+        """`since` None: the table had no snapshot."""
+        self._context = context
+        self._metadata = metadata
+        self._since = since
+
+    def require_files_remain(self, paths: frozenset[str]) -> None:
+        """`ValidationConflict` when another commit removed one of these data files."""
+        if not paths:
+            return
+        for entry in self._entries(ManifestContent.DATA, EntryStatus.DELETED):
+            if entry.file.file_path in paths:
+                raise self._conflict(f"another commit removed the data file {entry.file.file_path}")
+
+    def require_no_new_deletes(self, paths: frozenset[str], read_filter: Predicate | None) -> None:
+        """`ValidationConflict` when another commit deleted rows that may be of these data files.
+
+        `read_filter` tells which rows of them matter; None: all.
+        """
+        if not paths:
+            return
+        touched = _TouchedPaths(paths)
+        may_match = self._file_filter(AlwaysTrue() if read_filter is None else read_filter)
+        for entry in self._entries(ManifestContent.DELETES, EntryStatus.ADDED):
+            if touched.by(entry.file) and may_match.file_may_match(entry.file):
+                raise self._conflict(f"another commit deleted rows of the same data files ({entry.file.file_path})")
+
+    def require_no_new_rows(self, read_filter: Predicate | None) -> None:
+        """`ValidationConflict` when another commit added rows that may satisfy the filter; None: no row was read."""
+        if read_filter is None:
+            return
+        may_match = self._file_filter(read_filter)
+        for entry in self._entries(ManifestContent.DATA, EntryStatus.ADDED, rewrites=False):
+            if may_match.file_may_match(entry.file):
+                raise self._conflict(f"another commit added rows that it would have read ({entry.file.file_path})")
+
+    def _entries(
+        self, content: ManifestContent, status: EntryStatus, *, rewrites: bool = True
+    ) -> Iterator[ManifestEntry]:
+        """What those snapshots did to files of one content; without `rewrites`, compactions are passed over."""
+        io, manifests = self._context.io, self._context.manifests
+        for snapshot in self._snapshots:
+            if snapshot.operation == "replace" and not rewrites:
+                continue
+            for manifest in manifests.manifests(io, snapshot):
+                if manifest.content != content or manifest.added_snapshot_id != snapshot.snapshot_id:
+                    continue
+                for entry in manifests.entries(io, manifest, self._metadata):
+                    if entry.status == status and entry.snapshot_id == snapshot.snapshot_id:
+                        yield entry
+
+    @cached_property
+    def _snapshots(self) -> tuple[Snapshot, ...]:
+        """Newest first."""
+        found = []
+        snapshot = self._metadata.current_snapshot()
+        while snapshot is not None and snapshot.snapshot_id != self._since:
+            found.append(snapshot)
+            parent = snapshot.parent_snapshot_id
+            snapshot = None if parent is None else self._metadata.snapshot_or_none(parent)
+            if snapshot is None and parent is not None:
+                raise self._conflict(f"the history back to the snapshot it read is gone (expired: {parent})")
+        if snapshot is None and self._since is not None:
+            raise self._conflict(f"the snapshot it read, {self._since}, was rolled back or replaced")
+        return tuple(found)
+
+    def _file_filter(self, predicate: Predicate) -> FileFilter:
+        return FileFilter(predicate, schema=self._metadata.schema(), specs=self._metadata.specs_by_id())
+
+    def _conflict(self, reason: str) -> ValidationConflict:
+        return ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+
+
+class _TouchedPaths:
+    """Which delete files may delete rows of some data files, as far as their own metrics tell."""
+
+    def __init__(self, paths: frozenset[str]) -> None:
+        self._paths = paths
+        self._sorted = sorted(path.encode("utf-8") for path in paths)
+
+    def by(self, delete_file: ContentFile) -> bool:
+        if delete_file.content == Content.EQUALITY_DELETES:
+            return True
+        if delete_file.referenced_data_file is not None:
+            return delete_file.referenced_data_file in self._paths
+        # UTF-8 sorts as its code points do, and a truncated bound errs on the wide side.
+        lower = (delete_file.lower_bounds or {}).get(FILE_PATH_ID, b"")
+        upper = (delete_file.upper_bounds or {}).get(FILE_PATH_ID)
+        position = bisect_left(self._sorted, lower)
+        return position < len(self._sorted) and (upper is None or self._sorted[position] <= upper)

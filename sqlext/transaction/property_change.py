@@ -1,0 +1,42 @@
+"""Changes of table properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from sqlext.spec.metadata_update import MetadataUpdate, RemoveProperties, SetProperties
+from sqlext.spec.requirement import AssertTableUUID
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.transaction.action import CommitContext, StagedChange
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeProperties:
+    """Sets and removes table properties in one commit; the last writer wins."""
+
+    changed: Mapping[str, str] = field(default_factory=dict)
+    removed: AbstractSet[str] = frozenset()
+
+    def begin(self, context: CommitContext) -> ChangeProperties:
+        return self
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is None:
+            raise ValueError("a change of properties needs a table")
+        updates: list[MetadataUpdate] = []
+        changed = {key: value for key, value in self.changed.items() if base.properties.get(key) != value}
+        removed = tuple(sorted(key for key in self.removed if key in base.properties))
+        if changed:
+            updates.append(SetProperties(changed))
+        if removed:
+            updates.append(RemoveProperties(removed))
+        return StagedChange(base, tuple(updates), (AssertTableUUID(base.table_uuid),))
+
+    def finish(self, landed: Snapshot | None) -> None:
+        """No files."""
+
+    def abandon(self) -> None:
+        """No files."""

@@ -1,0 +1,112 @@
+"""Batches as an engine sends them, put into a table's Arrow types and checked for nulls where a value is required."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sqlext.errors import DataError
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import Type, UuidType
+from sqlext.write.arrow_schema import schema_to_arrow
+
+
+class Aligner:
+    """Puts columns, taken by position, into the Arrow form of a schema."""
+
+    def __init__(self, schema: Schema, table_name: str) -> None:
+        self.arrow_schema = schema_to_arrow(schema)
+        self._types: tuple[Type, ...] = tuple(field.type for field in schema.fields)
+        self._table_name = table_name
+
+    def align(self, columns: Iterable[pa.Array]) -> pa.RecordBatch:
+        """A batch of `arrow_schema`; a column that has the right type is not copied.
+
+        DataError NULL_IN_REQUIRED_COLUMN, or INVALID_COLUMN_VALUE for a value that the column's type does not hold.
+        """
+        aligned = [
+            self._aligned(column, type, field)
+            for column, type, field in zip(columns, self._types, self.arrow_schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(aligned, schema=self.arrow_schema)
+
+    def _aligned(self, column: pa.Array, type: Type, field: pa.Field) -> pa.Array:
+        try:
+            aligned = _converted(column, type, field.type)
+        except (pa.ArrowException, ValueError) as error:
+            raise DataError(
+                "INVALID_COLUMN_VALUE", column=field.name, table=self._table_name, type=type, reason=error
+            ) from error
+        missing = _missing_value(aligned, field, field.name)
+        if missing is not None:
+            raise DataError("NULL_IN_REQUIRED_COLUMN", column=missing, table=self._table_name)
+        return aligned
+
+
+def _converted(column: pa.Array, type: Type, target: pa.DataType) -> pa.Array:
+    if column.type.equals(target):
+        return column
+    if isinstance(type, UuidType) and _is_text(column.type):
+        texts = column.to_pylist()
+        return pa.array([None if text is None else UUID(text).bytes for text in texts], target)
+    return _retyped(column, target) if pa.types.is_nested(target) else column.cast(target)
+
+
+def _is_text(type: pa.DataType) -> bool:
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(test(type) for test in tests)
+
+
+def _retyped(column: pa.Array, target: pa.DataType) -> pa.Array:
+    """A nested column under the field names and nullability of `target`; only leaves that differ are copied.
+
+    Arrow's own cast refuses to make a nested field required, which here is checked afterwards.
+    """
+    if column.type.equals(target):
+        return column
+    if not pa.types.is_nested(target):
+        return column.cast(target)
+    if column.offset:
+        column = column.take(pa.array(range(len(column)), pa.int64()))
+    validity = column.buffers()[0]
+    if pa.types.is_struct(target):
+        _require(pa.types.is_struct(column.type) and column.type.num_fields == target.num_fields, column, target)
+        children = [_retyped(column.field(index), target.field(index).type) for index in range(target.num_fields)]
+        return pa.Array.from_buffers(target, len(column), [validity], column.null_count, children=children)
+    if pa.types.is_map(target):
+        _require(pa.types.is_map(column.type), column, target)
+        entries = [_retyped(column.keys, target.key_type), _retyped(column.items, target.item_type)]
+        children = [pa.StructArray.from_arrays(entries, fields=[target.key_field, target.item_field])]
+    else:
+        if pa.types.is_large_list(column.type):
+            column = column.cast(pa.list_(column.type.value_field))
+        _require(pa.types.is_list(column.type), column, target)
+        children = [_retyped(column.values, target.value_type)]
+    buffers = [validity, column.buffers()[1]]
+    return pa.Array.from_buffers(target, len(column), buffers, column.null_count, children=children)
+
+
+def _require(fits: bool, column: pa.Array, target: pa.DataType) -> None:
+    if not fits:
+        raise ValueError(f"it comes as {column.type} where {target} is needed")
+
+
+def _missing_value(array: pa.Array, field: pa.Field, path: str) -> str | None:
+    """The path of a required field that is null in some row, in this column or below it; None if there is none."""
+    if not field.nullable and array.null_count:
+        return path
+    if not pa.types.is_nested(field.type) or not len(array):
+        return None
+    if pa.types.is_struct(field.type):
+        present = array.filter(array.is_valid()) if array.null_count else array
+        parts = [(present.field(index), field.type.field(index)) for index in range(field.type.num_fields)]
+    elif pa.types.is_map(field.type):
+        entries = array.flatten()
+        parts = [(pc.struct_field(entries, [1]), field.type.item_field)]
+    else:
+        parts = [(array.flatten(), field.type.value_field)]
+    found = (_missing_value(part, child, f"{path}.{child.name}") for part, child in parts)
+    return next((missing for missing in found if missing is not None), None)

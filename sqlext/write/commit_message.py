@@ -1,0 +1,167 @@
+"""What a write task hands back to the driver, as rows of one Arrow schema.
+
+Nothing is pickled: the driver reads what executors wrote as data, never as code.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from typing import Any, Literal, cast
+from uuid import UUID
+
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from sqlext.errors import SqlextError
+from sqlext.spec.content_file import Content, ContentFile
+
+Kind = Literal["file", "positions", "repeated", "counts", "error"]
+
+MESSAGE_SCHEMA = pa.schema(
+    [pa.field("kind", pa.string()), pa.field("path", pa.string()), pa.field("payload", pa.binary())]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMessage:
+    """One row of a task's answer; `kind` tells which of the properties may be asked.
+
+    `file`: a content file that was written. `positions`: rows deleted from the data file `path`. `repeated`: those of
+    them that more than one row of the task named. `counts`: rows by verb. `error`: why the task stopped.
+    """
+
+    kind: Kind
+    path: str
+    payload: bytes
+
+    @property
+    def content_file(self) -> ContentFile:
+        """The file of a `file` message."""
+        return _content_file_from_json(json.loads(self.payload))
+
+    @property
+    def bitmap(self) -> BitMap64:
+        """The positions of a `positions` or `repeated` message."""
+        return BitMap64.deserialize(self.payload)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows by `inserted`, `updated`, `deleted`, of a `counts` message."""
+        return cast("dict[str, int]", json.loads(self.payload))
+
+    @property
+    def error(self) -> tuple[str, dict[str, str]]:
+        """Condition and parameters of an `error` message."""
+        obj = json.loads(self.payload)
+        return obj["condition"], obj["parameters"]
+
+
+def file_message(file: ContentFile) -> TaskMessage:
+    return TaskMessage("file", file.file_path, _json_bytes(_content_file_to_json(file)))
+
+
+def positions_message(path: str, positions: BitMap64) -> TaskMessage:
+    return TaskMessage("positions", path, positions.serialize())
+
+
+def repeated_message(path: str, positions: BitMap64) -> TaskMessage:
+    return TaskMessage("repeated", path, positions.serialize())
+
+
+def counts_message(counts: Mapping[str, int]) -> TaskMessage:
+    return TaskMessage("counts", "", _json_bytes(dict(counts)))
+
+
+def error_message(error: SqlextError) -> TaskMessage:
+    return TaskMessage("error", "", _json_bytes({"condition": error.condition, "parameters": error.parameters}))
+
+
+def encode_messages(messages: Iterable[TaskMessage]) -> pa.RecordBatch:
+    """The messages as one batch of `MESSAGE_SCHEMA`."""
+    rows = list(messages)
+    columns = [[row.kind for row in rows], [row.path for row in rows], [row.payload for row in rows]]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, MESSAGE_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=MESSAGE_SCHEMA)
+
+
+def decode_messages(batch: pa.RecordBatch) -> Iterator[TaskMessage]:
+    """The messages of a batch; its columns go by name, as an engine may have changed their Arrow form."""
+    columns = (batch.column(name).to_pylist() for name in MESSAGE_SCHEMA.names)
+    for kind, path, payload in zip(*columns, strict=True):
+        yield TaskMessage(kind, path, payload)
+
+
+_COUNT_FIELDS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts")
+_BOUND_FIELDS = ("lower_bounds", "upper_bounds")
+
+
+def _content_file_to_json(file: ContentFile) -> dict[str, Any]:
+    obj = {field.name: getattr(file, field.name) for field in fields(file)}
+    present = {name: value for name, value in obj.items() if value is not None}
+    present["content"] = int(file.content)
+    present["partition"] = [_tagged(value) for value in file.partition]
+    for name in _BOUND_FIELDS:
+        if name in present:
+            present[name] = {id: _base64(bound) for id, bound in present[name].items()}
+    if file.key_metadata is not None:
+        present["key_metadata"] = _base64(file.key_metadata)
+    return present
+
+
+def _content_file_from_json(obj: dict[str, Any]) -> ContentFile:
+    obj["content"] = Content(obj["content"])
+    obj["partition"] = tuple(_untagged(value) for value in obj["partition"])
+    for name in _COUNT_FIELDS:
+        if name in obj:
+            obj[name] = {int(id): count for id, count in obj[name].items()}
+    for name in _BOUND_FIELDS:
+        if name in obj:
+            obj[name] = {int(id): base64.b64decode(bound) for id, bound in obj[name].items()}
+    for name in ("split_offsets", "equality_ids"):
+        if name in obj:
+            obj[name] = tuple(obj[name])
+    if "key_metadata" in obj:
+        obj["key_metadata"] = base64.b64decode(obj["key_metadata"])
+    return ContentFile(**obj)
+
+
+def _tagged(value: Any) -> Any:
+    """A stored value as JSON that needs no type to be read again."""
+    match value:
+        case Decimal():
+            return {"decimal": str(value)}
+        case UUID():
+            return {"uuid": str(value)}
+        case bytes():
+            return {"bytes": _base64(value)}
+        case float():
+            # Not as a JSON number: NaN and infinities are values of a partition too.
+            return {"float": value.hex()}
+    return value
+
+
+_FROM_TAG: Mapping[str, Callable[[str], Any]] = {
+    "decimal": Decimal,
+    "uuid": UUID,
+    "bytes": base64.b64decode,
+    "float": float.fromhex,
+}
+
+
+def _untagged(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((tag, text),) = value.items()
+    return _FROM_TAG[tag](text)
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _json_bytes(obj: Any) -> bytes:
+    return json.dumps(obj, separators=(",", ":")).encode()

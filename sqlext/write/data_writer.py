@@ -1,0 +1,229 @@
+"""Rows to data files, or to equality-delete files: partitions, row groups, rolling files."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.schema import Schema
+from sqlext.storage.file_io import FileIO
+from sqlext.write.alignment import Aligner
+from sqlext.write.encoding import Encodings, choose_encodings
+from sqlext.write.parquet_file import ParquetFile, ParquetLayout
+from sqlext.write.partitioner import Partition, Partitioner
+from sqlext.write.write_plan import WritePlan
+
+# Bytes are of Arrow memory here. One row group's rows, and those of all partitions of a task together.
+MAX_GROUP_BYTES = 128 * 1024 * 1024
+MAX_BUFFERED_BYTES = 2 * MAX_GROUP_BYTES
+MAX_OPEN_FILES = 64
+# Rows to split among partitions in one go: the cost of a split is by columns and partitions more than by rows.
+SPLIT_ROWS = 131_072
+SPLIT_BYTES = 32 * 1024 * 1024
+# A file this full is closed rather than given a sliver of a row group more.
+_FULL = 0.9
+# Encodings are judged anew for a file whose first row group is this many times larger than the last one judged.
+_MORE_ROWS = 4
+
+
+class DataWriter:
+    """Writes the rows of one task. Columns go by position; files are named by task, attempt and operation.
+
+    Rows are kept until they fill a row group, so a partition of few rows costs no open file. Errors: DataError for a
+    row that the table cannot hold, StorageError from the store. After any error call `abort`.
+    """
+
+    def __init__(self, io: FileIO, plan: WritePlan, task_id: int, attempt: int) -> None:
+        self._writer = ContentWriter(io, plan, plan.schema, Content.DATA, f"{task_id:05d}-{attempt}")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Takes rows; what they are written as is settled at `close`."""
+        self._writer.write(batch.columns)
+
+    def close(self) -> list[ContentFile]:
+        """Writes what is left; every file is durable when this returns. No rows make no file."""
+        return self._writer.close()
+
+    def abort(self) -> None:
+        """Removes every file of this writer."""
+        self._writer.abort()
+
+
+class ContentWriter:
+    """Writes rows of `schema` into the partitions of a plan's spec; all that partitions read must be in `schema`."""
+
+    def __init__(
+        self,
+        io: FileIO,
+        plan: WritePlan,
+        schema: Schema,
+        content: Content,
+        name_prefix: str,
+        equality_ids: tuple[int, ...] | None = None,
+    ) -> None:
+        self._io = io
+        self._plan = plan
+        self._content = content
+        self._equality_ids = equality_ids
+        self._names = _file_names(name_prefix, plan.operation_id, content)
+        self._aligner = Aligner(schema, plan.table_name)
+        self._layout = ParquetLayout.of(schema, plan.metrics, plan.compression, plan.compression_level)
+        self._partitioner = None if plan.spec.is_unpartitioned else Partitioner(schema, plan.spec)
+        self._unsplit: list[pa.RecordBatch] = []
+        self._unsplit_bytes = 0
+        self._partitions: OrderedDict[object, _PartitionRows] = OrderedDict()
+        self._held_bytes = 0
+        self._encodings: Encodings | None = None
+        self._judged_rows = 0
+        self._finished: list[ContentFile] = []
+
+    def write(self, columns: list[pa.Array]) -> None:
+        """Takes rows."""
+        batch = self._aligner.align(columns)
+        if batch.num_rows == 0:
+            return
+        if self._partitioner is None:
+            self._add((None,) * len(self._plan.spec.fields), batch)
+            return
+        self._unsplit.append(batch)
+        self._unsplit_bytes += batch.nbytes
+        rows = sum(one.num_rows for one in self._unsplit)
+        if rows >= SPLIT_ROWS or self._unsplit_bytes >= SPLIT_BYTES:
+            self._split()
+
+    def close(self) -> list[ContentFile]:
+        """Writes what is left; the files in the order they were finished."""
+        self._split()
+        for rows in self._partitions.values():
+            self._write_group(rows)
+            self._finish_file(rows)
+        self._partitions.clear()
+        return self._finished
+
+    def abort(self) -> None:
+        """Removes every file, finished or not."""
+        for rows in self._partitions.values():
+            if rows.file is not None:
+                rows.file.abort()
+        self._partitions.clear()
+        self._unsplit.clear()
+        for file in self._finished:
+            # What cannot be removed here is left to whoever cleans up the operation.
+            with suppress(Exception):
+                self._io.delete(file.file_path)
+        self._finished = []
+
+    def _split(self) -> None:
+        if self._partitioner is None or not self._unsplit:
+            return
+        batch = self._unsplit[0] if len(self._unsplit) == 1 else pa.concat_batches(self._unsplit)
+        self._unsplit, self._unsplit_bytes = [], 0
+        for partition, part in self._partitioner.split(batch):
+            self._add(partition, part)
+
+    def _add(self, partition: Partition, batch: pa.RecordBatch) -> None:
+        key = _hashable(partition)
+        rows = self._partitions.get(key)
+        if rows is None:
+            rows = self._partitions[key] = _PartitionRows(partition, self._plan)
+        self._partitions.move_to_end(key)
+        rows.add(batch)
+        self._held_bytes += batch.nbytes
+        if rows.held_bytes >= rows.group_bytes:
+            self._write_group(rows)
+        self._bound_memory()
+
+    def _bound_memory(self) -> None:
+        """Writes the largest row groups early once all partitions together hold too much."""
+        if self._held_bytes <= MAX_BUFFERED_BYTES:
+            return
+        for rows in sorted(self._partitions.values(), key=lambda one: one.held_bytes, reverse=True):
+            self._write_group(rows)
+            if self._held_bytes <= MAX_BUFFERED_BYTES // 2:
+                return
+
+    def _write_group(self, rows: _PartitionRows) -> None:
+        if not rows.batches:
+            return
+        if rows.file is None:
+            self._bound_open_files()
+            rows.file = self._open_file(rows)
+        self._held_bytes -= rows.held_bytes
+        rows.write_group(rows.file)
+        if rows.file.size >= _FULL * self._plan.target_file_size:
+            self._finish_file(rows)
+
+    def _bound_open_files(self) -> None:
+        """Finishes the file whose partition has waited longest for rows, so that one more may open."""
+        open_files = [rows for rows in self._partitions.values() if rows.file is not None]
+        if len(open_files) >= MAX_OPEN_FILES:
+            self._finish_file(open_files[0])
+
+    def _open_file(self, rows: _PartitionRows) -> ParquetFile:
+        folder = self._plan.partition_folder(self._plan.spec.spec_id, rows.partition)
+        encodings = self._encodings_for(rows.batches)
+        return ParquetFile(self._io, f"{folder}/{next(self._names)}", self._layout, encodings)
+
+    def _encodings_for(self, batches: list[pa.RecordBatch]) -> Encodings:
+        """The encodings chosen for an earlier file of this writer, unless so much more is known by now."""
+        rows = sum(batch.num_rows for batch in batches)
+        if self._encodings is None or rows > _MORE_ROWS * self._judged_rows:
+            self._encodings, self._judged_rows = choose_encodings(self._layout.columns, batches), rows
+        return self._encodings
+
+    def _finish_file(self, rows: _PartitionRows) -> None:
+        if rows.file is None:
+            return
+        order = self._plan.sort_order_id if self._content == Content.DATA else None
+        self._finished.append(
+            rows.file.finish(self._content, self._plan.spec.spec_id, rows.partition, self._equality_ids, order)
+        )
+        rows.file = None
+
+
+class _PartitionRows:
+    """The rows of one partition that wait for a row group, and its open file if it has one."""
+
+    def __init__(self, partition: Partition, plan: WritePlan) -> None:
+        self.partition = partition
+        self.batches: list[pa.RecordBatch] = []
+        self.held_bytes = 0
+        self.file: ParquetFile | None = None
+        self._plan = plan
+        # Encoded bytes per byte of Arrow memory; a guess on the safe side until a row group was written.
+        self._density = 1.0
+
+    @property
+    def group_bytes(self) -> int:
+        """How much to hold for the next row group, so that neither it nor its file outgrows its size."""
+        written = 0 if self.file is None else self.file.size
+        encoded = min(self._plan.row_group_size, self._plan.target_file_size - written)
+        return int(min(MAX_GROUP_BYTES, encoded / self._density))
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self.batches.append(batch)
+        self.held_bytes += batch.nbytes
+
+    def write_group(self, file: ParquetFile) -> None:
+        before = file.size
+        file.write_row_group(self.batches)
+        self._density = max(0.001, (file.size - before) / max(1, self.held_bytes))
+        self.batches, self.held_bytes = [], 0
+
+
+def _file_names(prefix: str, operation_id: str, content: Content) -> Iterator[str]:
+    suffix = "" if content == Content.DATA else "-deletes"
+    number = 0
+    while True:
+        number += 1
+        yield f"{prefix}-{operation_id}-{number:05d}{suffix}.parquet"
+
+
+def _hashable(partition: tuple[Any, ...]) -> object:
+    # NaN is not equal to itself, and yet one partition.
+    return tuple("NaN" if value != value else value for value in partition)

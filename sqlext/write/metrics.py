@@ -1,0 +1,186 @@
+"""What a content file's manifest entry tells of its columns, read from the file's own footer.
+
+Spec: Manifests, `data_file` fields 108 to 128. Bounds follow Iceberg: truncated bounds of strings and bytes still
+bound, NaN is never a bound, and nothing inside a list or a map has counts or bounds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+import pyarrow.parquet as pq
+
+from sqlext.errors import AnalysisError
+from sqlext.properties import METADATA_METRICS_COLUMN_PREFIX, METADATA_METRICS_DEFAULT
+from sqlext.spec.schema import Schema
+from sqlext.spec.single_value import encode, scaled
+from sqlext.spec.types import BinaryType, DecimalType, StringType, Type, UuidType
+from sqlext.write.parquet_column import ParquetColumn
+
+# Where no default is set, only so many leading columns get bounds: a table of thousands would swamp its manifests.
+MAX_INFERRED_COLUMNS = 100
+
+_MODE = re.compile(r"(none|counts|full)|truncate\(\s*([1-9]\d*)\s*\)", re.IGNORECASE)
+_MAX_CODE_POINT = 0x10FFFF
+_SURROGATES = range(0xD800, 0xE000)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsMode:
+    """How much is recorded of a column; `length` is code points or bytes of a truncated bound."""
+
+    kind: Literal["none", "counts", "truncate", "full"]
+    length: int | None = None
+
+
+NONE = MetricsMode("none")
+FULL = MetricsMode("full")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsConfig:
+    """The metrics modes a table's properties ask for; `default` is None where no property sets it."""
+
+    default: MetricsMode | None
+    columns: tuple[tuple[str, MetricsMode], ...] = ()
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> MetricsConfig:
+        """`AnalysisError` INVALID_TABLE_PROPERTY for a mode that does not parse."""
+        default_name = METADATA_METRICS_DEFAULT.name
+        default = properties.get(default_name)
+        prefix = METADATA_METRICS_COLUMN_PREFIX
+        return cls(
+            None if default is None else _parse_mode(default_name, default),
+            tuple(
+                (name.removeprefix(prefix), _parse_mode(name, text))
+                for name, text in properties.items()
+                if name.startswith(prefix)
+            ),
+        )
+
+    def modes(self, schema: Schema, columns: Sequence[ParquetColumn]) -> tuple[MetricsMode, ...]:
+        """The mode of each leaf column."""
+        named = dict(self.columns)
+        inferred = _parse_mode(METADATA_METRICS_DEFAULT.name, METADATA_METRICS_DEFAULT.default)
+        modes = []
+        for position, column in enumerate(columns):
+            fallback = self.default or (inferred if position < MAX_INFERRED_COLUMNS else NONE)
+            modes.append(named.get(schema.column_name(column.field_id), fallback))
+        return tuple(modes)
+
+
+def _parse_mode(name: str, text: str) -> MetricsMode:
+    match = _MODE.fullmatch(text.strip())
+    if match is None:
+        raise AnalysisError(
+            "INVALID_TABLE_PROPERTY",
+            name=name,
+            value=text,
+            reason="it must be none, counts, truncate(length) or full",
+            default=METADATA_METRICS_DEFAULT.default,
+        )
+    if match[2]:
+        return MetricsMode("truncate", int(match[2]))
+    kinds: dict[str, MetricsMode] = {"none": NONE, "counts": MetricsMode("counts"), "full": FULL}
+    return kinds[match[1].lower()]
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Counts, sizes and bounds by field id."""
+
+    column_sizes: dict[int, int] = field(default_factory=dict)
+    value_counts: dict[int, int] = field(default_factory=dict)
+    null_value_counts: dict[int, int] = field(default_factory=dict)
+    nan_value_counts: dict[int, int] = field(default_factory=dict)
+    lower_bounds: dict[int, bytes] = field(default_factory=dict)
+    upper_bounds: dict[int, bytes] = field(default_factory=dict)
+
+
+def file_metrics(
+    footer: pq.FileMetaData,
+    columns: Sequence[ParquetColumn],
+    modes: Sequence[MetricsMode],
+    nan_counts: Mapping[int, int],
+) -> Metrics:
+    """The metrics of a file from its footer; `nan_counts` has an entry for each float column, by field id."""
+    metrics = Metrics()
+    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
+    for position, (column, mode) in enumerate(zip(columns, modes, strict=True)):
+        if mode == NONE:
+            continue
+        chunks = [group.column(position) for group in groups]
+        metrics.column_sizes[column.field_id] = sum(chunk.total_compressed_size for chunk in chunks)
+        if not column.repeated:
+            _add_counts(metrics, column, chunks, nan_counts)
+            if mode.kind != "counts":
+                _add_bounds(metrics, column, mode.length, [chunk.statistics for chunk in chunks], footer.num_rows)
+    return metrics
+
+
+def _add_counts(
+    metrics: Metrics, column: ParquetColumn, chunks: Sequence[Any], nan_counts: Mapping[int, int]
+) -> None:
+    metrics.value_counts[column.field_id] = sum(chunk.num_values for chunk in chunks)
+    metrics.null_value_counts[column.field_id] = sum(chunk.statistics.null_count for chunk in chunks)
+    if column.field_id in nan_counts:
+        metrics.nan_value_counts[column.field_id] = nan_counts[column.field_id]
+
+
+def _add_bounds(
+    metrics: Metrics, column: ParquetColumn, length: int | None, statistics: Sequence[Any], rows: int
+) -> None:
+    id = column.field_id
+    known = [one for one in statistics if one.has_min_max]
+    silent = sum(one.num_values for one in statistics if not one.has_min_max)
+    # Parquet gives no limits for a chunk of NaN only, nor for one whose limits are very long; the latter leaves the
+    # file without bounds.
+    if not known or silent > metrics.nan_value_counts.get(id, 0):
+        return
+    lower = min(_stored_value(column.type, one.min_raw) for one in known)
+    upper = max(_stored_value(column.type, one.max_raw) for one in known)
+    if isinstance(column.type, StringType | BinaryType) and length is not None:
+        lower, upper = lower[:length], _truncated_upper(upper, length)
+    metrics.lower_bounds[id] = encode(column.type, lower)
+    if upper is not None:
+        metrics.upper_bounds[id] = encode(column.type, upper)
+
+
+def _stored_value(type: Type, raw: Any) -> Any:
+    match type:
+        case DecimalType(scale=scale):
+            return scaled(raw if isinstance(raw, int) else int.from_bytes(raw, "big", signed=True), scale)
+        case StringType():
+            return raw.decode("utf-8")
+        case UuidType():
+            return UUID(bytes=raw)
+    return raw
+
+
+def _truncated_upper(value: Any, length: int) -> Any:
+    """The shortest value of at most `length` units that is not below `value`; None if there is none."""
+    if len(value) <= length:
+        return value
+    rounded = _next_text(value[:length]) if isinstance(value, str) else _next_bytes(value[:length])
+    return rounded or None
+
+
+def _next_text(prefix: str) -> str:
+    """The smallest text above everything that starts with `prefix`; empty if there is none."""
+    for end in range(len(prefix), 0, -1):
+        point = ord(prefix[end - 1]) + 1
+        if point in _SURROGATES:
+            point = _SURROGATES.stop
+        if point <= _MAX_CODE_POINT:
+            return prefix[: end - 1] + chr(point)
+    return ""
+
+
+def _next_bytes(prefix: bytes) -> bytes:
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else b""

@@ -1,0 +1,53 @@
+"""The leaf columns that a schema has in a Parquet file, in the order of the file (spec: Appendix A, Parquet)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type, is_primitive
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetColumn:
+    """One leaf. `path` is its dotted path in the file; `indices` lead to it from the columns through structs.
+
+    A leaf inside a list or a map is `repeated`: it has a size, but neither counts nor bounds.
+    """
+
+    path: str
+    field_id: int
+    type: Type
+    repeated: bool
+    indices: tuple[int, ...]
+
+
+def parquet_columns(schema: Schema) -> tuple[ParquetColumn, ...]:
+    """The leaves of all columns."""
+    return tuple(
+        leaf
+        for index, field in enumerate(schema.fields)
+        for leaf in _leaves(field.name, field.id, field.type, False, (index,))
+    )
+
+
+def _leaves(path: str, id: int, type: Type, repeated: bool, indices: tuple[int, ...]) -> Iterator[ParquetColumn]:
+    if is_primitive(type):
+        yield ParquetColumn(path, id, type, repeated, indices)
+        return
+    for name, child_id, child, child_repeated, index in _children(type):
+        yield from _leaves(f"{path}.{name}", child_id, child, repeated or child_repeated, (*indices, index))
+
+
+def _children(type: Type) -> Iterator[tuple[str, int, Type, bool, int]]:
+    match type:
+        case StructType(fields=fields):
+            field: NestedField
+            for index, field in enumerate(fields):
+                yield field.name, field.id, field.type, False, index
+        case ListType():
+            yield "list.element", type.element_id, type.element, True, 0
+        case MapType():
+            yield "key_value.key", type.key_id, type.key, True, 0
+            yield "key_value.value", type.value_id, type.value, True, 1

@@ -1,0 +1,273 @@
+"""Rows to partitions: a spec's transforms over whole columns (spec: Partition Transforms)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import mmh3
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sqlext.errors import UnsupportedError
+from sqlext.spec.partition_spec import PartitionField, PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.single_value import scaled, unscaled
+from sqlext.spec.transform import (
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    Transform,
+    TruncateTransform,
+    VoidTransform,
+    YearTransform,
+)
+from sqlext.spec.types import (
+    BinaryType,
+    DateType,
+    DecimalType,
+    FixedType,
+    IntegerType,
+    StringType,
+    StructType,
+    TimestampNanoType,
+    TimestamptzNanoType,
+    Type,
+    UuidType,
+)
+from sqlext.write.murmur3 import Hashes, hash_longs, hash_minimal_integers, hash_rows
+
+Partition: TypeAlias = tuple[Any, ...]
+Integers: TypeAlias = NDArray[np.int64]
+
+_MICROS_PER_HOUR = 3_600_000_000
+_MAX_COMBINED = 1 << 62
+
+
+class Partitioner:
+    """Splits batches of a schema by a partition spec. Partition tuples hold stored values."""
+
+    def __init__(self, schema: Schema, spec: PartitionSpec) -> None:
+        """`UnsupportedError` UNSUPPORTED_WRITE for a transform that this version cannot compute."""
+        self._fields = [_BoundField(schema, field) for field in spec.fields]
+
+    def split(self, batch: pa.RecordBatch) -> Iterator[tuple[Partition, pa.RecordBatch]]:
+        """The parts of a batch by partition, rows in their order.
+
+        A part that is most of the batch is a slice of it where that can be; the others are copies, so that keeping a
+        few rows does not keep the batch.
+        """
+        if batch.num_rows == 0:
+            return
+        keys = [field.keys(batch) for field in self._fields]
+        for rows in _groups(_combined([codes for codes, _ in keys], batch.num_rows)):
+            partition = tuple(values[codes[rows[0]]] for codes, values in keys)
+            yield partition, _part(batch, rows)
+
+
+class _BoundField:
+    """A partition field with the way to its source column."""
+
+    def __init__(self, schema: Schema, field: PartitionField) -> None:
+        self._transform = field.transform
+        self._void = isinstance(field.transform, VoidTransform)
+        if self._void:
+            return
+        self._type = schema.field(field.source_id).type
+        self._indices = _indices(schema, field.source_id)
+        if not field.transform.can_transform(self._type):
+            feature = f"partitioning by {field.transform} of a column of type {self._type}"
+            raise UnsupportedError("UNSUPPORTED_WRITE", feature=feature)
+
+    def keys(self, batch: pa.RecordBatch) -> tuple[Integers, list[Any]]:
+        """A code for each row, and the partition value of each code."""
+        if self._void:
+            return np.zeros(batch.num_rows, np.int64), [None]
+        column = batch.column(self._indices[0])
+        if len(self._indices) > 1:
+            column = pc.struct_field(column, list(self._indices[1:]))
+        transformed = transform_column(self._transform, self._type, column)
+        encoded = transformed.dictionary_encode(null_encoding="encode")
+        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        values = encoded.dictionary.to_pylist()
+        if isinstance(self._transform.result_type(self._type), UuidType):
+            values = [None if value is None else UUID(bytes=value) for value in values]
+        return codes, values
+
+
+def transform_column(transform: Transform, type: Type, column: pa.Array) -> pa.Array:
+    """The partition values of a column, as an Arrow array of stored values (dates and times as integers)."""
+    column = _as_stored(type, column)
+    match transform:
+        case IdentityTransform():
+            return column
+        case BucketTransform(n=n):
+            return _bucketed(n, type, column)
+        case TruncateTransform(width=width):
+            return _truncated(width, type, column)
+    return _with_nulls_of(column, _calendar(transform, type, _numbers(column)), pa.int32())
+
+
+def _indices(schema: Schema, id: int) -> tuple[int, ...]:
+    """The positions that lead to a field through structs."""
+    path = schema.column_name(id)
+    fields, indices = schema.fields, []
+    while True:
+        index, field = next(
+            (index, field)
+            for index, field in enumerate(fields)
+            if path == field.name or path.startswith(field.name + ".")
+            if field.id == id or (isinstance(field.type, StructType) and _holds(field.type, id))
+        )
+        indices.append(index)
+        if field.id == id:
+            return tuple(indices)
+        assert isinstance(field.type, StructType)
+        path, fields = path[len(field.name) + 1 :], field.type.fields
+
+
+def _holds(struct: StructType, id: int) -> bool:
+    return any(
+        field.id == id or (isinstance(field.type, StructType) and _holds(field.type, id)) for field in struct.fields
+    )
+
+
+def _as_stored(type: Type, column: pa.Array) -> pa.Array:
+    if pa.types.is_date32(column.type):
+        return column.view(pa.int32())
+    if pa.types.is_temporal(column.type):
+        return column.view(pa.int64())
+    return column
+
+
+def _bucketed(n: int, type: Type, column: pa.Array) -> pa.Array:
+    match type:
+        case StringType() | BinaryType():
+            # Hashing each distinct value once; nothing to gain from a matrix where lengths vary.
+            encoded = column.dictionary_encode()
+            distinct = [mmh3.hash(value, signed=False) for value in encoded.dictionary.to_pylist()]
+            buckets = pa.array(_modulo(np.array(distinct, np.uint32), n))
+            return buckets.take(encoded.indices)
+        case UuidType() | FixedType():
+            hashes = hash_rows(_fixed_rows(column))
+        case DecimalType():
+            # Arrow's decimals are little-endian.
+            hashes = hash_minimal_integers(_fixed_rows(column)[:, ::-1])
+        case TimestampNanoType() | TimestamptzNanoType():
+            hashes = hash_longs(_numbers(column) // 1000)
+        case _:
+            hashes = hash_longs(_numbers(column))
+    return _with_nulls_of(column, _modulo(hashes, n), pa.int32())
+
+
+def _modulo(hashes: Hashes, n: int) -> NDArray[np.int32]:
+    buckets: NDArray[np.int32] = ((hashes & np.uint32(0x7FFFFFFF)).astype(np.int64) % n).astype(np.int32)
+    return buckets
+
+
+def _truncated(width: int, type: Type, column: pa.Array) -> pa.Array:
+    match type:
+        case StringType():
+            return pc.utf8_slice_codeunits(column, 0, width)
+        case BinaryType():
+            return pc.binary_slice(column, 0, width)
+        case DecimalType(scale=scale):
+            return _per_distinct_value(column, lambda value: _truncated_decimal(value, width, scale))
+    numbers = _numbers(column).astype(np.int32 if isinstance(type, IntegerType) else np.int64)
+    return _with_nulls_of(column, _rounded_down(numbers, width), column.type)
+
+
+def _rounded_down(numbers: Any, width: int) -> Any:
+    """Rounds down to a multiple of `width`; near the smallest value that wraps around, as Iceberg's does."""
+    if width > np.iinfo(numbers.dtype).max:
+        return np.where(numbers < 0, numbers - (numbers.astype(object) % width).astype(np.int64), 0)
+    return numbers - np.mod(numbers, numbers.dtype.type(width))
+
+
+def _truncated_decimal(value: Any, width: int, scale: int) -> Any:
+    whole = unscaled(value, scale)
+    return scaled(whole - whole % width, scale)
+
+
+def _per_distinct_value(column: pa.Array, function: Any) -> pa.Array:
+    encoded = column.dictionary_encode()
+    # One digit more: rounding down can lengthen a negative number.
+    wider = pa.decimal128(min(38, column.type.precision + 1), column.type.scale)
+    values = [function(value) for value in encoded.dictionary.to_pylist()]
+    return pa.array(values, wider).take(encoded.indices)
+
+
+def _calendar(transform: Transform, type: Type, numbers: Integers) -> Integers:
+    if isinstance(type, TimestampNanoType | TimestamptzNanoType):
+        numbers = numbers // 1000
+    if isinstance(transform, HourTransform):
+        return numbers // _MICROS_PER_HOUR
+    days = numbers if isinstance(type, DateType) else numbers // (24 * _MICROS_PER_HOUR)
+    match transform:
+        case DayTransform():
+            return days
+        case MonthTransform():
+            return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        case YearTransform():
+            return days.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64)
+    raise UnsupportedError("UNSUPPORTED_WRITE", feature=f"partitioning by {transform}")
+
+
+def _numbers(column: pa.Array) -> Integers:
+    """The values as 64-bit integers; a null is some number."""
+    if column.null_count:
+        column = pc.fill_null(column, 0)
+    return np.asarray(column.to_numpy(zero_copy_only=False)).astype(np.int64, copy=False)
+
+
+def _with_nulls_of(column: pa.Array, values: Any, type: pa.DataType) -> pa.Array:
+    mask = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    return pa.array(values.astype(type.to_pandas_dtype(), copy=False), type, mask=mask)
+
+
+def _fixed_rows(column: pa.Array) -> NDArray[np.uint8]:
+    """The bytes of fixed-width values, a row each; a null is any bytes."""
+    width = column.type.bit_width // 8
+    data = np.frombuffer(column.buffers()[1], np.uint8)
+    return data[column.offset * width : (column.offset + len(column)) * width].reshape(-1, width)
+
+
+def _combined(codes: list[Integers], rows: int) -> Integers:
+    """One code for each row out of those of all fields."""
+    if not codes:
+        return np.zeros(rows, np.int64)
+    combined, size = codes[0], int(codes[0].max()) + 1
+    for field_codes in codes[1:]:
+        count = int(field_codes.max()) + 1
+        if size * count >= _MAX_COMBINED:
+            distinct, combined = np.unique(combined, return_inverse=True)
+            size = len(distinct)
+        combined, size = combined * count + field_codes, size * count
+    return combined
+
+
+def _groups(codes: Integers) -> list[Integers]:
+    """The positions of each code's rows; by runs where the rows come in few of them, else each code once."""
+    positions = np.arange(len(codes))
+    edges = np.flatnonzero(np.diff(codes)) + 1
+    if len(edges) >= 2 * pc.count_distinct(pa.array(codes)).as_py():
+        positions = np.argsort(_narrowed(codes), kind="stable")
+        edges = np.flatnonzero(np.diff(codes[positions])) + 1
+    return np.split(positions, edges)
+
+
+def _narrowed(codes: Integers) -> NDArray[Any]:
+    # A stable sort of 16-bit numbers is a radix sort.
+    return codes.astype(np.uint16) if codes.max() <= np.iinfo(np.uint16).max else codes
+
+
+def _part(batch: pa.RecordBatch, rows: Integers) -> pa.RecordBatch:
+    adjoining = rows[-1] - rows[0] == len(rows) - 1
+    if adjoining and 2 * len(rows) >= batch.num_rows:
+        return batch.slice(int(rows[0]), len(rows))
+    return batch.take(pa.array(rows))

@@ -1,0 +1,62 @@
+"""Row operations as a lowered statement tags them, and the positions of data files that they delete."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from sqlext.write.commit_message import TaskMessage, positions_message, repeated_message
+
+DELETE = 1
+UPDATE = 2
+INSERT = 3
+
+# `__operation`, `_file` and `_pos` stand before the table's columns.
+OPERATION_COLUMNS = 3
+
+
+class DeletedPositions:
+    """Positions by data file; those that come twice are kept apart, since they tell of a row changed twice."""
+
+    def __init__(self) -> None:
+        self._positions: dict[str, BitMap64] = {}
+        self._repeated: dict[str, BitMap64] = {}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Takes `_file` and `_pos` of rows that are all deleted or updated."""
+        if batch.num_rows == 0:
+            return
+        files = batch.column(1).dictionary_encode()
+        codes = files.indices.to_numpy(zero_copy_only=False)
+        positions = batch.column(2).to_numpy(zero_copy_only=False).astype(np.uint64)
+        order = np.lexsort((positions, codes))
+        edges = np.flatnonzero(np.diff(codes[order])) + 1
+        for rows in np.split(order, edges):
+            self._add_sorted(files.dictionary[int(codes[rows[0]])].as_py(), positions[rows])
+
+    def messages(self) -> Iterator[TaskMessage]:
+        """A `positions` message for each file, and a `repeated` one where a position came twice."""
+        for path, positions in self._positions.items():
+            yield positions_message(path, positions)
+        for path, positions in self._repeated.items():
+            yield repeated_message(path, positions)
+
+    def _add_sorted(self, path: str, positions: Any) -> None:
+        new = _bitmap(positions)
+        known = self._positions.setdefault(path, BitMap64())
+        twice = known & new
+        if len(new) < len(positions):
+            twice |= _bitmap(positions[1:][positions[1:] == positions[:-1]])
+        if twice:
+            self._repeated.setdefault(path, BitMap64()).update(twice)
+        known.update(new)
+
+
+def _bitmap(positions: Any) -> BitMap64:
+    # pyroaring takes an `array` three times as fast as a numpy array.
+    return BitMap64(array("Q", positions.tobytes()))

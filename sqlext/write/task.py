@@ -1,0 +1,194 @@
+"""The write tasks: functions on batches that run in `mapInArrow` on executors, or on the driver over a list.
+
+A task hands back commit messages. What stops it becomes an `error` message, so that no trace of an engine reaches a
+user; its own files are gone by then. An interrupt is passed on, the files gone likewise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sqlext.errors import DataError, SqlextError, StorageError
+from sqlext.storage.file_io import FileIO, LocalFileIO
+from sqlext.write.commit_message import (
+    TaskMessage,
+    counts_message,
+    encode_messages,
+    error_message,
+    file_message,
+)
+from sqlext.write.data_writer import DataWriter
+from sqlext.write.delete_writer import EqualityDeleteWriter
+from sqlext.write.row_operation import DELETE, INSERT, OPERATION_COLUMNS, UPDATE, DeletedPositions
+from sqlext.write.write_plan import WritePlan
+
+Batches = Iterator[pa.RecordBatch]
+WriteTask = Callable[[Batches], Batches]
+TaskIdentity = Callable[[], tuple[int, int]]
+
+_NAMED_KEYS = 5
+
+
+class _Work(Protocol):
+    """Rows in, messages out; `abort` takes back what was written."""
+
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    def close(self) -> list[TaskMessage]: ...
+
+    def abort(self) -> None: ...
+
+
+def write_rows(plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | None = None) -> WriteTask:
+    """A task that writes whole rows in the table's columns.
+
+    `task_identity` gives the number of the task and of its attempt, once per run, where the task runs. No two runs of
+    an operation may have both in common.
+    """
+    return _task(lambda store, task, attempt: _Rows(store, plan, task, attempt), task_identity, io)
+
+
+def write_changes(plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | None = None) -> WriteTask:
+    """A task that takes `__operation`, `_file` and `_pos` before the table's columns.
+
+    Deleted and updated rows become positions of their data files, updated and inserted ones new rows. A batch of
+    deletes alone may lack the table's columns. See `write_rows`.
+    """
+    return _task(lambda store, task, attempt: _Changes(store, plan, task, attempt), task_identity, io)
+
+
+def upsert_rows(
+    plan: WritePlan, equality_ids: Sequence[int], *, task_identity: TaskIdentity, io: FileIO | None = None
+) -> WriteTask:
+    """A task that writes whole rows, and equality deletes of their keys for the rows they replace.
+
+    A key that comes twice within the task is an error, DUPLICATE_KEY, that names up to five. See `write_rows`.
+    """
+    ids = tuple(equality_ids)
+    return _task(lambda store, task, attempt: _Upsert(store, plan, ids, task, attempt), task_identity, io)
+
+
+def _task(
+    begin: Callable[[FileIO, int, int], _Work], task_identity: TaskIdentity, io: FileIO | None
+) -> WriteTask:
+    def run(batches: Batches) -> Batches:
+        yield encode_messages(_run(begin, task_identity, io or LocalFileIO(), batches))
+
+    return run
+
+
+def _run(
+    begin: Callable[[FileIO, int, int], _Work], task_identity: TaskIdentity, io: FileIO, batches: Batches
+) -> list[TaskMessage]:
+    work: _Work | None = None
+    try:
+        work = begin(io, *task_identity())
+        for batch in batches:
+            work.write(batch)
+        return work.close()
+    except BaseException as error:
+        if work is not None:
+            work.abort()
+        if not isinstance(error, Exception):
+            raise
+        return [error_message(_reported(error))]
+
+
+def _reported(error: Exception) -> SqlextError:
+    match error:
+        case SqlextError():
+            return error
+        case OSError():
+            path = error.filename or "a data file"
+            return StorageError("STORAGE_FAILURE", operation="Writing", path=path, reason=error.strerror or error)
+    reason = f"{type(error).__name__}: {error}"
+    return SqlextError("INTERNAL_ERROR", asked="write task", reason=reason)
+
+
+class _Rows:
+    def __init__(self, io: FileIO, plan: WritePlan, task_id: int, attempt: int) -> None:
+        self._data = DataWriter(io, plan, task_id, attempt)
+        self._inserted = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._data.write(batch)
+        self._inserted += batch.num_rows
+
+    def close(self) -> list[TaskMessage]:
+        files = [file_message(file) for file in self._data.close()]
+        return [*files, counts_message({"inserted": self._inserted})]
+
+    def abort(self) -> None:
+        self._data.abort()
+
+
+class _Changes:
+    def __init__(self, io: FileIO, plan: WritePlan, task_id: int, attempt: int) -> None:
+        self._data = DataWriter(io, plan, task_id, attempt)
+        self._positions = DeletedPositions()
+        self._counts = {"inserted": 0, "updated": 0, "deleted": 0}
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        operations = batch.column(0).to_numpy(zero_copy_only=False)
+        for name, operation in (("inserted", INSERT), ("updated", UPDATE), ("deleted", DELETE)):
+            self._counts[name] += int(np.count_nonzero(operations == operation))
+        self._positions.add(_chosen(batch, operations != INSERT))
+        rows = _chosen(batch, operations != DELETE)
+        if rows.num_rows:
+            self._data.write(rows.select(range(OPERATION_COLUMNS, rows.num_columns)))
+
+    def close(self) -> list[TaskMessage]:
+        files = [file_message(file) for file in self._data.close()]
+        return [*files, *self._positions.messages(), counts_message(self._counts)]
+
+    def abort(self) -> None:
+        self._data.abort()
+
+
+class _Upsert:
+    def __init__(self, io: FileIO, plan: WritePlan, equality_ids: tuple[int, ...], task_id: int, attempt: int) -> None:
+        self._table_name = plan.table_name
+        self._deletes = EqualityDeleteWriter(io, plan, equality_ids, task_id, attempt)
+        self._data = DataWriter(io, plan, task_id, attempt)
+        self._keys: list[pa.RecordBatch] = []
+        self._inserted = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._data.write(batch)
+        keys = pa.RecordBatch.from_arrays([batch.column(i) for i in self._deletes.positions], self._deletes.names)
+        self._deletes.write(keys)
+        self._keys.append(keys)
+        self._inserted += batch.num_rows
+
+    def close(self) -> list[TaskMessage]:
+        self._require_distinct_keys()
+        files = [*self._data.close(), *self._deletes.close()]
+        return [*(file_message(file) for file in files), counts_message({"inserted": self._inserted})]
+
+    def abort(self) -> None:
+        self._data.abort()
+        self._deletes.abort()
+
+    def _require_distinct_keys(self) -> None:
+        if not self._keys:
+            return
+        names = self._deletes.names
+        groups = pa.Table.from_batches(self._keys).group_by(names).aggregate([([], "count_all")])
+        if groups.num_rows == self._inserted:
+            return
+        repeated = groups.filter(pc.greater(groups.column("count_all"), 1)).slice(0, _NAMED_KEYS).select(names)
+        keys = ", ".join(json.dumps(key, default=str, ensure_ascii=False) for key in repeated.to_pylist())
+        raise DataError("DUPLICATE_KEY", table=self._table_name, keys=keys)
+
+
+def _chosen(batch: pa.RecordBatch, mask: NDArray[np.bool_]) -> pa.RecordBatch:
+    if mask.all():
+        return batch
+    return batch.filter(pa.array(mask)) if mask.any() else batch.slice(0, 0)

@@ -1,0 +1,74 @@
+"""What a write task needs to know of a table, as plain values that travel to executors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.properties import (
+    PARQUET_COMPRESSION,
+    PARQUET_COMPRESSION_LEVEL,
+    PARQUET_ROW_GROUP_SIZE_BYTES,
+    TARGET_FILE_SIZE_BYTES,
+)
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.location import data_location
+from sqlext.write.metrics import MetricsConfig
+
+
+@dataclass(frozen=True)
+class WritePlan:
+    """One operation's writes into one table.
+
+    `spec` is what new rows are partitioned by; `specs` are all of the table's, since a delete file lies in the
+    partition of the data it deletes from. Sizes are bytes: of a file on disk, of a row group as encoded at most.
+    `operation_id` is in the name of every file the operation makes.
+    """
+
+    table_name: str
+    schema: Schema
+    spec: PartitionSpec
+    specs: tuple[PartitionSpec, ...]
+    format_version: int
+    data_location: str
+    operation_id: str
+    sort_order_id: int
+    target_file_size: int
+    row_group_size: int
+    compression: str
+    compression_level: int | None
+    metrics: MetricsConfig
+
+    @property
+    def identifier_field_ids(self) -> tuple[int, ...]:
+        return self.schema.identifier_field_ids
+
+    def partition_folder(self, spec_id: int, partition: tuple[object, ...]) -> str:
+        """The folder of a partition's files."""
+        spec = next(spec for spec in self.specs if spec.spec_id == spec_id)
+        path = spec.partition_path(self.schema, partition)
+        return f"{self.data_location}/{path}" if path else self.data_location
+
+    @classmethod
+    def from_metadata(cls, metadata: TableMetadata, operation_id: str, table_name: str) -> WritePlan:
+        """The plan of a write on the table's current schema, spec, sort order and properties.
+
+        `AnalysisError` INVALID_TABLE_PROPERTY for a property whose value does not parse.
+        """
+        properties = metadata.properties
+        return cls(
+            table_name=table_name,
+            schema=metadata.schema(),
+            spec=metadata.spec(),
+            specs=metadata.partition_specs,
+            format_version=metadata.format_version,
+            data_location=data_location(metadata),
+            operation_id=operation_id,
+            sort_order_id=metadata.default_sort_order_id,
+            target_file_size=TARGET_FILE_SIZE_BYTES.of(properties),
+            row_group_size=PARQUET_ROW_GROUP_SIZE_BYTES.of(properties),
+            compression=PARQUET_COMPRESSION.of(properties),
+            compression_level=PARQUET_COMPRESSION_LEVEL.of(properties),
+            metrics=MetricsConfig.from_properties(properties),
+        )

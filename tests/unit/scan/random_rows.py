@@ -1,0 +1,239 @@
+"""Random rows, their files' metrics and random predicates, for tests that compare pruning with evaluating each row."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.expression import (
+    AlwaysFalse,
+    AlwaysTrue,
+    And,
+    Comparison,
+    In,
+    IsNaN,
+    IsNull,
+    Not,
+    NotIn,
+    NotNaN,
+    NotNull,
+    Or,
+    Predicate,
+    StartsWith,
+)
+from sqlext.spec.schema import Schema
+from sqlext.spec.single_value import encode
+from sqlext.spec.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    NestedField,
+    StringType,
+    TimestampType,
+    Type,
+)
+
+Row = dict[int, Any]
+
+TYPES: tuple[Type, ...] = (
+    BooleanType(),
+    IntegerType(),
+    LongType(),
+    FloatType(),
+    DoubleType(),
+    DecimalType(9, 2),
+    DecimalType(30, 5),
+    DateType(),
+    TimestampType(),
+    StringType(),
+    BinaryType(),
+)
+SCHEMA = Schema(tuple(NestedField(number, f"c{number}", of) for number, of in enumerate(TYPES, 1)))
+TRUNCATION = 3
+
+_FLOATS = (0.0, -0.0, 1.5, -1.5, math.inf, -math.inf, math.nan)
+_LETTERS = "ab\x7fé\uffff\U0001f40e\U0010ffff" + string.digits[:2]
+_DAY = 86_400_000_000
+_GENERATORS: dict[type, Callable[[Random, Any], Any]] = {
+    BooleanType: lambda random, of: random.random() < 0.5,
+    IntegerType: lambda random, of: random.choice((random.randint(-20, 20), -(2**31), 2**31 - 1)),
+    LongType: lambda random, of: random.choice((random.randint(-20, 20), -(2**63), 2**63 - 1)),
+    FloatType: lambda random, of: random.choice(_FLOATS),
+    DoubleType: lambda random, of: random.choice((*_FLOATS, random.uniform(-2, 2))),
+    DecimalType: lambda random, of: Decimal(random.randint(-300, 300)).scaleb(-of.scale),
+    DateType: lambda random, of: random.randint(-400, 400),
+    TimestampType: lambda random, of: random.choice((-2, -1, 0, 1, 400)) * _DAY + random.randint(-3, 3),
+    StringType: lambda random, of: "".join(random.choices(_LETTERS, k=random.randint(0, 5))),
+    BinaryType: lambda random, of: bytes(random.choices((0, 1, 0x7F, 0xFF), k=random.randint(0, 5))),
+}
+
+
+def random_value(random: Random, of: Type) -> Any:
+    return _GENERATORS[type(of)](random, of)
+
+
+def random_rows(random: Random) -> list[Row]:
+    """Rows whose columns each lean to nulls, NaN, one value, or many."""
+    size = random.randint(1, 6)
+    columns: dict[int, list[Any]] = {}
+    for field in SCHEMA.fields:
+        pool = [random_value(random, field.type) for _ in range(random.choice((1, 2, 6)))]
+        pool += [None] * random.choice((0, 0, 1, 3))
+        if random.random() < 0.1:
+            pool = [None]
+        elif isinstance(field.type, (FloatType, DoubleType)) and random.random() < 0.15:
+            pool = [math.nan]
+        columns[field.id] = random.choices(pool, k=size)
+    return [{field_id: values[row] for field_id, values in columns.items()} for row in range(size)]
+
+
+def data_file(random: Random, rows: Sequence[Row], spec_id: int = 0, partition: tuple[Any, ...] = ()) -> ContentFile:
+    """A file of `rows` whose metrics are right, and of which any may be missing."""
+    counts: dict[str, dict[int, Any]] = {name: {} for name in ("values", "nulls", "nans", "lower", "upper")}
+    for field in SCHEMA.fields:
+        values = [row[field.id] for row in rows]
+        present = [value for value in values if value is not None]
+        numbers = [value for value in present if value == value]
+        counts["values"][field.id] = len(values)
+        counts["nulls"][field.id] = len(values) - len(present)
+        if isinstance(field.type, (FloatType, DoubleType)):
+            counts["nans"][field.id] = len(present) - len(numbers)
+        if numbers:
+            counts["lower"][field.id] = encode(field.type, _lower(min(numbers)))
+            upper = _upper(max(numbers))
+            if upper is not None:
+                counts["upper"][field.id] = encode(field.type, upper)
+    for metric in counts.values():
+        for field_id in list(metric):
+            if random.random() < 0.1:
+                del metric[field_id]
+    return ContentFile(
+        Content.DATA,
+        "file:///t/data/f.parquet",
+        "PARQUET",
+        spec_id,
+        partition,
+        len(rows),
+        1000,
+        value_counts=counts["values"],
+        null_value_counts=counts["nulls"],
+        nan_value_counts=counts["nans"],
+        lower_bounds=counts["lower"],
+        upper_bounds=counts["upper"],
+    )
+
+
+def _lower(value: Any) -> Any:
+    return value[:TRUNCATION] if isinstance(value, (str, bytes)) else value
+
+
+def _upper(value: Any) -> Any:
+    """A value of at most TRUNCATION characters that is not less; None if there is none."""
+    if not isinstance(value, (str, bytes)) or len(value) <= TRUNCATION:
+        return value
+    for end in range(TRUNCATION, 0, -1):
+        last = value[end - 1]
+        if isinstance(last, int):
+            if last < 0xFF:
+                return value[: end - 1] + bytes([last + 1])
+        elif ord(last) < 0x10FFFF:
+            after = ord(last) + 1
+            return value[: end - 1] + chr(0xE000 if 0xD800 <= after <= 0xDFFF else after)
+    return None
+
+
+def random_predicate(random: Random, rows: Sequence[Row], depth: int = 3) -> Predicate:
+    """Literals come half from the rows and half from elsewhere, so that predicates touch the bounds."""
+    if depth and random.random() < 0.5:
+        left = random_predicate(random, rows, depth - 1)
+        if random.random() < 0.2:
+            return Not(left)
+        right = random_predicate(random, rows, depth - 1)
+        return And(left, right) if random.random() < 0.5 else Or(left, right)
+    return _random_term(random, rows)
+
+
+def _random_term(random: Random, rows: Sequence[Row]) -> Predicate:
+    field = random.choice(SCHEMA.fields)
+
+    def literal() -> Any:
+        known = [row[field.id] for row in rows if row[field.id] is not None]
+        return random.choice(known) if known and random.random() < 0.5 else random_value(random, field.type)
+
+    kind = random.random()
+    if kind < 0.02:
+        return random.choice((AlwaysTrue(), AlwaysFalse()))
+    if kind < 0.12:
+        return random.choice((IsNull, NotNull))(field.id)
+    if kind < 0.2 and isinstance(field.type, (FloatType, DoubleType)):
+        return random.choice((IsNaN, NotNaN))(field.id)
+    if kind < 0.35 and isinstance(field.type, (StringType, BinaryType)):
+        return StartsWith(field.id, literal()[: random.randint(0, 4)])
+    if kind < 0.5:
+        values = frozenset(literal() for _ in range(random.randint(0, 3)))
+        return random.choice((In, NotIn))(field.id, values)
+    return Comparison(random.choice(("<", "<=", ">", ">=", "=", "!=")), field.id, literal())
+
+
+def evaluate(predicate: Predicate, row: Row) -> bool | None:
+    """SQL's value of a predicate for one row; None is unknown. NaN equals itself and is the largest value."""
+    match predicate:
+        case AlwaysTrue():
+            return True
+        case AlwaysFalse():
+            return False
+        case Not(child=child):
+            value = evaluate(child, row)
+            return None if value is None else not value
+        case And(left=left, right=right):
+            sides = (evaluate(left, row), evaluate(right, row))
+            return False if False in sides else None if None in sides else True
+        case Or(left=left, right=right):
+            sides = (evaluate(left, row), evaluate(right, row))
+            return True if True in sides else None if None in sides else False
+        case IsNull(id=id):
+            return row[id] is None
+        case NotNull(id=id):
+            return row[id] is not None
+    return _evaluate_term(predicate, row[predicate.id])
+
+
+def _evaluate_term(predicate: Predicate, value: Any) -> bool | None:
+    if value is None:
+        return None
+    match predicate:
+        case IsNaN():
+            return value != value
+        case NotNaN():
+            return bool(value == value)
+        case StartsWith(prefix=prefix):
+            return bool(value.startswith(prefix))
+        case In(values=values):
+            return any(_rank(value) == _rank(one) for one in values)
+        case NotIn(values=values):
+            return all(_rank(value) != _rank(one) for one in values)
+        case Comparison(op=op, value=literal):
+            left, right = _rank(value), _rank(literal)
+            return {
+                "<": left < right,
+                "<=": left <= right,
+                ">": left > right,
+                ">=": left >= right,
+                "=": left == right,
+                "!=": left != right,
+            }[op]
+    raise AssertionError(predicate)
+
+
+def _rank(value: Any) -> tuple[bool, Any]:
+    return (True, 0) if value != value else (False, value)

@@ -1,0 +1,201 @@
+"""What is planned, and what is not even read for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyroaring import BitMap64
+from small_table import (
+    RecordingIO,
+    SmallTable,
+    added,
+    bounds,
+    data_file,
+    equality_delete_file,
+    position_delete_file,
+)
+
+from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.scan_plan import ScanPlan, plan_scan
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import AlwaysTrue, Comparison, Predicate
+from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.partition_spec import UNPARTITIONED
+
+DELETES = ManifestContent.DELETES
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> SmallTable:
+    return SmallTable(tmp_path)
+
+
+def plan(table: SmallTable, predicate: Predicate | None = None, io: RecordingIO | None = None) -> ScanPlan:
+    return plan_scan(
+        io or RecordingIO(), table.metadata, table.snapshot(), predicate or AlwaysTrue(), manifests=ManifestCache()
+    )
+
+
+def paths(planned: ScanPlan) -> list[str]:
+    return [task.file.file_path for task in planned.tasks]
+
+
+def test_a_table_without_snapshot_has_no_files(table: SmallTable) -> None:
+    planned = plan_scan(RecordingIO(), table.metadata, None, AlwaysTrue(), manifests=ManifestCache())
+    assert planned == ScanPlan()
+
+
+def test_manifests_are_skipped_by_their_summaries(table: SmallTable) -> None:
+    table.add_manifest("a.avro", [added(data_file("fa", "a"))], 1)
+    table.add_manifest("b.avro", [added(data_file("fb", "b"))], 1)
+    table.add_manifest("gone.avro", [added(data_file("fc", "a"))], 1, added_files_count=0)
+    io = RecordingIO()
+    assert paths(plan(table, Comparison("=", 2, "b"), io)) == ["fb"]
+    assert io.opened == ["list.avro", "b.avro"]
+
+
+def test_delete_manifests_that_cannot_matter_are_not_read(table: SmallTable) -> None:
+    table.add_manifest("data.avro", [added(data_file("f", "b"))], 5)
+    table.add_manifest("older.avro", [added(position_delete_file("d1", "b"))], 4, DELETES)
+    table.add_manifest("elsewhere.avro", [added(position_delete_file("d2", "a"))], 6, DELETES)
+    io = RecordingIO()
+    assert plan(table, Comparison("=", 2, "b"), io).tasks[0].position_deletes is None
+    assert io.opened == ["list.avro", "data.avro"]
+
+
+def test_only_delete_files_for_planned_files_are_read(table: SmallTable) -> None:
+    deletes = [
+        position_delete_file(
+            table.position_deletes(f"d{number}.parquet", {f"f{number}": [1, 3]}),
+            referenced_data_file=f"f{number}",
+        )
+        for number in (1, 2)
+    ]
+    data = [data_file("f1", **bounds(1, 5)), data_file("f2", **bounds(6, 9))]
+    table.add_manifest("data.avro", map(added, data), 1)
+    table.add_manifest("deletes.avro", map(added, deletes), 2, DELETES)
+    io = RecordingIO()
+    (task,) = plan(table, Comparison("=", 1, 7), io).tasks
+    assert task.file.file_path == "f2"
+    assert BitMap64.deserialize(task.position_deletes) == BitMap64([1, 3])
+    assert task.deleted_rows == 2
+    assert "d1.parquet" not in io.opened
+
+
+def test_bitmaps_of_several_delete_files_are_united(table: SmallTable) -> None:
+    deletes = [
+        position_delete_file(table.position_deletes("d1.parquet", {"f": [1], "g": [2]})),
+        position_delete_file(table.position_deletes("d2.parquet", {"f": [1, 5]})),
+    ]
+    table.add_manifest("data.avro", [added(data_file("f")), added(data_file("g"))], 1)
+    table.add_manifest("deletes.avro", map(added, deletes), 1, DELETES)
+    planned = plan(table)
+    found = {task.file.file_path: list(BitMap64.deserialize(task.position_deletes)) for task in planned.tasks}
+    assert found == {"f": [1, 5], "g": [2]}
+    assert planned.record_count == 17
+
+
+def test_a_file_whose_rows_are_all_deleted_is_left_out(table: SmallTable) -> None:
+    path = table.position_deletes("d.parquet", {"f": range(10), "g": range(9)})
+    table.add_manifest("data.avro", [added(data_file("f")), added(data_file("g"))], 1)
+    table.add_manifest("deletes.avro", [added(position_delete_file(path))], 1, DELETES)
+    assert paths(plan(table)) == ["g"]
+
+
+def test_equality_groups(table: SmallTable) -> None:
+    table.add_manifest(
+        "data.avro",
+        [added(data_file("fa", "a", **bounds(1, 5))), added(data_file("fb", "b", **bounds(6, 9)))],
+        1,
+    )
+    scoped = [equality_delete_file("ea", "a"), equality_delete_file("eb", "b", equality_ids=(2, 1))]
+    table.add_manifest("scoped.avro", map(added, scoped), 2, DELETES)
+    anywhere = equality_delete_file("e", spec_id=0, partition=(), **bounds(6, 7))
+    table.add_manifest("global.avro", [added(anywhere)], 3, DELETES, UNPARTITIONED)
+    unused = equality_delete_file("unused", "c")
+    table.add_manifest("unused.avro", [added(unused)], 3, DELETES)
+    planned = plan(table)
+    fa, fb = planned.tasks
+    groups = {
+        (group.equality_ids, group.is_global): [
+            (one.file.file_path, one.sequence_number, one.partition_ordinal) for one in group.files
+        ]
+        for group in planned.equality_groups
+    }
+    assert groups == {
+        ((1,), False): [("ea", 2, fa.partition_ordinal)],
+        ((1, 2), False): [("eb", 2, fb.partition_ordinal)],
+        ((1,), True): [("e", 3, None)],
+    }
+    assert fa.partition_ordinal != fb.partition_ordinal
+    assert [planned.equality_groups[number].equality_ids for number in fa.equality_groups] == [(1,)]
+    assert {planned.equality_groups[number].is_global for number in fb.equality_groups} == {True, False}
+    assert fa.has_equality_deletes
+
+
+def test_files_written_after_every_delete_have_no_groups(table: SmallTable) -> None:
+    table.add_manifest("data.avro", [added(data_file("old"), 1), added(data_file("new"), 3)], 3)
+    table.add_manifest("deletes.avro", [added(equality_delete_file("e"))], 2, DELETES)
+    old, new = plan(table).tasks
+    assert old.has_equality_deletes
+    assert not new.has_equality_deletes
+
+
+@pytest.mark.parametrize(
+    ("file", "feature"),
+    [
+        (data_file("f.orc", file_format="ORC"), "ORC data files (such as f.orc)"),
+        (data_file("f.avro", file_format="AVRO"), "AVRO data files (such as f.avro)"),
+        (data_file("f", key_metadata=b"k"), "encryption (of the data file f)"),
+        (position_delete_file("d.puffin", file_format="PUFFIN"), "deletion vectors (in the file d.puffin)"),
+        (position_delete_file("d.orc", file_format="ORC"), "ORC delete files (such as d.orc)"),
+        (equality_delete_file("d.avro", file_format="AVRO"), "AVRO delete files (such as d.avro)"),
+    ],
+)
+def test_unsupported_files_are_named_with_their_feature(table: SmallTable, file: ContentFile, feature: str) -> None:
+    table.add_manifest("data.avro", [added(file if file.content == 0 else data_file("f"))], 1)
+    if file.content:
+        table.add_manifest("deletes.avro", [added(file)], 2, DELETES)
+    with pytest.raises(UnsupportedError) as error:
+        plan(table)
+    assert error.value.condition == "UNSUPPORTED_TABLE_FEATURE"
+    assert error.value.parameters["feature"] == feature
+    assert plan(table, Comparison("=", 2, "other")).tasks == ()
+
+
+@pytest.mark.parametrize("content", [b"", b"Obj\x01 no avro", None])
+def test_lost_and_damaged_manifests_are_named(table: SmallTable, content: bytes | None) -> None:
+    table.add_manifest("data.avro", [added(data_file("f"))], 1)
+    path = table.folder / "data.avro"
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    with pytest.raises((NotFoundError, CorruptionError)) as error:
+        plan(table)
+    assert error.value.parameters["path"] == str(path)
+
+
+def test_encrypted_manifests_are_refused(table: SmallTable) -> None:
+    table.add_manifest("data.avro", [added(data_file("f"))], 1, key_metadata=b"k")
+    with pytest.raises(UnsupportedError, match="encryption"):
+        plan(table)
+
+
+def test_manifests_are_decoded_once(table: SmallTable) -> None:
+    table.add_manifest("data.avro", [added(data_file("f"))], 1)
+    snapshot, io, manifests = table.snapshot(), RecordingIO(), ManifestCache()
+    for _ in range(3):
+        plan_scan(io, table.metadata, snapshot, AlwaysTrue(), manifests=manifests)
+    assert io.opened == ["list.avro", "data.avro"]
+
+
+def test_manifests_embedded_in_a_version_1_snapshot(table: SmallTable) -> None:
+    table.add_manifest("data.avro", [added(data_file("f"))], 1)
+    snapshot = table.snapshot()
+    embedded = replace(snapshot, manifest_list="", embedded_manifests=(table.manifests[0].path,))
+    planned = plan_scan(RecordingIO(), table.metadata, embedded, AlwaysTrue(), manifests=ManifestCache())
+    assert paths(planned) == ["f"]
