@@ -69,7 +69,8 @@ object Parser {
         "current" -> (state.catalogManager.currentCatalog.name +: state.catalogManager.currentNamespace.toSeq))
       val answer = Bridge.ask("parse", context)
       Option(answer.get("schema")).map { schema =>
-        PythonCommand(context + ("catalog" -> answer.get("catalog").asText), DataType.fromJson(schema.toString).asInstanceOf[StructType])
+        val catalog = Some(answer.get("catalog")).filterNot(_.isNull).map(_.asText)
+        PythonCommand(context, catalog, DataType.fromJson(schema.toString).asInstanceOf[StructType])
       }
     }
   }

@@ -13,14 +13,16 @@ import org.apache.spark.sql.types.{LongType, StructType}
 
 import scala.jdk.CollectionConverters._
 
-/** A statement that Python parsed and will run; `context` is its text with the names it is resolved against. */
-case class PythonCommand(context: Map[String, Any], result: StructType) extends LeafRunnableCommand {
+/** A statement that Python parsed and will run; `context` is its text with the names it is resolved against.
+  *
+  * Spark opens its catalog before it runs; one that Python refused has none. */
+case class PythonCommand(context: Map[String, Any], catalog: Option[String], result: StructType) extends LeafRunnableCommand {
   override val output: Seq[Attribute] = result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
 
   override def simpleString(maxFields: Int): String = s"PythonCommand ${context("text")}"
 
   override def run(session: SparkSession): Seq[Row] = {
-    session.asInstanceOf[classic.SparkSession].sessionState.catalogManager.catalog(context("catalog").toString)
+    catalog.foreach(session.asInstanceOf[classic.SparkSession].sessionState.catalogManager.catalog)
     val answer = Bridge.run(session, "statement", context, null)
     answer.get("rows").elements.asScala.map(row => Row.fromSeq(result.indices.map(i => value(row.get(i), i)))).toSeq
   }

@@ -93,7 +93,6 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     val format = new ParquetFileFormat
     val hadoop = spark.sessionState.newHadoopConf()
     hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
-    hadoop.setBoolean(SQLConf.IGNORE_MISSING_PARQUET_FIELD_ID.key, true)
     hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
     val batches = format.supportBatch(spark, StructType(parquetColumns ++ constants))
     val pushable = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet

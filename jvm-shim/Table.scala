@@ -46,10 +46,11 @@ class SqlextTable(val description: JsonNode, val role: Role) extends Table with 
     description.get("properties").properties.asScala.map(e => e.getKey -> e.getValue.asText).toMap.asJava
 
   override def partitioning: Array[Transform] = description.get("partitioning").elements.asScala.map { field =>
-    val column = Expressions.column(field.get("column").asText)
+    val name = field.get("column").elements.asScala.map(part => "`" + part.asText.replace("`", "``") + "`").mkString(".")
+    val column = Expressions.column(name)
     field.get("transform").asText match {
-      case "identity" => Expressions.identity(field.get("column").asText)
-      case "bucket" => Expressions.bucket(field.get("number").asInt, field.get("column").asText)
+      case "identity" => Expressions.identity(name)
+      case "bucket" => Expressions.bucket(field.get("number").asInt, name)
       case "truncate" => Expressions.apply("truncate", Expressions.literal(field.get("number").asInt), column)
       case other => Expressions.apply(other + "s", column)
     }

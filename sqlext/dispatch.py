@@ -17,6 +17,7 @@ from sqlext.command.merge import merge
 from sqlext.command.outcome import count_schema, struct
 from sqlext.command.show_create_table import show_create_table
 from sqlext.command.update import update
+from sqlext.errors import SqlextError
 from sqlext.sql.parser import parse
 from sqlext.sql.statement import CreateTable, Delete, Insert, Merge, ShowCreateTable, Statement, Update
 
@@ -37,8 +38,14 @@ class Dispatch:
         self._environment = environment
 
     def parse(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """{} for a statement that Spark runs, else the catalog it concerns and the columns of its answer."""
-        statement = _parse(arguments)
+        """{} for a statement that Spark runs, else the catalog it concerns and the columns of its answer.
+
+        A text that is refused becomes a statement without catalog: running it says why.
+        """
+        try:
+            statement = _parse(arguments)
+        except SqlextError:
+            return {"catalog": None, "schema": struct([])}
         if statement is None:
             return {}
         return {"catalog": _catalog(statement), "schema": _answer_schema(statement)}

@@ -192,6 +192,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "Format version {version} of {name} is not supported: this version of sqlext knows 1 to {highest}. Use a newer"
             " sqlext, or a table of an earlier format version.",
         ),
+        "TABLE_LOCATION_FIXED": Condition(
+            "0A000",
+            "Replacing {name} at another location is refused: the table stays at {location}, where its history is. Leave"
+            " the location out, or drop the table first.",
+        ),
         "UNSUPPORTED_CATALOG_OPERATION": Condition(
             "0A000", "{operation} is not supported by the catalog {catalog}: {reason}. {way_out}"
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import sys
@@ -27,6 +28,9 @@ from sqlext.spark.gateway import register
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.shim_jar import shim_jar
 from sqlext.storage.file_io import LocalFileIO
+
+# PySpark logs each failed statement with its whole Java stack; the exception that it raises says the same without.
+_STACK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 CATALOG_CLASS = "io.sqlext.Catalog"
 
@@ -70,6 +74,8 @@ def session(
 
 def attach(spark: SparkSession) -> SparkSession:
     """Attaches the Python side to a running session that has the shim's jar, and returns the session."""
+    for name in _STACK_LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     io = LocalFileIO()
     catalogs = Catalogs(_open_catalog, io)
     scans = ScanBridge(catalogs, ManifestCache(), PositionDeleteCache())

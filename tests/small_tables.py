@@ -79,7 +79,9 @@ class Writer:
         self.clock = Clock()
         self.rng = random.Random(seed)
 
-    def create(self, *, spec: PartitionSpec = UNPARTITIONED, initial: AppendFiles | None = None, **given: Any) -> LoadedTable:
+    def create(
+        self, *, spec: PartitionSpec = UNPARTITIONED, initial: AppendFiles | None = None, **given: Any
+    ) -> LoadedTable:
         action = CreateTable(
             schema=given.get("schema", SCHEMA),
             spec=spec,

@@ -72,9 +72,7 @@ class MetadataFolder:
         if taken is not None:
             raise _lost(taken.location)
         try:
-            self._io.create(
-                location, gzip.compress(data, mtime=0) if compressed else data, make_folders=number == 1
-            )
+            self._io.create(location, gzip.compress(data, mtime=0) if compressed else data, make_folders=number == 1)
         except FileExistsError:
             raise _lost(location) from None
         return MetadataVersion(number, location)

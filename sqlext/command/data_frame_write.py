@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.distribution import distribute
+from sqlext.command.distribution import distribute, order
 from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target, require_delete_files, row_delta
 from sqlext.command.write_operation import WriteOperation, begin_write
@@ -61,7 +61,7 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
 def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame) -> WrittenFiles:
     """Data files of the rows, on the driver when they are few."""
     on_driver = estimated_bytes(rows) <= SMALL_BYTES
-    spread = rows if on_driver else distribute(rows, metadata)
+    spread = order(rows, metadata) if on_driver else order(distribute(rows, metadata), metadata)
     return run_write(spread, write_rows(operation.plan, task_identity=task_identity), on_driver=on_driver)
 
 

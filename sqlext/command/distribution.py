@@ -31,12 +31,16 @@ from sqlext.sql.quoting import quote_identifier
 
 
 def distribute(rows: DataFrame, metadata: TableMetadata) -> DataFrame:
-    """The rows in the table's distribution and order."""
-    schema = metadata.schema()
-    if _mode(metadata) == "hash":
-        rows = rows.repartition(*(F.expr(text) for text in partition_expressions(schema, metadata.spec())))
-    order = sort_expressions(schema, metadata.sort_order())
-    return rows.sortWithinPartitions(*(F.expr(text) for text in order)) if order else rows
+    """The rows in the table's distribution."""
+    if _mode(metadata) != "hash":
+        return rows
+    return rows.repartition(*(F.expr(text) for text in partition_expressions(metadata.schema(), metadata.spec())))
+
+
+def order(rows: DataFrame, metadata: TableMetadata) -> DataFrame:
+    """The rows of each task in the table's sort order."""
+    terms = sort_expressions(metadata.schema(), metadata.sort_order())
+    return rows.sortWithinPartitions(*(F.expr(text) for text in terms)) if terms else rows
 
 
 def partition_expressions(schema: Schema, spec: PartitionSpec) -> Sequence[str]:

@@ -23,12 +23,18 @@ from sqlext.sql.statement import Insert
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
     target = load_target(environment, statement.table)
-    query = statement.source.text if statement.ctes is None else f"{statement.ctes.text} {statement.source.text}"
+    query = _query(statement)
     journal.record(query)
     rows, by_name = _in_columns(spark, spark.sql(query), statement, target)
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
     written = write_rows_to(environment, target, aligned, _mode(spark, statement, target))
     return Outcome([Counts(inserted=written).row()])
+
+
+def _query(statement: Insert) -> str:
+    """The source under the WITH before the INSERT; a source may begin with a WITH of its own."""
+    source = statement.source.text
+    return source if statement.ctes is None else f"{statement.ctes.text} SELECT * FROM ({source})"
 
 
 def _in_columns(spark: SparkSession, rows: DataFrame, statement: Insert, target: Target) -> tuple[DataFrame, bool]:

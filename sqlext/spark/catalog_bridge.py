@@ -198,7 +198,11 @@ def _property_changes(changes: list[Mapping[str, str]]) -> tuple[Mapping[str, st
 def _travel(handle: TableHandle, metadata: TableMetadata, at: Arguments) -> TableHandle:
     """The handle moved to a version (`@` and a metadata file, a snapshot id, a branch or tag) or a time in µs."""
     if "timestamp" in at:
-        return _pinned(handle, metadata.snapshot_as_of(int(at["timestamp"]) // 1000).snapshot_id)
+        try:
+            return _pinned(handle, metadata.snapshot_as_of(int(at["timestamp"]) // 1000).snapshot_id)
+        except NotFoundError as missing:
+            named = missing.parameters["snapshot"]
+            raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=named, name=handle.full_name) from None
     if "version" not in at:
         return handle
     version = str(at["version"])

@@ -68,7 +68,7 @@ def _partition_field(schema: Schema, field: PartitionField) -> Mapping[str, Any]
     transform = field.transform
     described: dict[str, Any] = {
         "transform": str(transform).split("[")[0],
-        "column": schema.column_name(field.source_id),
+        "column": _parts(schema, field.source_id),
     }
     if isinstance(transform, BucketTransform):
         described["number"] = transform.n
@@ -90,3 +90,11 @@ def _properties(version: TableVersion) -> Mapping[str, str]:
     if keys:
         own["identifier-fields"] = f"[{','.join(keys)}]"
     return {**metadata.properties, **own}
+
+
+def _parts(schema: Schema, field_id: int) -> list[str]:
+    """A column's name by parts; a top-level name may hold dots of its own."""
+    for field in schema.fields:
+        if field.id == field_id:
+            return [field.name]
+    return schema.column_name(field_id).split(".")

@@ -39,9 +39,12 @@ class WrittenFiles:
 
 
 def task_identity() -> tuple[int, int]:
-    """Partition number and attempt of the running task; (0, 0) on the driver."""
+    """Partition number of the running task and the id of its attempt, unique in the application; (0, 0) on the driver.
+
+    Not the attempt's number: a stage that runs again counts its attempts from 0 again.
+    """
     context = TaskContext.get()
-    return (0, 0) if context is None else (context.partitionId(), context.attemptNumber())
+    return (0, 0) if context is None else (context.partitionId(), context.taskAttemptId())
 
 
 def estimated_bytes(rows: DataFrame) -> int:

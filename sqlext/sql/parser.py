@@ -66,6 +66,8 @@ def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bo
     if target is None:
         return _OTHER_OBJECT.match(text, start) is not None
     first = target["word"] or target["quoted"]
+    if first.upper() == "IDENTIFIER" and text[target.end() :].lstrip().startswith("("):
+        return True  # IDENTIFIER('…') is resolved by Spark
     return not tables.owns((first, "") if target["dot"] else (first,))
 
 

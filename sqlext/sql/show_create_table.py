@@ -77,7 +77,9 @@ def _column(field: NestedField) -> str:
 
 
 def _source(schema: Schema, id: int) -> str:
-    return quote_name(schema.column_name(id).split("."))
+    """The column's quoted name; only a nested one is dotted, since a column's own name may hold a dot."""
+    name = schema.column_name(id)
+    return quote_name((name,) if schema.field(id) in schema.fields else name.split("."))
 
 
 def _partition_term(schema: Schema, field: PartitionField) -> str:

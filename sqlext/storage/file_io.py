@@ -23,6 +23,8 @@ from sqlext.storage.location import to_local_path, to_location
 # Such files are never part of a table: what a killed process leaves of them is litter that no reader looks at.
 _TEMPORARY_PREFIX = ".sqlext-"
 
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_OPEN_ATTEMPTS = 5
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
@@ -129,7 +131,6 @@ class LocalFileIO:
     def open_output(self, location: str) -> BinaryIO:
         path = to_local_path(location)
         with _translated("Writing", location):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
             return cast(BinaryIO, _DurableOutput(path, location))
 
     def open_input(self, location: str) -> BinaryIO:
@@ -193,7 +194,7 @@ class _DurableOutput(io.RawIOBase):
         self._location = location
         self._path = path
         self._position = 0
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        self._descriptor = _open_new(path, make_folders=True)
 
     def writable(self) -> bool:
         return True
@@ -236,14 +237,7 @@ def _write_temporary(path: str, data: bytes, make_folders: bool) -> str:
     """Writes and syncs a hidden file beside `path`; leaves nothing when it fails."""
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f"{_TEMPORARY_PREFIX}{uuid.uuid4().hex}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-    try:
-        descriptor = os.open(temporary, flags, 0o666)
-    except FileNotFoundError:
-        if not make_folders:
-            raise
-        os.makedirs(folder, exist_ok=True)
-        descriptor = os.open(temporary, flags, 0o666)
+    descriptor = _open_new(temporary, make_folders)
     try:
         try:
             _write_all(descriptor, memoryview(data))
@@ -255,6 +249,16 @@ def _write_temporary(path: str, data: bytes, make_folders: bool) -> str:
             os.unlink(temporary)
         raise
     return temporary
+
+
+def _open_new(path: str, make_folders: bool) -> int:
+    """A descriptor of a new file, in a folder that is made if it may be."""
+    for _ in range(_OPEN_ATTEMPTS if make_folders else 0):
+        # Another process may remove the folder as an empty one before there is a file in it.
+        with suppress(FileNotFoundError):
+            return os.open(path, _NEW_FILE, 0o666)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    return os.open(path, _NEW_FILE, 0o666)
 
 
 def _write_all(descriptor: int, view: memoryview) -> None:

@@ -16,6 +16,10 @@ from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
 
+SERIALIZABLE = "serializable"
+SNAPSHOT = "snapshot"
+ISOLATION_LEVELS = frozenset({SERIALIZABLE, SNAPSHOT})
+
 
 class History:
     """The snapshots from one that a statement started at (not included) to the current one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from sqlext.scan.file_filter import PartitionKey, partition_key
 from sqlext.spec.content_file import Content, ContentFile
@@ -13,7 +13,7 @@ from sqlext.spec.expression import Predicate
 from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
-from sqlext.transaction.conflict import History
+from sqlext.transaction.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
 from sqlext.transaction.removal import Removal, RemoveAll, RemoveNothing, RemovePartitions, RemovePaths
 from sqlext.transaction.snapshot_production import FileChange, SnapshotProduction
 
@@ -37,10 +37,12 @@ class OverwriteFiles:
     partitions: AbstractSet[tuple[int, tuple[Any, ...]]] | None = None
     base_snapshot_id: int | None = None
     read_filter: Predicate | None = None
-    isolation: Literal["serializable", "snapshot"] | str = "serializable"
+    isolation: str = SERIALIZABLE
     summary_properties: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.isolation not in ISOLATION_LEVELS:
+            raise ValueError(f"{self.isolation!r} is no isolation level")
         if sum((bool(self.deleted_files), self.delete_all, self.partitions is not None)) > 1:
             raise ValueError("deleted_files, delete_all and partitions exclude each other")
         if any(file.content != Content.DATA for file in (*self.added, *self.deleted_files)):
@@ -60,7 +62,7 @@ class OverwriteFiles:
         paths = frozenset(file.file_path for file in self.deleted_files)
         history.require_files_remain(paths)
         history.require_no_new_deletes(paths, None)
-        if self.isolation == "serializable":
+        if self.isolation == SERIALIZABLE:
             history.require_no_new_rows(self.read_filter)
 
     def _removal(self) -> Removal:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import Predicate
 from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
-from sqlext.transaction.conflict import History
+from sqlext.transaction.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
 from sqlext.transaction.removal import RemoveNothing, RemovePaths
 from sqlext.transaction.snapshot_production import FileChange, SnapshotProduction
 
@@ -32,10 +31,12 @@ class RowDelta:
     removed_delete_files: Sequence[ContentFile] = ()
     base_snapshot_id: int | None = None
     read_filter: Predicate | None = None
-    isolation: Literal["serializable", "snapshot"] | str = "serializable"
+    isolation: str = SERIALIZABLE
     summary_properties: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.isolation not in ISOLATION_LEVELS:
+            raise ValueError(f"{self.isolation!r} is no isolation level")
         if any(file.content != Content.DATA for file in self.data_files):
             raise ValueError("data_files holds a delete file")
         if any(file.content == Content.DATA for file in (*self.delete_files, *self.removed_delete_files)):
@@ -58,7 +59,7 @@ class RowDelta:
         history.require_files_remain(self.referenced_data_files)
         if self.data_files:
             history.require_no_new_deletes(self.referenced_data_files, self.read_filter)
-        if self.isolation == "serializable":
+        if self.isolation == SERIALIZABLE:
             history.require_no_new_rows(self.read_filter)
 
     def _operation(self) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from uuid import UUID
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sqlext.errors import DataError
 from sqlext.spec.schema import Schema
@@ -98,15 +97,34 @@ def _missing_value(array: pa.Array, field: pa.Field, path: str) -> str | None:
     """The path of a required field that is null in some row, in this column or below it; None if there is none."""
     if not field.nullable and array.null_count:
         return path
-    if not pa.types.is_nested(field.type) or not len(array):
+    if not _requires_below(field.type) or not len(array):
         return None
     if pa.types.is_struct(field.type):
         present = array.filter(array.is_valid()) if array.null_count else array
         parts = [(present.field(index), field.type.field(index)) for index in range(field.type.num_fields)]
     elif pa.types.is_map(field.type):
-        entries = array.flatten()
-        parts = [(pc.struct_field(entries, [1]), field.type.item_field)]
+        parts = [(_items(array), field.type.item_field)]
     else:
         parts = [(array.flatten(), field.type.value_field)]
     found = (_missing_value(part, child, f"{path}.{child.name}") for part, child in parts)
     return next((missing for missing in found if missing is not None), None)
+
+
+def _requires_below(type: pa.DataType) -> bool:
+    """Whether a field below a nested type is required; keys of maps are never null in Arrow."""
+    if pa.types.is_struct(type):
+        children = [type.field(index) for index in range(type.num_fields)]
+    elif pa.types.is_map(type):
+        children = [type.item_field]
+    else:
+        children = [type.value_field] if pa.types.is_list(type) else []
+    return any(not child.nullable or _requires_below(child.type) for child in children)
+
+
+def _items(maps: pa.Array) -> pa.Array:
+    """The values of all maps, without what may lie behind null ones."""
+    lists = pa.list_(pa.field("value", maps.type.item_type))
+    buffers = [maps.buffers()[0], maps.buffers()[1]]
+    return pa.Array.from_buffers(
+        lists, len(maps), buffers, maps.null_count, maps.offset, children=[maps.items]
+    ).flatten()

@@ -29,6 +29,8 @@ SPLIT_BYTES = 32 * 1024 * 1024
 _FULL = 0.9
 # Encodings are judged anew for a file whose first row group is this many times larger than the last one judged.
 _MORE_ROWS = 4
+# Rows that pack better than this say little of those that follow.
+_LEAST_DENSITY = 0.05
 
 
 class DataWriter:
@@ -80,6 +82,7 @@ class ContentWriter:
         self._held_bytes = 0
         self._encodings: Encodings | None = None
         self._judged_rows = 0
+        self._row_bytes = 0.0
         self._finished: list[ContentFile] = []
 
     def write(self, columns: list[pa.Array]) -> None:
@@ -87,11 +90,13 @@ class ContentWriter:
         batch = self._aligner.align(columns)
         if batch.num_rows == 0:
             return
+        # Not `nbytes`: it reads the offsets of nested columns, which the JVM leaves out where there are no elements.
+        self._row_bytes = batch.get_total_buffer_size() / batch.num_rows
         if self._partitioner is None:
             self._add((None,) * len(self._plan.spec.fields), batch)
             return
         self._unsplit.append(batch)
-        self._unsplit_bytes += batch.nbytes
+        self._unsplit_bytes += self._size(batch)
         rows = sum(one.num_rows for one in self._unsplit)
         if rows >= SPLIT_ROWS or self._unsplit_bytes >= SPLIT_BYTES:
             self._split()
@@ -132,11 +137,16 @@ class ContentWriter:
         if rows is None:
             rows = self._partitions[key] = _PartitionRows(partition, self._plan)
         self._partitions.move_to_end(key)
-        rows.add(batch)
-        self._held_bytes += batch.nbytes
+        size = self._size(batch)
+        rows.add(batch, size)
+        self._held_bytes += size
         if rows.held_bytes >= rows.group_bytes:
             self._write_group(rows)
         self._bound_memory()
+
+    def _size(self, batch: pa.RecordBatch) -> int:
+        """Bytes of the rows in memory, by the mean of the batch they came with."""
+        return int(batch.num_rows * self._row_bytes)
 
     def _bound_memory(self) -> None:
         """Writes the largest row groups early once all partitions together hold too much."""
@@ -205,14 +215,14 @@ class _PartitionRows:
         encoded = min(self._plan.row_group_size, self._plan.target_file_size - written)
         return int(min(MAX_GROUP_BYTES, encoded / self._density))
 
-    def add(self, batch: pa.RecordBatch) -> None:
+    def add(self, batch: pa.RecordBatch, size: int) -> None:
         self.batches.append(batch)
-        self.held_bytes += batch.nbytes
+        self.held_bytes += size
 
     def write_group(self, file: ParquetFile) -> None:
         before = file.size
         file.write_row_group(self.batches)
-        self._density = max(0.001, (file.size - before) / max(1, self.held_bytes))
+        self._density = max(_LEAST_DENSITY, (file.size - before) / max(1, self.held_bytes))
         self.batches, self.held_bytes = [], 0
 
 

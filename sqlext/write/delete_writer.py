@@ -114,9 +114,7 @@ class EqualityDeleteWriter:
     key. Errors and `abort`: as `DataWriter`.
     """
 
-    def __init__(
-        self, io: FileIO, plan: WritePlan, equality_ids: Sequence[int], task_id: int, attempt: int
-    ) -> None:
+    def __init__(self, io: FileIO, plan: WritePlan, equality_ids: Sequence[int], task_id: int, attempt: int) -> None:
         """UnsupportedError UNSUPPORTED_WRITE for a key field inside a struct."""
         positions = {field.id: position for position, field in enumerate(plan.schema.fields)}
         for id in equality_ids:

@@ -123,9 +123,7 @@ def file_metrics(
     return metrics
 
 
-def _add_counts(
-    metrics: Metrics, column: ParquetColumn, chunks: Sequence[Any], nan_counts: Mapping[int, int]
-) -> None:
+def _add_counts(metrics: Metrics, column: ParquetColumn, chunks: Sequence[Any], nan_counts: Mapping[int, int]) -> None:
     metrics.value_counts[column.field_id] = sum(chunk.num_values for chunk in chunks)
     metrics.null_value_counts[column.field_id] = sum(chunk.statistics.null_count for chunk in chunks)
     if column.field_id in nan_counts:

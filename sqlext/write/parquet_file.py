@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,10 +59,10 @@ class ParquetLayout:
 class ParquetFile:
     """A file that takes one row group at a time."""
 
-    def __init__(self, io: FileIO, location: str, layout: ParquetLayout, encodings: Encodings) -> None:
+    def __init__(self, store: FileIO, location: str, layout: ParquetLayout, encodings: Encodings) -> None:
         """Opens the file. Errors: as FileIO's."""
         self.location = location
-        self._io = io
+        self._store = store
         self._layout = layout
         self._floats = [
             column
@@ -70,7 +71,8 @@ class ParquetFile:
         ]
         self._nan_counts = dict.fromkeys((column.field_id for column in self._floats), 0)
         self._footers: list[pq.FileMetaData] = []
-        self._sink = io.open_output(location)
+        self._sink = _Sink(store.open_output(location))
+        self._writer: pq.ParquetWriter | None = None
         try:
             self._writer = _parquet_writer(self._sink, layout, encodings, self._footers)
         except BaseException:
@@ -87,6 +89,7 @@ class ParquetFile:
         table = pa.Table.from_batches(batches, schema=self._layout.arrow_schema)
         for column in self._floats:
             self._nan_counts[column.field_id] += _nan_count(table, column)
+        assert self._writer is not None
         self._writer.write_table(table, row_group_size=table.num_rows)
 
     def finish(
@@ -98,10 +101,11 @@ class ParquetFile:
         sort_order_id: int | None = None,
     ) -> ContentFile:
         """Closes the file; when this returns it is durable."""
+        assert self._writer is not None
         self._writer.add_key_value_metadata({"iceberg.schema": self._layout.schema_json})
         self._writer.close()
         size = self._sink.tell()
-        self._sink.close()
+        self._sink.finish()
         (footer,) = self._footers
         metrics = file_metrics(footer, self._layout.columns, self._layout.modes, self._nan_counts)
         return ContentFile(
@@ -125,11 +129,50 @@ class ParquetFile:
 
     def abort(self) -> None:
         """Removes the file, whatever state it is in."""
-        # A full disk refuses the close too, and the file has to go all the same.
+        self._sink.discard()
+        if self._writer is not None:
+            # Otherwise it would write its footer whenever the collector finds it.
+            with suppress(Exception):
+                self._writer.close()
         with suppress(Exception):
-            self._sink.close()
-        with suppress(Exception):
-            self._io.delete(self.location)
+            self._store.delete(self.location)
+
+
+class _Sink(io.RawIOBase):
+    """Between pyarrow and the store: what pyarrow still writes after `discard` goes nowhere.
+
+    Without that, a late write could meet a descriptor that is another file's by then.
+    """
+
+    def __init__(self, output: BinaryIO) -> None:
+        super().__init__()
+        self._output: BinaryIO | None = output
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def write(self, data: Any) -> int:
+        if self._output is not None:
+            self._output.write(data)
+        self._position += len(data)
+        return len(data)
+
+    def finish(self) -> None:
+        """Makes what was written durable."""
+        output, self._output = self._output, None
+        assert output is not None
+        output.close()
+
+    def discard(self) -> None:
+        """Closes the output, whatever it says: a full disk refuses that too."""
+        output, self._output = self._output, None
+        if output is not None:
+            with suppress(Exception):
+                output.close()
 
 
 def _parquet_writer(

@@ -267,7 +267,8 @@ def _narrowed(codes: Integers) -> NDArray[Any]:
 
 
 def _part(batch: pa.RecordBatch, rows: Integers) -> pa.RecordBatch:
-    adjoining = rows[-1] - rows[0] == len(rows) - 1
-    if adjoining and 2 * len(rows) >= batch.num_rows:
-        return batch.slice(int(rows[0]), len(rows))
-    return batch.take(pa.array(rows))
+    if rows[-1] - rows[0] != len(rows) - 1:
+        return batch.take(pa.array(rows))
+    part = batch.slice(int(rows[0]), len(rows))
+    # Arrow copies when it joins two: several times faster than to take each row.
+    return part if 2 * len(rows) >= batch.num_rows else pa.concat_batches([part, batch.slice(0, 0)])

@@ -75,9 +75,7 @@ def upsert_rows(
     return _task(lambda store, task, attempt: _Upsert(store, plan, ids, task, attempt), task_identity, io)
 
 
-def _task(
-    begin: Callable[[FileIO, int, int], _Work], task_identity: TaskIdentity, io: FileIO | None
-) -> WriteTask:
+def _task(begin: Callable[[FileIO, int, int], _Work], task_identity: TaskIdentity, io: FileIO | None) -> WriteTask:
     def run(batches: Batches) -> Batches:
         yield encode_messages(_run(begin, task_identity, io or LocalFileIO(), batches))
 

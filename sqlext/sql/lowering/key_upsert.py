@@ -100,7 +100,8 @@ def lower_resolved_upsert(upsert: KeyUpsert, target: str) -> LoweredMerge:
         ),
         with_ctes(
             upsert.merge.ctes,
-            f"SELECT {selected([*listed, ('count(*)', '__matches')])}\nFROM {source}\nINNER JOIN {keys}\nON {compared}\n"
+            f"SELECT {selected([*listed, ('count(*)', '__matches')])}\n"
+            f"FROM {source}\nINNER JOIN {keys}\nON {compared}\n"
             f"GROUP BY {file}, {position}\nHAVING count(*) > 1\nLIMIT {_LISTED_VIOLATIONS}",
         ),
     )

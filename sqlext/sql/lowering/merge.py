@@ -94,7 +94,7 @@ class _MergeLowering:
         join = self._inner_join()
         keys = self._keys()
         positions = [(self.target.column("_file"), "__file"), (self.target.column("_pos"), "__pos")]
-        keyed = [(quote_name((*self.target.name, *name.split("."))), f"__key_{n}") for n, name in enumerate(keys)]
+        keyed = [(self._key_text(name), f"__key_{n}") for n, name in enumerate(keys)]
         named = [(f"any_value(`__key_{n}`)", name) for n, name in enumerate(keys)] or [
             ("`__file`", "_file"),
             ("`__pos`", "_pos"),
@@ -203,6 +203,11 @@ class _MergeLowering:
             if name is not None and name not in compared and not reference.in_subquery:
                 compared.append(name)
         return compared
+
+    def _key_text(self, name: str) -> str:
+        """The key column, qualified; only a nested one is dotted, since a column's own name may hold a dot."""
+        parts = (name,) if name in self.target.columns else name.split(".")
+        return quote_name((*self.target.name, *parts))
 
     def _fresh(self, name: str) -> str:
         return fresh_name(name, (*self.target.columns, *self.source.columns))

@@ -77,6 +77,10 @@ def test_names_are_resolved_as_spark_does(text, current, parts):
     assert read(text, current).table.parts == parts
 
 
+def test_the_identifier_clause_is_left_to_spark():
+    assert read("INSERT INTO IDENTIFIER('lake.db.t') VALUES (1)", LAKE) is None
+
+
 def test_another_catalogs_name_is_not_a_namespace_of_the_current_catalog():
     text = "DELETE FROM hive.db.t"
     assert read(text, LAKE).table.parts == ("lake", "hive", "db", "t")

@@ -43,8 +43,13 @@ INTS = [0, 1, -1, 34, 2**31 - 1, -(2**31) + 5000, *(RANDOM.randrange(-(2**31), 2
 LONGS = [0, -1, 2**63 - 1, -(2**63) + 5000, *(RANDOM.randrange(-(2**62), 2**62) for _ in range(300))]
 DAYS = [0, -1, -141_428, 17_486, -719_162, 2_932_896, *(RANDOM.randrange(-400_000, 400_000) for _ in range(300))]
 MICROS = [0, -1, 1_510_871_468_000_001, -(2**55), *(RANDOM.randrange(-(2**56), 2**56) for _ in range(300))]
-DECIMALS = [Decimal(n).scaleb(-2) for n in (0, 1, -1, 127, 128, -128, -129, 1420, 10**9 - 1, -(10**9) + 1000, *range(-70, 70))]
-WIDE = [Decimal(n).scaleb(-4) for n in (0, -1, 10**37, -(10**37), *(RANDOM.randrange(-(10**30), 10**30) for _ in range(200)))]
+DECIMALS = [
+    Decimal(n).scaleb(-2) for n in (0, 1, -1, 127, 128, -128, -129, 1420, 10**9 - 1, -(10**9) + 1000, *range(-70, 70))
+]
+WIDE = [
+    Decimal(n).scaleb(-4)
+    for n in (0, -1, 10**37, -(10**37), *(RANDOM.randrange(-(10**30), 10**30) for _ in range(200)))
+]
 TEXTS = ["", "iceberg", "é", "\U0001f600 smile", "a" * 40, *(str(RANDOM.random()) for _ in range(100))]
 BYTES = [b"", b"\x00\x01\x02\x03", b"\xff" * 9, *(RANDOM.randbytes(RANDOM.randrange(30)) for _ in range(100))]
 UUIDS = [UUID(int=RANDOM.getrandbits(128)) for _ in range(50)]
@@ -83,7 +88,9 @@ def column(type: Type, values: list[object]) -> pa.Array:
     return pa.array(values, pa.int64()).cast(arrow) if pa.types.is_temporal(arrow) else pa.array(values, arrow)
 
 
-def partitions(schema: Schema, spec: PartitionSpec, batch: pa.RecordBatch) -> list[tuple[tuple[object, ...], list[int]]]:
+def partitions(
+    schema: Schema, spec: PartitionSpec, batch: pa.RecordBatch
+) -> list[tuple[tuple[object, ...], list[int]]]:
     """Partitions in the order of their first row, with the values of the batch's first column."""
     found: dict[tuple[object, ...], list[int]] = {}
     for key, part in Partitioner(schema, spec).split(batch):
@@ -120,9 +127,7 @@ PYICEBERG = {
 }
 
 
-@pytest.mark.parametrize(
-    ("transform", "type", "values"), [case for case in CASES if str(case.values[1]) in PYICEBERG]
-)
+@pytest.mark.parametrize(("transform", "type", "values"), [case for case in CASES if str(case.values[1]) in PYICEBERG])
 def test_columns_are_transformed_as_pyiceberg_does(transform: Transform, type: Type, values: list[object]) -> None:
     function = pyiceberg_transforms.parse_transform(str(transform)).transform(PYICEBERG[str(type)])
     in_python_calendar = [v for v in values if not isinstance(type, DateType) or abs(v) < 700_000]
@@ -136,7 +141,9 @@ SCHEMA = Schema(
     (
         NestedField(1, "n", IntegerType()),
         NestedField(2, "day", DateType()),
-        NestedField(3, "s", StructType((NestedField(4, "city.name", StringType()), NestedField(5, "code", LongType())))),
+        NestedField(
+            3, "s", StructType((NestedField(4, "city.name", StringType()), NestedField(5, "code", LongType())))
+        ),
     )
 )
 
@@ -198,7 +205,9 @@ def test_many_fields_with_many_values_do_not_mix() -> None:
     schema = Schema(tuple(NestedField(i, f"c{i}", LongType()) for i in range(1, 7)))
     generator = np.random.default_rng(3)
     data = [generator.permutation(5_000) for _ in range(6)]
-    spec = PartitionSpec(0, tuple(PartitionField(i, 999 + i, f"c{i}", parse_transform("identity")) for i in range(1, 7)))
+    spec = PartitionSpec(
+        0, tuple(PartitionField(i, 999 + i, f"c{i}", parse_transform("identity")) for i in range(1, 7))
+    )
     batch = pa.RecordBatch.from_arrays([pa.array(c) for c in data], names=[f.name for f in schema.fields])
     found = {key for key, _ in Partitioner(schema, spec).split(batch)}
     assert found == set(zip(*(c.tolist() for c in data), strict=True))

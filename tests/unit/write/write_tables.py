@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,25 @@ import pyarrow as pa
 
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionSpec
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import LongType, NestedField, StringType
+from sqlext.spec.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+)
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.write_plan import WritePlan
@@ -21,6 +41,33 @@ KEYED = Schema(
         NestedField(2, "name", StringType()),
     ),
     identifier_field_ids=(1,),
+)
+
+NAN = float("nan")
+ALL_TYPES = Schema(
+    (
+        NestedField(1, "i", IntegerType(), required=True),
+        NestedField(2, "l", LongType()),
+        NestedField(3, "f", FloatType()),
+        NestedField(4, "d", DoubleType()),
+        NestedField(5, "small", DecimalType(9, 2)),
+        NestedField(6, "medium", DecimalType(18, 2)),
+        NestedField(7, "large", DecimalType(38, 10)),
+        NestedField(8, "date", DateType()),
+        NestedField(9, "ts", TimestampType()),
+        NestedField(10, "tz", TimestamptzType()),
+        NestedField(11, "s", StringType()),
+        NestedField(12, "b", BinaryType()),
+        NestedField(13, "fixed", FixedType(3)),
+        NestedField(14, "flag", BooleanType()),
+        NestedField(15, "time", TimeType()),
+        NestedField(
+            16, "point", StructType((NestedField(17, "x", DoubleType()), NestedField(18, "label", StringType())))
+        ),
+        NestedField(19, "tags", ListType(20, StringType(), False)),
+        NestedField(21, "map", MapType(22, StringType(), 23, DoubleType(), False)),
+        NestedField(24, "empty", LongType()),
+    )
 )
 
 
@@ -60,3 +107,29 @@ def local(location: str) -> str:
 
 def files_below(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def all_types() -> pa.RecordBatch:
+    moment = datetime(2024, 2, 29, 1, 2, 3, 456789)
+    return batch(
+        ALL_TYPES,
+        [3, -1, 2],
+        [2**40, None, -5],
+        [1.5, NAN, -2.0],
+        [NAN, NAN, None],
+        [Decimal("-1.20"), Decimal("3.00"), None],
+        [Decimal("12345678901234.56"), Decimal("-0.01"), None],
+        [Decimal("1e25"), Decimal("-12.0000000001"), None],
+        [date(1969, 12, 31), date(2024, 1, 1), None],
+        [moment, None, datetime(1960, 1, 1)],
+        [moment.replace(tzinfo=timezone.utc), None, None],
+        ["exactly sixteen!", "a rather long value", "zzzzzzzzzzzzzzzzzzz"],
+        [b"\x00", b"\xff" * 20, None],
+        [b"abc", b"abd", None],
+        [True, False, None],
+        [1, 86_399_999_999, None],
+        [{"x": 1.0, "label": "p"}, None, {"x": NAN, "label": None}],
+        [["a", "b"], [], None],
+        [[("k", 1.0)], [("k", NAN), ("j", None)], None],
+        [None, None, None],
+    )

@@ -1,0 +1,179 @@
+import re
+
+import pytest
+
+from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.sql.lowering.merge import lower_merge, source_select
+from unit.sql.lowering.orders import SCHEMA, SOURCE, TARGET, UNKEYED, flat, read
+
+HEAD = "MERGE INTO t USING s ON t.id = s.id "
+MATCHED_UPDATE = "WHEN MATCHED THEN UPDATE SET qty = s.qty "
+INSERT = "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id) "
+BY_SOURCE = "WHEN NOT MATCHED BY SOURCE THEN DELETE "
+T = TARGET
+
+
+def lowered(text, schema=SCHEMA, columns=SOURCE):
+    rows, violation = lower_merge(read(text), schema, columns, TARGET)
+    return flat(rows), violation and flat(violation)
+
+
+def test_whole_text():
+    rows, violation = lowered(
+        "WITH s AS (SELECT 1 AS id, 2 AS qty, 'a' AS name) MERGE INTO t AS x USING s ON x.id = s.id"
+        " WHEN MATCHED AND s.qty = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET qty = x.qty + s.qty"
+        " WHEN NOT MATCHED AND qty > 0 THEN INSERT (id, qty) VALUES (id, s.qty)"
+    )
+    ctes = "WITH s AS (SELECT 1 AS id, 2 AS qty, 'a' AS name) "
+    assert rows == (
+        f"{ctes}SELECT `__operation`, `_file`, `_pos`, `id`, `qty`, `name` FROM ( SELECT"
+        " CASE WHEN `x`.`_file` IS NOT NULL AND (s.qty = 0) THEN 0 WHEN `x`.`_file` IS NOT NULL THEN 1"
+        " WHEN `x`.`_file` IS NULL AND (`s`.qty > 0) THEN 2 END AS `__clause`,"
+        " CASE WHEN `__clause` IN (0) THEN 1Y WHEN `__clause` IN (1) THEN 2Y WHEN `__clause` IN (2) THEN 3Y END"
+        " AS `__operation`, `x`.`_file` AS `_file`, `x`.`_pos` AS `_pos`,"
+        " CASE WHEN `__clause` IN (2) THEN {`s`.id => id} ELSE `x`.`id` END AS `id`,"
+        " CASE WHEN `__clause` IN (1) THEN {x.qty + s.qty => qty} WHEN `__clause` IN (2) THEN {s.qty => qty} END"
+        " AS `qty`, `x`.`name` AS `name`"
+        f" FROM s LEFT OUTER JOIN {T} AS `x` ON (x.id = s.id) ) WHERE `__clause` IS NOT NULL"
+    )
+    assert violation == (
+        f"{ctes}SELECT any_value(`__key_0`) AS `id`, count(*) AS `__matches` FROM ( SELECT"
+        " CASE WHEN (s.qty = 0) THEN 0 WHEN true THEN 1 END AS `__clause`,"
+        " `x`.`_file` AS `__file`, `x`.`_pos` AS `__pos`, `x`.`id` AS `__key_0`"
+        f" FROM {T} AS `x` INNER JOIN s ON (x.id = s.id) ) WHERE `__clause` IS NOT NULL"
+        " GROUP BY `__file`, `__pos` HAVING count(*) > 1 LIMIT 5"
+    )
+
+
+@pytest.mark.parametrize(
+    ("clauses", "join"),
+    [
+        (MATCHED_UPDATE, f"{T} INNER JOIN s"),
+        (INSERT, f"s LEFT ANTI JOIN {T}"),
+        (BY_SOURCE, f"{T} LEFT ANTI JOIN s"),
+        ("WHEN MATCHED THEN DELETE", f"{T} LEFT SEMI JOIN s"),
+        ("WHEN MATCHED AND s.qty = 1 THEN DELETE", f"{T} INNER JOIN s"),
+        (MATCHED_UPDATE + INSERT, f"s LEFT OUTER JOIN {T}"),
+        (MATCHED_UPDATE + BY_SOURCE,
+         f"{T} LEFT OUTER JOIN (s CROSS JOIN (SELECT true AS `__source`) AS `__source_mark`)"),
+        (INSERT + BY_SOURCE, f"{T} FULL OUTER JOIN (s CROSS JOIN (SELECT true AS `__source`) AS `__source_mark`)"),
+        (MATCHED_UPDATE + INSERT + BY_SOURCE,
+         f"{T} FULL OUTER JOIN (s CROSS JOIN (SELECT true AS `__source`) AS `__source_mark`)"),
+    ],
+)  # fmt: skip
+def test_the_join_is_as_narrow_as_the_clauses_allow(clauses, join):
+    rows, _ = lowered(HEAD + clauses)
+    assert f" FROM {join} ON (t.id = s.id) ) WHERE" in rows
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "marked"),
+    [
+        ("s", "s", "(s CROSS JOIN (SELECT true AS `__source`) AS `__source_mark`)"),
+        ("s AS x", "s AS `x`", "(SELECT *, true AS `__source` FROM s) AS `x`"),
+        ("s x(id, qty, name)", "s AS `x`(`id`, `qty`, `name`)",
+         "(SELECT *, true AS `__source` FROM s) AS `x`(`id`, `qty`, `name`, `__source`)"),
+        ("(SELECT * FROM s)", "(SELECT * FROM s) AS `__source_rows`",
+         "(SELECT *, true AS `__source` FROM (SELECT * FROM s)) AS `__source_rows`"),
+        ("(SELECT 1) `x y`", "(SELECT 1) AS `x y`", "(SELECT *, true AS `__source` FROM (SELECT 1)) AS `x y`"),
+        ("range(5) r", "range(5) AS `r`", "(SELECT *, true AS `__source` FROM range(5)) AS `r`"),
+        ("s VERSION AS OF 3", "s VERSION AS OF 3",
+         "(s VERSION AS OF 3 CROSS JOIN (SELECT true AS `__source`) AS `__source_mark`)"),
+    ],
+)  # fmt: skip
+def test_sources(source, text, marked):
+    head = f"MERGE INTO t USING {source} ON t.id = 1 "
+    assert source_select(read(head + "WHEN MATCHED THEN DELETE")) == f"SELECT * FROM {text}"
+    assert f" INNER JOIN {text} ON" in lowered(head + "WHEN MATCHED AND true THEN DELETE")[0]
+    assert f" FULL OUTER JOIN {marked} ON" in lowered(head + BY_SOURCE + "WHEN NOT MATCHED THEN INSERT *")[0]
+
+
+@pytest.mark.parametrize(
+    ("clause", "case"),
+    [
+        ("WHEN NOT MATCHED AND qty = 1 THEN INSERT (id) VALUES (id)", "(`s`.qty = 1)"),
+        ("WHEN NOT MATCHED AND s.qty = 1 THEN INSERT (id) VALUES (id)", "(s.qty = 1)"),
+        ("WHEN NOT MATCHED BY SOURCE AND qty = 1 THEN DELETE", "(`lake`.`db`.`t`.qty = 1)"),
+        ("WHEN NOT MATCHED BY SOURCE AND t.qty = 1 THEN DELETE", "(t.qty = 1)"),
+        ("WHEN MATCHED AND s.qty = 1 THEN DELETE", "(s.qty = 1)"),
+    ],
+)
+def test_one_sided_clauses_see_one_side(clause, case):
+    assert f"CASE WHEN {case} THEN 0 END AS `__clause`" in lowered(HEAD + clause)[0]
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "WHEN NOT MATCHED AND t.qty = 1 THEN INSERT *",
+        "WHEN NOT MATCHED THEN INSERT (id) VALUES (t.id)",
+        "WHEN NOT MATCHED BY SOURCE AND s.qty = 1 THEN DELETE",
+        "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET qty = s.qty",
+        "WHEN MATCHED THEN UPDATE SET nope = 1",
+        "WHEN MATCHED THEN UPDATE SET qty = 1, t.qty = 2",
+        "WHEN NOT MATCHED THEN INSERT (id, id) VALUES (1, 2)",
+    ],
+)
+def test_wrong_names(clause):
+    with pytest.raises(AnalysisError):
+        lowered(HEAD + clause)
+
+
+def test_a_star_needs_every_column():
+    with pytest.raises(AnalysisError) as caught:
+        lowered(HEAD + "WHEN MATCHED THEN UPDATE SET *", columns=("id", "qty"))
+    assert caught.value.parameters["name"] == "name"
+
+
+def test_nested_assignment_is_refused():
+    with pytest.raises(UnsupportedError):
+        lowered(HEAD + "WHEN MATCHED THEN UPDATE SET name.first = 'a'")
+
+
+def test_a_value_that_clauses_share_is_written_once():
+    rows, _ = lowered(HEAD + "WHEN MATCHED AND s.qty > 1 THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
+    assert rows.count("{`s`.`qty` => qty}") == 1
+    assert "CASE WHEN `__clause` IN (0, 1) THEN {`s`.`qty` => qty} END AS `qty`" in rows
+
+
+@pytest.mark.parametrize(
+    ("clauses", "checked"),
+    [
+        (MATCHED_UPDATE, True),
+        ("WHEN MATCHED AND s.qty = 1 THEN DELETE", True),
+        ("WHEN MATCHED AND s.qty = 1 THEN DELETE WHEN MATCHED THEN DELETE", True),
+        ("WHEN MATCHED THEN DELETE", False),
+        ("WHEN MATCHED THEN DELETE " + INSERT + BY_SOURCE, False),
+        (INSERT, False),
+        (BY_SOURCE, False),
+    ],
+)
+def test_only_an_unconditional_delete_may_match_twice(clauses, checked):
+    assert (lowered(HEAD + clauses)[1] is not None) == checked
+
+
+@pytest.mark.parametrize(
+    ("condition", "names"),
+    [
+        ("t.name = s.name AND t.qty = s.qty", ["name", "qty"]),
+        ("s.name = t.NAME", ["name"]),
+        ("lake.db.t.qty = s.qty", ["qty"]),
+        ("true", ["_file", "_pos"]),
+    ],
+)
+def test_without_key_the_condition_names_the_row(condition, names):
+    text = f"MERGE INTO t USING s ON {condition} {MATCHED_UPDATE}"
+    _, violation = lowered(text, schema=UNKEYED)
+    assert re.findall(r" AS `(\w+)`", violation.partition(", count(*)")[0]) == names
+
+
+def test_names_of_ours_give_way_to_the_users():
+    rows, _ = lowered(HEAD + MATCHED_UPDATE + BY_SOURCE, columns=(*SOURCE, "__Clause", "__source"))
+    assert "END AS `__clause_`" in rows
+    assert "(SELECT true AS `__source_`)" in rows
+
+
+def test_an_unmatched_column_is_a_typed_null():
+    rows, _ = lowered(HEAD + INSERT)
+    assert "CAST(NULL AS STRING) AS `name`" in rows
+    assert "CAST(NULL AS STRING) AS `_file`, CAST(NULL AS BIGINT) AS `_pos`" in rows

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from sqlext.errors import AnalysisError
+from sqlext.properties import (
+    COMMIT_RETRY_TOTAL_TIMEOUT_MS,
+    MANIFEST_MERGE_ENABLED,
+    PARQUET_COMPRESSION_LEVEL,
+    UPSERT_MODE,
+    TableProperty,
+)
+
+
+def test_a_property_that_is_not_set_has_its_default() -> None:
+    assert COMMIT_RETRY_TOTAL_TIMEOUT_MS.of({}) == 1_800_000
+    assert PARQUET_COMPRESSION_LEVEL.of({}) is None
+
+
+def test_values_are_parsed() -> None:
+    assert MANIFEST_MERGE_ENABLED.of({"commit.manifest-merge.enabled": "FALSE"}) is False
+    assert UPSERT_MODE.of({"write.upsert.mode": " Equality "}) == "equality"
+    assert COMMIT_RETRY_TOTAL_TIMEOUT_MS.of({"commit.retry.total-timeout-ms": "5"}) == 5
+
+
+@pytest.mark.parametrize(
+    ("known", "text"),
+    [
+        (COMMIT_RETRY_TOTAL_TIMEOUT_MS, "soon"),
+        (COMMIT_RETRY_TOTAL_TIMEOUT_MS, "-1"),
+        (MANIFEST_MERGE_ENABLED, "yes"),
+        (UPSERT_MODE, "fast"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_by_name(known: TableProperty[object], text: str) -> None:
+    with pytest.raises(AnalysisError, match=known.name) as raised:
+        known.of({known.name: text})
+    assert raised.value.condition == "INVALID_TABLE_PROPERTY"

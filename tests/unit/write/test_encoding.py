@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import BooleanType, DateType, DecimalType, LongType, NestedField, StringType, Type
+from sqlext.write.arrow_schema import type_to_arrow
+from sqlext.write.encoding import choose_encodings
+from sqlext.write.parquet_column import parquet_columns
+
+ROWS = 100_000
+GENERATOR = np.random.default_rng(11)
+RANDOM = random.Random(11)
+
+
+def chosen(type: Type, values: object) -> str:
+    schema = Schema((NestedField(1, "c", type),))
+    column = pa.array(values).cast(type_to_arrow(type))
+    batches = [pa.record_batch([column.slice(start, 10_000)], names=["c"]) for start in range(0, len(column), 10_000)]
+    encodings = choose_encodings(parquet_columns(schema), batches)
+    return "dictionary" if encodings.dictionary else "delta" if encodings.delta else "plain"
+
+
+@pytest.mark.parametrize(
+    ("type", "values", "expected"),
+    [
+        pytest.param(LongType(), np.arange(ROWS), "delta", id="sequence"),
+        pytest.param(LongType(), np.repeat(np.arange(ROWS // 4), 4), "delta", id="key of several rows each"),
+        pytest.param(LongType(), GENERATOR.integers(0, 10**7, ROWS), "delta", id="foreign key"),
+        pytest.param(LongType(), GENERATOR.integers(-(2**62), 2**62, ROWS), "plain", id="hash"),
+        pytest.param(LongType(), GENERATOR.integers(0, 50, ROWS), "dictionary", id="small number"),
+        pytest.param(DateType(), GENERATOR.integers(8000, 10_500, ROWS).astype(np.int32), "dictionary", id="date"),
+        pytest.param(StringType(), ["N", "A", "R", None] * (ROWS // 4), "dictionary", id="flag text"),
+        pytest.param(StringType(), [RANDOM.randbytes(12).hex() for _ in range(ROWS)], "plain", id="free text"),
+        pytest.param(DecimalType(15, 2), [Decimal(n) for n in range(50)] * (ROWS // 50), "dictionary", id="quantity"),
+        pytest.param(BooleanType(), [True, False] * (ROWS // 2), "plain", id="boolean"),
+        pytest.param(LongType(), [None] * ROWS, "plain", id="nulls"),
+        pytest.param(LongType(), [5], "plain", id="one row"),
+    ],
+)
+def test_encodings_follow_the_values(type: Type, values: object, expected: str) -> None:
+    assert chosen(type, values) == expected

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from sqlext.errors import AnalysisError
+from sqlext.spec.partition_spec import UNPARTITIONED
+from sqlext.spec.sort_order import UNSORTED
+from sqlext.spec.table_metadata import TableMetadata, new_table_metadata
+from sqlext.write.write_plan import WritePlan
+from unit.write.write_tables import KEYED
+
+
+def metadata(**properties: str) -> TableMetadata:
+    return new_table_metadata(
+        KEYED,
+        UNPARTITIONED,
+        UNSORTED,
+        "file:///w/db/t",
+        properties,
+        2,
+        "9c12d441-03fe-4693-9a96-a0705ddf69c1",
+        1,
+    )
+
+
+def test_defaults_are_icebergs() -> None:
+    plan = WritePlan.from_metadata(metadata(), "op", "lake.db.t")
+    assert plan.data_location == "file:///w/db/t/data"
+    assert plan.target_file_size == 512 * 1024 * 1024
+    assert plan.row_group_size == 128 * 1024 * 1024
+    assert plan.compression == "zstd"
+    assert plan.identifier_field_ids == (1,)
+    assert plan.partition_folder(0, ()) == "file:///w/db/t/data"
+
+
+def test_properties_of_the_table_count() -> None:
+    plan = WritePlan.from_metadata(
+        metadata(**{"write.target-file-size-bytes": "1000", "write.data.path": "/e/"}), "o", "t"
+    )
+    assert (plan.target_file_size, plan.data_location) == (1_000, "/e")
+
+
+def test_a_plan_survives_its_journey() -> None:
+    plan = WritePlan.from_metadata(metadata(), "op", "lake.db.t")
+    assert pickle.loads(pickle.dumps(plan)) == plan
+
+
+def test_a_property_that_does_not_parse_is_refused() -> None:
+    with pytest.raises(AnalysisError) as refused:
+        WritePlan.from_metadata(metadata(**{"write.target-file-size-bytes": "big"}), "op", "lake.db.t")
+    assert refused.value.condition == "INVALID_TABLE_PROPERTY"
