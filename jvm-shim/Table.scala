@@ -29,6 +29,7 @@ class SqlextTable(val description: JsonNode, val role: Role) extends Table with 
   val hasPositionDeletes: Boolean = description.get("position_deletes").asBoolean
   val equalityDeletes: Seq[JsonNode] = description.get("equality_deletes").elements.asScala.toSeq
 
+  val reusedNames: Set[String] = description.get("reused_names").elements.asScala.map(_.asText).toSet
   def hasDeletes: Boolean = hasPositionDeletes || equalityDeletes.nonEmpty
 
   /** The columns with their field ids, for the Parquet reader. */
@@ -96,6 +97,8 @@ object MetadataColumns {
 /** `parquet.field.id` in the metadata of each field, by which Spark's Parquet reader finds columns. */
 object FieldIds {
   private val key = "parquet.field.id"
+
+  def idOf(field: StructField): Long = field.metadata.getLong(key)
 
   def without(struct: StructType): StructType = strip(struct).asInstanceOf[StructType]
 

@@ -14,6 +14,7 @@ from sqlext.spark.data_type import schema_to_spark, struct_to_spark
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.schema import Schema
+from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import BucketTransform, TruncateTransform, VoidTransform
 from sqlext.spec.types import StructType
 
@@ -29,6 +30,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "partitioning": [],
         "position_deletes": False,
         "equality_deletes": [],
+        "reused_names": [],
     }
     if handle.metadata_table is not None:
         return {**described, "schema": _metadata_schema(version)}
@@ -36,6 +38,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
     return {
         **described,
         "schema": schema_to_spark(schema),
+        "reused_names": _reused_names(version.metadata, schema),
         "properties": _properties(version),
         "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
         "position_deletes": scans.has_position_deletes(version),
@@ -98,3 +101,12 @@ def _parts(schema: Schema, field_id: int) -> list[str]:
         if field.id == field_id:
             return [field.name]
     return schema.column_name(field_id).split(".")
+
+
+def _reused_names(metadata: TableMetadata, schema: Schema) -> list[str]:
+    """Columns whose name was another field's in some version of the schema."""
+    ids: dict[str, set[int]] = {}
+    for known in metadata.schemas:
+        for field in known.fields:
+            ids.setdefault(field.name.lower(), set()).add(field.id)
+    return [field.name for field in schema.fields if ids[field.name.lower()] != {field.id}]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from small_table import BY_P, SCHEMA, added, bounds, data_file, equality_delete_file, position_delete_file
+from unit.scan.small_table import BY_P, SCHEMA, added, bounds, data_file, equality_delete_file, position_delete_file
 
 from sqlext.scan.delete_file_index import DeleteFileIndex, referenced_data_file
 from sqlext.scan.position_delete import FILE_PATH_ID

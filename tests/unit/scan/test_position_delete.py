@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyroaring import BitMap64
-from small_table import RecordingIO, SmallTable, position_delete_file
+from unit.scan.small_table import RecordingIO, SmallTable, position_delete_file
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.position_delete import PositionDeleteCache, read_position_deletes

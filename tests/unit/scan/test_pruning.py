@@ -14,7 +14,7 @@ from pyiceberg.expressions.visitors import _InclusiveMetricsEvaluator
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.schema import Schema as PyIcebergSchema
 from pyiceberg.typedef import Record
-from random_rows import SCHEMA, TYPES, Row, data_file, evaluate, random_predicate, random_rows
+from unit.scan.random_rows import SCHEMA, TYPES, Row, data_file, evaluate, random_predicate, random_rows
 
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.pruning import may_match, must_match, partition_ranges

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from pyroaring import BitMap64
-from small_table import (
+from unit.scan.small_table import (
     RecordingIO,
     SmallTable,
     added,

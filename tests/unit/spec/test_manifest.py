@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 import fastavro
-import iceberg_tables
+from unit.spec import iceberg_tables
 import pytest
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import ManifestFile as PyIcebergManifestFile

@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 
-import iceberg_tables
+from unit.spec import iceberg_tables
 import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
 
