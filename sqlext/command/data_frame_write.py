@@ -14,7 +14,7 @@ from sqlext.command.row_level import Target, require_delete_files, row_delta
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import UnsupportedError
 from sqlext.spark.table_handle import TableHandle
-from sqlext.spark.write_job import SMALL_BYTES, WrittenFiles, estimated_bytes, run_write, task_identity
+from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import TableName
@@ -60,7 +60,7 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
 
 def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame) -> WrittenFiles:
     """Data files of the rows, on the driver when they are few."""
-    on_driver = estimated_bytes(rows) <= SMALL_BYTES
+    on_driver = is_small(rows)
     spread = order(rows, metadata) if on_driver else order(distribute(rows, metadata), metadata)
     return run_write(spread, write_rows(operation.plan, task_identity=task_identity), on_driver=on_driver)
 
@@ -98,6 +98,6 @@ def _replace_where(
     require_delete_files(target, "OVERWRITE with a condition")
     old = spark.sql(f"SELECT 1Y AS `__operation`, `_file`, `_pos` FROM {target.relation} WHERE {condition}")
     task = write_changes(operation.plan, task_identity=task_identity)
-    removed = run_write(old, task, on_driver=estimated_bytes(old) <= SMALL_BYTES)
+    removed = run_write(old, task, on_driver=is_small(old))
     changed = WrittenFiles(written.data_files, positions=removed.positions)
     return row_delta(environment, target, operation, changed, read_filter=AlwaysTrue(), isolation="serializable")

@@ -7,7 +7,6 @@ from pyspark.sql import SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, change_rows, load_target, require_delete_files
-from sqlext.command.small_change import fits_driver
 from sqlext.properties import DELETE_ISOLATION_LEVEL
 from sqlext.sql.lowering.delete import lower_delete
 from sqlext.sql.statement import Delete
@@ -26,7 +25,6 @@ def delete(environment: Environment, spark: SparkSession, statement: Delete) -> 
         target,
         lower_delete(statement, target.table.metadata.schema(), target.relation),
         isolation=DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties),
-        on_driver=fits_driver,
     )
     return Outcome([counts.row()])
 

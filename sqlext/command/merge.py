@@ -12,11 +12,9 @@ from pyspark.sql.types import StructType as SparkStruct
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, change_rows, load_target, require_delete_files
-from sqlext.command.small_change import fits_driver
-from sqlext.command.upsert import upsert_by_equality
+from sqlext.command.upsert import can_look_up, upsert_by_equality, upsert_by_lookup
 from sqlext.properties import MERGE_ISOLATION_LEVEL, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
-from sqlext.spark.write_job import SMALL_BYTES, estimated_bytes
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
 from sqlext.sql.quoting import unquote_identifier
@@ -39,22 +37,16 @@ def _merge(environment: Environment, spark: SparkSession, statement: Merge, targ
     upsert = key_upsert(statement, schema, source.columns)
     if upsert is not None and not _keys_compare_as_stored(upsert, source):
         upsert = None
+    isolation = MERGE_ISOLATION_LEVEL.of(properties)
     if upsert is not None and UPSERT_MODE.of(properties) == "equality":
         return upsert_by_equality(environment, spark, target, lower_upsert_source(upsert))
-    source_is_small = estimated_bytes(source) <= SMALL_BYTES
+    if upsert is not None and can_look_up(environment, target, source):
+        return upsert_by_lookup(environment, spark, target, lower_upsert_source(upsert), isolation)
     if upsert is not None:
         lowered, violation = lower_resolved_upsert(upsert, target.relation)
     else:
         lowered, violation = lower_merge(statement, schema, source.columns, target.relation)
-    return change_rows(
-        environment,
-        spark,
-        target,
-        lowered,
-        isolation=MERGE_ISOLATION_LEVEL.of(properties),
-        on_driver=lambda session, query: (upsert is not None and source_is_small) or fits_driver(session, query),
-        violation=violation,
-    )
+    return change_rows(environment, spark, target, lowered, isolation=isolation, violation=violation)
 
 
 def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:

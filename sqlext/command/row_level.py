@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.spark import journal
 from sqlext.spark.catalogs import TableVersion
-from sqlext.spark.write_job import WrittenFiles, run_write, task_identity
+from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
@@ -58,7 +58,6 @@ def change_rows(
     lowered: str,
     *,
     isolation: str,
-    on_driver: Callable[[SparkSession, str], bool],
     violation: str | None = None,
 ) -> Counts:
     """Runs the lowered SELECT, writes what comes out and commits it.
@@ -72,7 +71,7 @@ def change_rows(
     rows = spark.sql(lowered)
     with operation.cleaned_on_failure():
         task = write_changes(operation.plan, task_identity=task_identity)
-        written = run_write(rows, task, on_driver=on_driver(spark, lowered))
+        written = run_write(rows, task, on_driver=is_small(rows))
         if written.repeated and violation is not None:
             raise _cardinality_violation(spark, target, violation)
         delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)

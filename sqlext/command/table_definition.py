@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from sqlext.command.upsert import check_partition_sources
 from sqlext.errors import AnalysisError
 from sqlext.properties import FORMAT_VERSION, UPSERT_MODE
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
@@ -69,7 +70,8 @@ def complete(
         kept,
         FORMAT_VERSION.of(properties),
     )
-    _check_upsert(definition)
+    if UPSERT_MODE.of(kept) == "equality":
+        check_partition_sources(definition.schema, definition.spec, "the new table")
     return definition
 
 
@@ -157,20 +159,6 @@ def _sort_field(schema: Schema, sort: SortTerm) -> SortField:
         "desc" if sort.descending else "asc",
         "nulls-first" if sort.nulls_first else "nulls-last",
     )
-
-
-def _check_upsert(definition: TableDefinition) -> None:
-    """An equality delete reaches only its own partition: its source columns must be part of the key."""
-    if UPSERT_MODE.of(definition.properties) != "equality":
-        return
-    for field in definition.spec.fields:
-        if field.source_id not in definition.schema.identifier_field_ids:
-            raise AnalysisError(
-                "UPSERT_PARTITION_NOT_IN_KEY",
-                column=definition.schema.column_name(field.source_id),
-                field=field.name,
-                name="the new table",
-            )
 
 
 def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> PartitionTerms:

@@ -7,7 +7,6 @@ from pyspark.sql import SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import change_rows, load_target, require_delete_files
-from sqlext.command.small_change import fits_driver
 from sqlext.properties import UPDATE_ISOLATION_LEVEL
 from sqlext.sql.lowering.update import lower_update
 from sqlext.sql.statement import Update
@@ -23,6 +22,5 @@ def update(environment: Environment, spark: SparkSession, statement: Update) -> 
         target,
         lower_update(statement, target.table.metadata.schema(), target.relation),
         isolation=UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
-        on_driver=fits_driver,
     )
     return Outcome([counts.row()])

@@ -1,12 +1,18 @@
-"""Upsert by equality deletes: the new rows and the keys they replace; the target is not read.
+"""Upsert by primary key, in two ways (design, section 4).
 
-The way of Flink's sink (design, section 4): cost follows the change, not the table. A key that comes twice in one
-batch is an error that names it, as there is no order by which one of the rows could win.
+By equality deletes, the way of Flink's sink: the new rows and the keys they replace are written, the target is not
+read, and the cost follows the change. Resolved: the keys of the target are read for the positions of the old rows, and
+readers have no join to make. A key that comes twice in one batch is an error that names it, as there is no order by
+which one of the rows could win.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from dataclasses import replace
+
+import numpy
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.environment import Environment
@@ -14,13 +20,19 @@ from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target, row_delta
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError
+from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes
 from sqlext.spark import journal
-from sqlext.spark.write_job import SMALL_BYTES, estimated_bytes, run_write, task_identity
+from sqlext.spark.write_job import is_small, run_write, task_identity, write_on_driver
+from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import VoidTransform
 from sqlext.sql.quoting import quote_identifier
-from sqlext.write.task import upsert_rows
+from sqlext.write.distinct_keys import require_distinct
+from sqlext.write.task import upsert_rows, write_rows
+
+# Above this the target's keys are no more read by the driver, but joined by Spark.
+_LOOKUP_BYTES = 256 * 1024 * 1024
 
 
 def upsert_by_equality(environment: Environment, spark: SparkSession, target: Target, lowered: str) -> Counts:
@@ -29,7 +41,7 @@ def upsert_by_equality(environment: Environment, spark: SparkSession, target: Ta
     check_partition_sources(metadata.schema(), metadata.spec(), str(target.name))
     journal.record(lowered)
     rows = spark.sql(lowered)
-    on_driver = estimated_bytes(rows) <= SMALL_BYTES
+    on_driver = is_small(rows)
     if not on_driver:
         rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
     operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
@@ -40,6 +52,48 @@ def upsert_by_equality(environment: Environment, spark: SparkSession, target: Ta
     if delta is not None:
         environment.commit(target.name.catalog, target.table, delta)
     return Counts(None, None, 0, affected=sum(file.record_count for file in written.data_files))
+
+
+def can_look_up(environment: Environment, target: Target, source: DataFrame) -> bool:
+    """Whether a small source may be resolved by the driver: the target's keys fit, and no join decides what is live."""
+    plan = environment.scans.plan(target.version, AlwaysTrue())
+    key_ids = target.table.metadata.schema().identifier_field_ids
+    return is_small(source) and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _LOOKUP_BYTES
+
+
+def upsert_by_lookup(
+    environment: Environment, spark: SparkSession, target: Target, lowered: str, isolation: str
+) -> Counts:
+    """Writes and commits the rows of `lowered`, with position deletes of the target's rows that have their keys.
+
+    The source is evaluated once, and its rows are small. Errors: DataError DUPLICATE_KEY.
+    """
+    journal.record(lowered)
+    rows = spark.sql(lowered).toArrow()
+    schema = target.table.metadata.schema()
+    key_ids = schema.identifier_field_ids
+    keys = rows.select([schema.field(field_id).name for field_id in key_ids])
+    require_distinct(keys, str(target.name))
+    read: Predicate = (key_range(keys, key_ids) if rows.num_rows else None) or AlwaysTrue()
+    matches = find_keys(target.version.io, environment.scans.plan(target.version, read), keys, key_ids)
+    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+    with operation.cleaned_on_failure():
+        task = write_rows(operation.plan, task_identity=task_identity)
+        written = write_on_driver(_new_rows(rows, matches.key_rows), task)
+        written = replace(written, positions=matches.positions)
+        delta = row_delta(environment, target, operation, written, read_filter=read, isolation=isolation)
+    if delta is not None:
+        environment.commit(target.name.catalog, target.table, delta)
+    updated = len(matches.key_rows)
+    return Counts(sum(file.record_count for file in written.data_files) - updated, updated, 0)
+
+
+def _new_rows(rows: pa.Table, key_rows: numpy.ndarray) -> pa.Table:
+    """The source's rows, each as often as the target has its key (a key is not enforced), and once where it has not."""
+    if len(numpy.unique(key_rows)) == len(key_rows):
+        return rows
+    absent = numpy.setdiff1d(numpy.arange(rows.num_rows), key_rows)
+    return rows.take(pa.array(numpy.sort(numpy.concatenate([key_rows, absent]))))
 
 
 def check_partition_sources(schema: Schema, spec: PartitionSpec, name: str) -> None:

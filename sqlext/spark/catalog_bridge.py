@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from sqlext.catalog.catalog import LoadedTable
@@ -99,21 +100,14 @@ class CatalogBridge:
             raise UnsupportedError("PATH_REQUIRED")
         table = self._load_path(options["path"])
         self._catalogs.remember(table.metadata_location, table.metadata)
-        handle = TableHandle(None, table.identifier.namespace, table.identifier.name, table.metadata_location)
+        handle = handle_of(None, table)
         version = options.get("snapshot-id", options.get("versionasof"))
         at = {} if version is None else {"version": version}
         return self._described(_travel(handle, table.metadata, at), None)
 
     def _described(self, handle: TableHandle, metadata_table: str | None) -> Answer:
         if metadata_table is not None:
-            handle = TableHandle(
-                handle.catalog,
-                handle.namespace,
-                handle.name,
-                handle.metadata_location,
-                handle.snapshot_id,
-                metadata_table,
-            )
+            handle = replace(handle, metadata_table=metadata_table)
         return {"table": describe(self._catalogs.version(handle), self._scans)}
 
     def _table_exists(self, arguments: Arguments) -> Answer:
@@ -208,7 +202,7 @@ def _travel(handle: TableHandle, metadata: TableMetadata, at: Arguments) -> Tabl
     version = str(at["version"])
     if version.startswith("@"):
         folder = handle.metadata_location.rpartition("/")[0]
-        return TableHandle(handle.catalog, handle.namespace, handle.name, f"{folder}/{version[1:]}")
+        return replace(handle, metadata_location=f"{folder}/{version[1:]}")
     reference = metadata.refs.get(version)
     if reference is not None:
         return _pinned(handle, reference.snapshot_id)
@@ -218,4 +212,4 @@ def _travel(handle: TableHandle, metadata: TableMetadata, at: Arguments) -> Tabl
 
 
 def _pinned(handle: TableHandle, snapshot_id: int) -> TableHandle:
-    return TableHandle(handle.catalog, handle.namespace, handle.name, handle.metadata_location, snapshot_id)
+    return replace(handle, snapshot_id=snapshot_id)

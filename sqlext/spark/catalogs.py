@@ -73,13 +73,15 @@ class Catalogs:
         """What `handle` names; reads the metadata file when it is no longer remembered."""
         io = self._path_io if handle.catalog is None else self.catalog(handle.catalog).io
         metadata = self._remembered(handle.metadata_location)
-        if metadata is None:
+        if metadata is None or metadata.table_uuid != handle.table_uuid:
             metadata = decode_table_metadata(io.read(handle.metadata_location), handle.metadata_location)
             self.remember(handle.metadata_location, metadata)
+        if metadata.table_uuid != handle.table_uuid:
+            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=handle.full_name)
         return TableVersion(handle, metadata, _snapshot(metadata, handle), io)
 
     def remember(self, location: str, metadata: TableMetadata) -> None:
-        """Keeps decoded metadata by its location; a metadata file never changes."""
+        """Keeps decoded metadata by its location; a metadata file never changes while its table is there."""
         with self._lock:
             self._versions[location] = metadata
             self._versions.move_to_end(location)
@@ -91,10 +93,12 @@ class Catalogs:
             return self._versions.get(location)
 
 
-def handle_of(catalog: str, table: LoadedTable) -> TableHandle:
-    """The handle of a table just loaded, at its current snapshot."""
+def handle_of(catalog: str | None, table: LoadedTable) -> TableHandle:
+    """The handle of a table just loaded, at its current snapshot; no catalog for one loaded by its path."""
     identifier = table.identifier
-    return TableHandle(catalog, identifier.namespace, identifier.name, table.metadata_location)
+    return TableHandle(
+        catalog, identifier.namespace, identifier.name, table.metadata_location, table.metadata.table_uuid
+    )
 
 
 def _snapshot(metadata: TableMetadata, handle: TableHandle) -> Snapshot | None:

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
 class TableHandle:
     """A table, one of its metadata files and, when time travels, one of its snapshots.
 
-    `catalog` is None for a table read by its path; `metadata_table` names e.g. `snapshots`. A handle says all that is
-    needed to load the table again, so no state behind it can be lost.
+    `catalog` is None for a table read by its path; `metadata_table` names e.g. `snapshots`. The uuid tells a table from
+    one that was dropped before under its name. A handle says all that is needed to load the table again, so no state
+    behind it can be lost.
     """
 
     catalog: str | None
     namespace: tuple[str, ...]
     name: str
     metadata_location: str
+    table_uuid: str
     snapshot_id: int | None = None
     metadata_table: str | None = None
 
     def encode(self) -> str:
         """The handle as text for the shim."""
-        return json.dumps(
-            [self.catalog, self.namespace, self.name, self.metadata_location, self.snapshot_id, self.metadata_table]
-        )
+        return json.dumps([getattr(self, field.name) for field in fields(self)])
 
     @staticmethod
     def decode(text: str) -> TableHandle:
         """The handle that `encode` made `text` of."""
-        catalog, namespace, name, location, snapshot_id, metadata_table = json.loads(text)
-        return TableHandle(catalog, tuple(namespace), name, location, snapshot_id, metadata_table)
+        catalog, namespace, *rest = json.loads(text)
+        return TableHandle(catalog, tuple(namespace), *rest)
 
     @property
     def full_name(self) -> str:

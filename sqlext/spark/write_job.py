@@ -52,22 +52,30 @@ def estimated_bytes(rows: DataFrame) -> int:
     return int(str(rows._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
+def is_small(rows: DataFrame) -> bool:
+    """Whether the optimiser's own upper estimate of the rows lets the driver write them."""
+    return estimated_bytes(rows) <= SMALL_BYTES
+
+
 def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFiles:
     """Runs the job. Errors: the first error a task reports; the caller removes the files of the operation."""
     if on_driver:
-        batches = list(task(iter(rows.toArrow().to_batches())))
-    else:
-        schema = from_arrow_schema(MESSAGE_SCHEMA)
-        batches = rows.mapInArrow(task, schema).toArrow().to_batches()
-    return gather(message for batch in batches for message in decode_messages(batch))
+        return write_on_driver(rows.toArrow(), task)
+    schema = from_arrow_schema(MESSAGE_SCHEMA)
+    return _gather(rows.mapInArrow(task, schema).toArrow().to_batches())
 
 
-def gather(messages: Iterator[TaskMessage]) -> WrittenFiles:
+def write_on_driver(rows: pa.Table, task: WriteTask) -> WrittenFiles:
+    """Runs the task over rows that are here already. Errors: the error that the task reports."""
+    return _gather(list(task(iter(rows.to_batches()))))
+
+
+def _gather(batches: list[pa.RecordBatch]) -> WrittenFiles:
     """Adds the tasks' messages up; bitmaps of one file are united, and bits set twice noted."""
     data: list[ContentFile] = []
     deletes: list[ContentFile] = []
     written = WrittenFiles()
-    for message in messages:
+    for message in (message for batch in batches for message in decode_messages(batch)):
         if message.kind == "error":
             raise _task_error(message)
         if message.kind == "file":

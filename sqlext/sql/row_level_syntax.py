@@ -25,6 +25,7 @@ _OMITTED_CONDITION: dict[ClauseKind, str] = {
     "not matched": "NON_LAST_NOT_MATCHED_BY_TARGET_CLAUSE_OMIT_CONDITION",
     "not matched by source": "NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",
 }
+_BEHIND_A_VALUE = frozenset({"AND", "OR", "IS", "IN", "NOT", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "DIV", "ESCAPE"})
 _ACTIONS: dict[ClauseKind, str] = {
     "matched": "UPDATE SET or DELETE",
     "not matched": "INSERT",
@@ -168,7 +169,7 @@ def parse_merge(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None
     source_alias = _parse_alias(cursor, frozenset({"ON"}))
     source_columns = cursor.name_list() if source_alias is not None and cursor.at("(") else ()
     cursor.expect("ON")
-    condition = cursor.slice_until(lambda: _at_clause(cursor), "a condition")
+    condition = cursor.slice_until(lambda: _at_when(cursor), "a condition")
     clauses: list[MergeClause] = []
     while not cursor.at_end:
         clauses.append(_parse_clause(cursor))
@@ -201,6 +202,19 @@ def _parse_source(cursor: TokenCursor) -> tuple[Slice, tuple[str, ...]]:
     if any(cursor.accept(word, "AS", "OF") for word in ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")):
         cursor.slice_until(lambda: cursor.peek(-1).word != "OF" and cursor.peek().text not in ("(", "."), "a version")
     return cursor.slice_from(first), name
+
+
+def _at_when(cursor: TokenCursor) -> bool:
+    """Whether a clause begins here, be it one that MERGE does not know; `when` may be a column's name too."""
+    after = cursor.peek(1)
+    if cursor.at("WHEN") and after.word == "NOT":
+        return cursor.peek(2).word == "MATCHED"
+    return (
+        cursor.at("WHEN")
+        and cursor.peek(-1).text != "."
+        and after.kind == "word"
+        and after.word not in _BEHIND_A_VALUE
+    )
 
 
 def _at_clause(cursor: TokenCursor) -> bool:

@@ -6,16 +6,14 @@ user; its own files are gone by then. An interrupt is passed on, the files gone 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sqlext.errors import DataError, SqlextError, StorageError
+from sqlext.errors import SqlextError, StorageError
 from sqlext.storage.file_io import FileIO, LocalFileIO
 from sqlext.write.commit_message import (
     TaskMessage,
@@ -26,14 +24,13 @@ from sqlext.write.commit_message import (
 )
 from sqlext.write.data_writer import DataWriter
 from sqlext.write.delete_writer import EqualityDeleteWriter
+from sqlext.write.distinct_keys import require_distinct
 from sqlext.write.row_operation import DELETE, INSERT, OPERATION_COLUMNS, UPDATE, DeletedPositions
 from sqlext.write.write_plan import WritePlan
 
 Batches = Iterator[pa.RecordBatch]
 WriteTask = Callable[[Batches], Batches]
 TaskIdentity = Callable[[], tuple[int, int]]
-
-_NAMED_KEYS = 5
 
 
 class _Work(Protocol):
@@ -166,24 +163,14 @@ class _Upsert:
         self._inserted += batch.num_rows
 
     def close(self) -> list[TaskMessage]:
-        self._require_distinct_keys()
+        if self._keys:
+            require_distinct(pa.Table.from_batches(self._keys), self._table_name)
         files = [*self._data.close(), *self._deletes.close()]
         return [*(file_message(file) for file in files), counts_message({"inserted": self._inserted})]
 
     def abort(self) -> None:
         self._data.abort()
         self._deletes.abort()
-
-    def _require_distinct_keys(self) -> None:
-        if not self._keys:
-            return
-        names = self._deletes.names
-        groups = pa.Table.from_batches(self._keys).group_by(names).aggregate([([], "count_all")])
-        if groups.num_rows == self._inserted:
-            return
-        repeated = groups.filter(pc.greater(groups.column("count_all"), 1)).slice(0, _NAMED_KEYS).select(names)
-        keys = ", ".join(json.dumps(key, default=str, ensure_ascii=False) for key in repeated.to_pylist())
-        raise DataError("DUPLICATE_KEY", table=self._table_name, keys=keys)
 
 
 def _chosen(batch: pa.RecordBatch, mask: NDArray[np.bool_]) -> pa.RecordBatch:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import target_relation
-from sqlext.sql.lowering.text import aliased, with_ctes
+from sqlext.sql.lowering.text import aliased, filtered, with_ctes
 from sqlext.sql.statement import Delete
 
 
 def lower_delete(statement: Delete, schema: Schema, target: str) -> str:
     """Operation, file and position of every row that the condition selects; `target` is the relation's text."""
     relation = target_relation(statement.table, statement.alias, schema)
-    where = "" if statement.where is None else f"\nWHERE ({statement.where.text})"
     return with_ctes(
         statement.ctes,
         f"SELECT 1Y AS `__operation`, {relation.column('_file')} AS `_file`, {relation.column('_pos')} AS `_pos`\n"
-        f"FROM {aliased(target, statement.alias)}{where}",
+        f"FROM {aliased(target, statement.alias)}{filtered(statement.where)}",
     )

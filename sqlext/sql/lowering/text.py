@@ -17,6 +17,11 @@ def aliased(relation: str, alias: str | None) -> str:
     return relation if alias is None else f"{relation} AS {quote_identifier(alias)}"
 
 
+def filtered(where: Slice | None) -> str:
+    """The WHERE behind a relation. Spark would take `t WHERE (a)` for a relation with the alias `WHERE` and a column `a`."""
+    return "" if where is None else f"\nWHERE true AND ({where.text})"
+
+
 def selected(columns: Iterable[tuple[str, str]]) -> str:
     """A select list of (expression, name) pairs, one a line."""
     return ",\n  ".join(f"{expression} AS {quote_identifier(name)}" for expression, name in columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import assigned_value, bind_assignments, target_relation, value_text
-from sqlext.sql.lowering.text import aliased, selected, with_ctes
+from sqlext.sql.lowering.text import aliased, filtered, selected, with_ctes
 from sqlext.sql.statement import Update
 
 
@@ -21,5 +21,5 @@ def lower_update(statement: Update, schema: Schema, target: str, *, case_sensiti
         kept = relation.column(field.name)
         text = kept if value is None else assigned_value(value_text(value), field, statement.table)
         columns.append((text, field.name))
-    where = "" if statement.where is None else f"\nWHERE ({statement.where.text})"
-    return with_ctes(statement.ctes, f"SELECT {selected(columns)}\nFROM {aliased(target, statement.alias)}{where}")
+    relation_text = aliased(target, statement.alias) + filtered(statement.where)
+    return with_ctes(statement.ctes, f"SELECT {selected(columns)}\nFROM {relation_text}")

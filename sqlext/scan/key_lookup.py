@@ -1,0 +1,100 @@
+"""Where the rows of given keys are: file and position, found by reading the key columns alone.
+
+For changes that are small beside their table. The files are those that a scan planned, so bounds have pruned them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from sqlext.errors import CorruptionError, NotFoundError
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan
+from sqlext.spec.expression import And, Comparison, Predicate
+from sqlext.storage.file_io import FileIO
+
+_FIELD_ID = b"PARQUET:field_id"
+_KIND = "data file"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMatches:
+    """`positions` are live rows with one of the keys, by data file; `key_rows` the row of the key for each of them."""
+
+    positions: dict[str, BitMap64]
+    key_rows: numpy.ndarray
+
+
+def key_range(keys: pa.Table, field_ids: Sequence[int]) -> Predicate | None:
+    """A predicate that every row with one of the keys satisfies; None where a key column's type has no usable order."""
+    combined: Predicate | None = None
+    for column, field_id in zip(keys.columns, field_ids, strict=True):
+        if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
+            continue
+        least, most = pc.min_max(column).as_py().values()
+        bounds = And(Comparison(">=", field_id, least), Comparison("<=", field_id, most))
+        combined = bounds if combined is None else And(combined, bounds)
+    return combined
+
+
+def lookup_bytes(plan: ScanPlan, field_ids: Sequence[int]) -> int:
+    """Bytes of the key columns in memory, by eight bytes a value where a file tells nothing."""
+    return sum(task.file.record_count * 8 * len(field_ids) for task in plan.tasks)
+
+
+def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[int]) -> KeyMatches:
+    """Looks the keys up in the plan's files; `keys` are distinct, its columns are the fields of `field_ids`.
+
+    The plan must have no equality deletes. Raises NotFoundError or CorruptionError naming a file.
+    """
+    positions: dict[str, BitMap64] = {}
+    key_rows: list[numpy.ndarray] = []
+    for task in plan.tasks:
+        found, rows = _matches(_read_keys(io, task, field_ids), keys)
+        if task.position_deletes is not None and len(found):
+            deleted = BitMap64.deserialize(task.position_deletes)
+            live = numpy.fromiter((int(p) not in deleted for p in found), bool, len(found))
+            found, rows = found[live], rows[live]
+        if len(found):
+            positions[task.file.file_path] = BitMap64(array("Q", found.astype(numpy.uint64).tobytes()))
+            key_rows.append(rows)
+    return KeyMatches(positions, numpy.concatenate(key_rows) if key_rows else numpy.empty(0, numpy.int64))
+
+
+def _read_keys(io: FileIO, task: FileScanTask, field_ids: Sequence[int]) -> list[pa.ChunkedArray]:
+    location = task.file.file_path
+    try:
+        with io.open_input(location) as source:
+            file = pq.ParquetFile(source)
+            names = {(field.metadata or {}).get(_FIELD_ID): field.name for field in file.schema_arrow}
+            wanted = [names.get(str(field_id).encode()) for field_id in field_ids]
+            if None in wanted:
+                raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason="a key column is missing")
+            table = file.read(columns=wanted)
+            return [table.column(name) for name in wanted]
+    except FileNotFoundError as error:
+        raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=error) from error
+
+
+def _matches(columns: list[pa.ChunkedArray], keys: pa.Table) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Positions in the columns whose values are one of the keys, ascending, and the row of that key for each."""
+    typed = [column.cast(key.type) for column, key in zip(columns, keys.columns, strict=True)]
+    if len(typed) == 1:
+        rows = pc.index_in(typed[0], value_set=keys.column(0).combine_chunks())
+        found = numpy.flatnonzero(pc.is_valid(rows).to_numpy())
+        return found, pc.drop_null(rows).to_numpy().astype(numpy.int64)
+    names = [f"key_{number}" for number in range(len(typed))]
+    positions = pa.array(numpy.arange(len(typed[0])))
+    stored = pa.table([*typed, positions], names=[*names, "position"])
+    given = pa.table([*keys.columns, pa.array(numpy.arange(keys.num_rows))], names=[*names, "row"])
+    joined = stored.join(given, names, join_type="inner").sort_by("position")
+    return joined.column("position").to_numpy(), joined.column("row").to_numpy()
