@@ -10,5 +10,6 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectPostHocResolutionRule(_ => WritesToPython)
     extensions.injectFunction(StoreAssignment.function)
     extensions.injectFunction(BucketHash.function)
+    extensions.injectFunction(UnscaledDecimal.function)
   }
 }

@@ -28,8 +28,15 @@ object Parser {
   private def statementIn(method: Method, arguments: Array[AnyRef]): Option[String] = method.getName match {
     case "parsePlan" => Some(arguments(0).asInstanceOf[String]).filter(t => heads(headWord(t)))
     case "parsePlanWithParameters" =>
-      Some(arguments(0).asInstanceOf[String]).filter(t => heads(headWord(t))).map(withParameters(_, arguments(1)))
+      Some(arguments(0).asInstanceOf[String]).filter(t => heads(headWord(t)))
+        .map(text => if (isEmpty(arguments(1))) text else withParameters(text, arguments(1)))
     case _ => None
+  }
+
+  /** Whether there are no parameters: Spark looks for them in the grammar of its own, which lacks some of our syntax. */
+  private def isEmpty(parameters: AnyRef): Boolean = parameters match {
+    case context: Product => context.productIterator.forall { case given: Iterable[_] => given.isEmpty; case _ => false }
+    case _ => false
   }
 
   /** The text with Spark's own literals in place of its parameters; by reflection, since Spark 4.0 has no such class. */

@@ -41,19 +41,15 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
   private val stored = columns.filterNot(f => constantNames(f.name))
   private val parquetColumns = StructType(stored.map { f =>
     if (f.name == MetadataColumns.position.name) rowIndex
-    else unmistakable(FieldIds.onto(StructType(Seq(f)), table.schemaWithIds).asInstanceOf[StructType].head)
+    else FieldIds.unmistakable(FieldIds.onto(StructType(Seq(f)), table.schemaWithIds), table.reusedIds).asInstanceOf[StructType].head
   })
-
-  /** Spark's reader finds a column by its id, but looks its type up by the name it has in the file: a name that was
-    * another column's may not stand in the schema it is given. */
-  private def unmistakable(field: StructField): StructField =
-    if (table.reusedNames(field.name)) field.copy(name = s"__field_${FieldIds.idOf(field)}") else field
 
   private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
 
   private lazy val plan: JsonNode = Bridge.ask("plan scan", Map(
     "table" -> table.handle,
     "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
+    "columns" -> stored.map(_.name),
     "deletion_vectors" -> constants.exists(_.name == MetadataColumns.deletionVector.name),
     "filters" -> filters.flatMap(FilterJson.encode),
     "limit" -> limit))

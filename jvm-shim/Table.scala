@@ -29,7 +29,7 @@ class SqlextTable(val description: JsonNode, val role: Role) extends Table with 
   val hasPositionDeletes: Boolean = description.get("position_deletes").asBoolean
   val equalityDeletes: Seq[JsonNode] = description.get("equality_deletes").elements.asScala.toSeq
 
-  val reusedNames: Set[String] = description.get("reused_names").elements.asScala.map(_.asText).toSet
+  val reusedIds: Set[Long] = description.get("reused_ids").elements.asScala.map(_.asLong).toSet
   def hasDeletes: Boolean = hasPositionDeletes || equalityDeletes.nonEmpty
 
   /** The columns with their field ids, for the Parquet reader. */
@@ -98,7 +98,17 @@ object MetadataColumns {
 object FieldIds {
   private val key = "parquet.field.id"
 
-  def idOf(field: StructField): Long = field.metadata.getLong(key)
+  /** Spark's reader finds a field by its id, but looks its type up by the name it has in the file first: a name that was
+    * another field's may not stand in the schema it is given. */
+  def unmistakable(dataType: DataType, reused: Set[Long]): DataType = dataType match {
+    case s: StructType => StructType(s.map { f =>
+      val id = f.metadata.getLong(key)
+      f.copy(name = if (reused(id)) s"__field_$id" else f.name, dataType = unmistakable(f.dataType, reused))
+    })
+    case a: ArrayType => a.copy(elementType = unmistakable(a.elementType, reused))
+    case m: MapType => m.copy(keyType = unmistakable(m.keyType, reused), valueType = unmistakable(m.valueType, reused))
+    case other => other
+  }
 
   def without(struct: StructType): StructType = strip(struct).asInstanceOf[StructType]
 

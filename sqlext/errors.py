@@ -43,7 +43,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "42602", "The name {name} is refused: {reason}. Use letters, digits, '_', '-' or '.' inside a name."
         ),
         "INVALID_TABLE_PROPERTY": Condition(
-            "42616", "The table property {name} = {value} is refused: {reason}. Set it right, or remove it to get {default}."
+            "42616",
+            "The table property {name} = {value} is refused: {reason}. Set it right, or remove it to get {default}.",
         ),
         "PATH_OUTSIDE_WAREHOUSE": Condition(
             "42602",
@@ -57,7 +58,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "2BP01", "The namespace {name} is not dropped: it holds {holds}. Drop that first, or use CASCADE."
         ),
         "SCHEMA_NOT_FOUND": Condition(
-            "42704", "The namespace {name} cannot be found. Create it with CREATE NAMESPACE {name}, or check the spelling."
+            "42704",
+            "The namespace {name} cannot be found. Create it with CREATE NAMESPACE {name}, or check the spelling.",
         ),
         "TABLE_OR_VIEW_ALREADY_EXISTS": Condition(
             "42P07", "The table {name} already exists. Use IF NOT EXISTS, another name, or drop it first."
@@ -77,16 +79,13 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "INSERT_COLUMN_ARITY_MISMATCH": Condition(
             "21S01",
-            "The rows do not fit into {name}: {reason}. Columns: {columns}; values: {values}. Give one value per column,"
+            "The rows do not fit into {name}: {reason}. Columns: {columns}; values: {values}. Give one value per"
+            " column,"
             " or name the columns that the values are for.",
         ),
-        "INVALID_PARTITION_TRANSFORM": Condition(
-            "42601", "The partitioning {transform} is refused: {reason}."
-        ),
+        "INVALID_PARTITION_TRANSFORM": Condition("42601", "The partitioning {transform} is refused: {reason}."),
         "INVALID_PRIMARY_KEY": Condition("42830", "The primary key is refused: {reason}."),
-        "MERGE_WITHOUT_WHEN": Condition(
-            "42601", "The MERGE into {table} has no WHEN clause. Add at least one."
-        ),
+        "MERGE_WITHOUT_WHEN": Condition("42601", "The MERGE into {table} has no WHEN clause. Add at least one."),
         "NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION": Condition(
             "42613",
             "A WHEN MATCHED clause that is not the last of its kind has no condition, so the later ones could never"
@@ -106,7 +105,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "42601", "Syntax error at {near} (line {line}, column {column}): expected {expected}."
         ),
         "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST": Condition(
-            "42713", "The column {name} has a static value in PARTITION and is in the column list too. Remove it from one."
+            "42713",
+            "The column {name} has a static value in PARTITION and is in the column list too. Remove it from one.",
         ),
         "UNRESOLVED_COLUMN.WITH_SUGGESTION": Condition(
             "42703", "The column {name} cannot be resolved in {where}. Did you mean one of: {suggestions}?"
@@ -121,7 +121,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "UNREADABLE_EXPRESSION": Condition(
             "0A000",
-            "The column names in {expression} ({where}) cannot be told apart: {name} may be a column of the other table."
+            "The column names in {expression} ({where}) cannot be told apart: {name} may be a column of the other"
+            " table."
             " Qualify every column with its table's alias, or write the expression in simpler terms.",
         ),
         "UNSUPPORTED_NESTED_ASSIGNMENT": Condition(
@@ -130,15 +131,18 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             " named_struct(...).",
         ),
         "UNSUPPORTED_TRANSFORM": Condition(
-            "0A000", "The transform {transform} of {column} has no SQL spelling. Read the table's metadata.json instead."
+            "0A000",
+            "The transform {transform} of {column} has no SQL spelling. Read the table's metadata.json instead.",
         ),
         "UNSUPPORTED_TYPE": Condition("0A000", "The type {type} is not supported: {reason}."),
         # catalog interface
         "ALTER_TABLE_NOT_SUPPORTED": Condition(
-            "0A000", "ALTER TABLE with {change} is refused: this version changes table properties only. Create a new table."
+            "0A000",
+            "ALTER TABLE with {change} is refused: this version changes table properties only. Create a new table.",
         ),
         "CATALOG_NOT_FOUND": Condition(
-            "42P08", "The catalog {name} cannot be found. Set spark.sql.catalog.{name} to io.sqlext.Catalog with a warehouse."
+            "42P08",
+            "The catalog {name} cannot be found. Set spark.sql.catalog.{name} to io.sqlext.Catalog with a warehouse.",
         ),
         "CATALOG_OPTION_INVALID": Condition(
             "42616", "The catalog {name} has {option}={value}. Set spark.sql.catalog.{name}.{option} to {allowed}."
@@ -147,7 +151,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "42616", "The catalog {name} has no {option}. Set spark.sql.catalog.{name}.{option}."
         ),
         "NAMESPACE_PROPERTIES_NOT_SUPPORTED": Condition(
-            "0A000", "Properties of the namespace {name} cannot be changed: a warehouse folder keeps none. Leave them out."
+            "0A000",
+            "Properties of the namespace {name} cannot be changed: a warehouse folder keeps none. Leave them out.",
         ),
         "PATH_REQUIRED": Condition(
             "42000", "Reading format sqlext needs a path. Give .load(path) a table's folder or a metadata.json file."
@@ -156,7 +161,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "0A000", "Renaming {name} is refused: a warehouse folder is the table's name. Use CREATE TABLE … AS SELECT."
         ),
         "SNAPSHOT_NOT_FOUND": Condition(
-            "42704", "The snapshot {snapshot} of {name} cannot be found. SELECT * FROM {name}.snapshots lists what there is."
+            "42704",
+            "The snapshot {snapshot} of {name} cannot be found. SELECT * FROM {name}.snapshots lists what there is.",
         ),
         # session
         "INTERNAL_ERROR": Condition(
@@ -174,7 +180,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "SHIM_NOT_LOADED": Condition(
             "55000",
             "The running JVM has no sqlext shim, since it was started without it. Build the session with"
-            " sqlext.configure(SparkSession.builder).getOrCreate(), or start Spark with --jars $(python -m sqlext.spark.shim_jar).",
+            " sqlext.configure(SparkSession.builder).getOrCreate(), or start Spark with --jars $(python -m"
+            " sqlext.spark.shim_jar).",
         ),
         # statements and types
         "UNSUPPORTED_DATA_TYPE": Condition(
@@ -189,12 +196,14 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "UNSUPPORTED_FORMAT_VERSION": Condition(
             "0A000",
-            "Format version {version} of {name} is not supported: this version of sqlext knows 1 to {highest}. Use a newer"
+            "Format version {version} of {name} is not supported: this version of sqlext knows 1 to {highest}. Use a"
+            " newer"
             " sqlext, or a table of an earlier format version.",
         ),
         "TABLE_LOCATION_FIXED": Condition(
             "0A000",
-            "Replacing {name} at another location is refused: the table stays at {location}, where its history is. Leave"
+            "Replacing {name} at another location is refused: the table stays at {location}, where its history is."
+            " Leave"
             " the location out, or drop the table first.",
         ),
         "UNSUPPORTED_CATALOG_OPERATION": Condition(
@@ -254,7 +263,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             " other's commits. Put the warehouse on a file system that has them.",
         ),
         "CORRUPT_FILE": Condition(
-            "XX001", "The file {path} cannot be read as {kind}: {reason}. Restore it from a backup or an earlier version."
+            "XX001",
+            "The file {path} cannot be read as {kind}: {reason}. Restore it from a backup or an earlier version.",
         ),
         "FILE_NOT_FOUND": Condition(
             "58030", "The file {path} ({kind}) does not exist. Restore it, or read an earlier snapshot of the table."
@@ -274,9 +284,7 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             " the table without it in an engine that knows it.",
         ),
         # commit
-        "COMMIT_CONFLICT": Condition(
-            "40001", "The commit to {name} lost the race: {reason}. Run the statement again."
-        ),
+        "COMMIT_CONFLICT": Condition("40001", "The commit to {name} lost the race: {reason}. Run the statement again."),
         "CONCURRENT_CHANGE": Condition(
             "40001",
             "The commit to {name} is refused: {reason}, after this statement had read the table. Its result would be"

@@ -15,7 +15,7 @@ from sqlext.command.outcome import Outcome
 from sqlext.command.table_definition import TableDefinition, define_table
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AlreadyExistsError, NotFoundError
-from sqlext.spark.data_type import schema_from_spark
+from sqlext.spark.data_type import require_spark_types, schema_from_spark
 from sqlext.spark.store_assignment import align
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import new_table_metadata
@@ -43,6 +43,7 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
     base = catalog.load_table(identifier) if exists else None
     first_id = 1 if base is None else base.metadata.last_column_id + 1
     definition = define_table(statement, _query_schema(query), timestamp_type, first_id)
+    require_spark_types(definition.schema)
     _define(environment, spark, statement, definition, base, query)
     return Outcome()
 

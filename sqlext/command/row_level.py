@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -125,5 +126,6 @@ def _counts(written: WrittenFiles) -> Counts:
 
 
 def _cardinality_violation(spark: SparkSession, target: Target, violation: str) -> DataError:
-    keys = [str(tuple(row)[:-1]) for row in spark.sql(violation).collect()]
+    rows = [dict(list(row.asDict().items())[:-1]) for row in spark.sql(violation).collect()]
+    keys = [json.dumps(row, default=str, ensure_ascii=False) for row in rows]
     return DataError("MERGE_CARDINALITY_VIOLATION", name=target.name, keys=", ".join(keys) or "unknown")

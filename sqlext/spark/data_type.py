@@ -71,6 +71,11 @@ def schema_to_spark(schema: Schema) -> dict[str, Any]:
     return struct_to_spark(StructType(tuple(schema.fields)))
 
 
+def require_spark_types(schema: Schema) -> None:
+    """Raises UnsupportedError for a column that no table may have here, since Spark could not show it."""
+    schema_to_spark(schema)
+
+
 def struct_to_spark(struct: StructType) -> dict[str, Any]:
     """A struct of fields as Spark's struct JSON, with field ids."""
     return {"type": "struct", "fields": [_field_to_spark(field) for field in struct.fields]}

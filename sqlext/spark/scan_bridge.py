@@ -12,6 +12,7 @@ import pyarrow as pa
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_table import METADATA_TABLES
 from sqlext.scan.position_delete import PositionDeleteCache
+from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.scan.scan_plan import EqualityDeleteGroup, ScanPlan, plan_scan
 from sqlext.spark.catalogs import Catalogs, TableVersion
 from sqlext.spark.pushdown import predicate_of
@@ -20,7 +21,7 @@ from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructType
+from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
 
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType)
 
@@ -66,6 +67,7 @@ class ScanBridge:
     def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "plan scan": [path, size, sequence number, partition key, deletion vector] for each file."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        require_readable_columns(version.metadata, _columns(arguments["columns"], version.schema))
         if arguments["group"] >= 0:
             return _equality_delete_files(self.equality_groups(version)[arguments["group"]])
         plan = self.plan(version, predicate_of(arguments["filters"], version.schema))
@@ -90,6 +92,12 @@ class ScanBridge:
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         return {"arrow": base64.b64encode(sink.getvalue()).decode()}
+
+
+def _columns(names: Sequence[str], schema: Schema) -> list[NestedField]:
+    """The top-level columns that the scan takes from files; a name may hold dots of its own."""
+    wanted = frozenset(names)
+    return [field for field in schema.fields if field.name in wanted]
 
 
 def _equality_delete_files(group: EqualityDeleteGroup) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -16,7 +16,10 @@ from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import BucketTransform, TruncateTransform, VoidTransform
-from sqlext.spec.types import StructType
+from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type
+
+# No field has this id.
+_ROOT = 0
 
 
 def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
@@ -30,7 +33,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "partitioning": [],
         "position_deletes": False,
         "equality_deletes": [],
-        "reused_names": [],
+        "reused_ids": [],
     }
     if handle.metadata_table is not None:
         return {**described, "schema": _metadata_schema(version)}
@@ -38,7 +41,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
     return {
         **described,
         "schema": schema_to_spark(schema),
-        "reused_names": _reused_names(version.metadata, schema),
+        "reused_ids": _reused_ids(version.metadata, schema),
         "properties": _properties(version),
         "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
         "position_deletes": scans.has_position_deletes(version),
@@ -103,10 +106,27 @@ def _parts(schema: Schema, field_id: int) -> list[str]:
     return schema.column_name(field_id).split(".")
 
 
-def _reused_names(metadata: TableMetadata, schema: Schema) -> list[str]:
-    """Columns whose name was another field's in some version of the schema."""
-    ids: dict[str, set[int]] = {}
+def _reused_ids(metadata: TableMetadata, schema: Schema) -> list[int]:
+    """Fields of any depth whose name was another field's, beside it in some version of the schema."""
+    ids: dict[tuple[int, str], set[int]] = {}
     for known in metadata.schemas:
-        for field in known.fields:
-            ids.setdefault(field.name.lower(), set()).add(field.id)
-    return [field.name for field in schema.fields if ids[field.name.lower()] != {field.id}]
+        for place, field_id in _named_fields(known.fields, _ROOT):
+            ids.setdefault(place, set()).add(field_id)
+    return [field_id for place, field_id in _named_fields(schema.fields, _ROOT) if ids[place] != {field_id}]
+
+
+def _named_fields(fields: Iterable[NestedField], parent: int) -> Iterator[tuple[tuple[int, str], int]]:
+    """Each field's place, the id of what holds it and its name in small letters, with its own id."""
+    for field in fields:
+        yield (parent, field.name.lower()), field.id
+        yield from _inside(field.type, field.id)
+
+
+def _inside(data_type: Type, holder: int) -> Iterator[tuple[tuple[int, str], int]]:
+    if isinstance(data_type, StructType):
+        yield from _named_fields(data_type.fields, holder)
+    elif isinstance(data_type, ListType):
+        yield from _inside(data_type.element, data_type.element_id)
+    elif isinstance(data_type, MapType):
+        yield from _inside(data_type.key, data_type.key_id)
+        yield from _inside(data_type.value, data_type.value_id)

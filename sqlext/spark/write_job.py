@@ -13,7 +13,9 @@ import pyarrow as pa
 from pyroaring import BitMap64
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import DecimalType
 
 from sqlext.errors import CONDITIONS, DataError, SqlextError, StorageError
 from sqlext.spec.content_file import Content, ContentFile
@@ -21,6 +23,7 @@ from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_mess
 
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
+_MAX_LONG_DIGITS = 18
 SMALL_BYTES = 32 * 1024 * 1024
 
 
@@ -62,7 +65,18 @@ def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFi
     if on_driver:
         return write_on_driver(rows.toArrow(), task)
     schema = from_arrow_schema(MESSAGE_SCHEMA)
-    return _gather(rows.mapInArrow(task, schema).toArrow().to_batches())
+    return _gather(_with_digits(rows).mapInArrow(task, schema).toArrow().to_batches())
+
+
+def _with_digits(rows: DataFrame) -> DataFrame:
+    """Decimals of up to 18 digits as these digits: Spark makes a BigDecimal of each value it hands to Arrow."""
+    columns = []
+    for field in rows.schema.fields:
+        column = F.col(f"`{field.name.replace('`', '``')}`")
+        if isinstance(field.dataType, DecimalType) and field.dataType.precision <= _MAX_LONG_DIGITS:
+            column = F.call_function("sqlext_unscaled", column).alias(field.name)
+        columns.append(column)
+    return rows.select(*columns)
 
 
 def write_on_driver(rows: pa.Table, task: WriteTask) -> WrittenFiles:

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
+from sqlext.spec.iso_date_time import format_timestamp
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionSpec, partition_fields_from_json
 from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.schema import Schema
@@ -127,7 +128,7 @@ class TableMetadata:
         log = sorted(self.snapshot_log, key=lambda entry: entry.timestamp_ms)
         position = bisect_right([entry.timestamp_ms for entry in log], timestamp_ms)
         if position == 0:
-            raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=f"as of {timestamp_ms} ms", name=self.location)
+            raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=f"as of {format_timestamp(timestamp_ms, 1000)} UTC", name=self.location)
         return self.snapshot(log[position - 1].snapshot_id)
 
 

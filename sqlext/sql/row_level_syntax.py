@@ -248,7 +248,8 @@ def _parse_clause_kind(cursor: TokenCursor) -> ClauseKind:
     cursor.expect("WHEN")
     if cursor.accept("MATCHED"):
         return "matched"
-    cursor.expect("NOT", "MATCHED")
+    if not cursor.accept("NOT", "MATCHED"):
+        cursor.fail("MATCHED or NOT MATCHED")
     if cursor.accept("BY", "SOURCE"):
         return "not matched by source"
     cursor.accept("BY", "TARGET")

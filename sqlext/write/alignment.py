@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
@@ -23,6 +24,8 @@ class Aligner:
 
     def align(self, columns: Iterable[pa.Array]) -> pa.RecordBatch:
         """A batch of `arrow_schema`; a column that has the right type is not copied.
+
+        A decimal of up to 18 digits may come as its digits, an int64.
 
         DataError NULL_IN_REQUIRED_COLUMN, or INVALID_COLUMN_VALUE for a value that the column's type does not hold.
         """
@@ -51,7 +54,19 @@ def _converted(column: pa.Array, type: Type, target: pa.DataType) -> pa.Array:
     if isinstance(type, UuidType) and _is_text(column.type):
         texts = column.to_pylist()
         return pa.array([None if text is None else UUID(text).bytes for text in texts], target)
+    if pa.types.is_decimal(target) and pa.types.is_int64(column.type):
+        return _from_digits(column, target)
     return _retyped(column, target) if pa.types.is_nested(target) else column.cast(target)
+
+
+def _from_digits(digits: pa.Array, target: pa.DataType) -> pa.Array:
+    """Decimals of 128 bits: the digits, and their sign carried on."""
+    if digits.offset:
+        digits = digits.take(pa.array(np.arange(len(digits))))
+    validity, data = digits.buffers()
+    values = np.frombuffer(data, np.int64, len(digits))
+    words = np.column_stack((values, values >> 63))
+    return pa.Array.from_buffers(target, len(digits), [validity, pa.py_buffer(words)], digits.null_count)
 
 
 def _is_text(type: pa.DataType) -> bool:

@@ -130,8 +130,17 @@ def test_every_type(judged: Judged) -> None:
         " array(1, NULL), map('a', 1.5D, 'b', NULL), named_struct('x', 1, 'y', named_struct('z', DATE'2024-01-01')),"
         " array(named_struct('k', 'k', 'v', map(1, NULL)), NULL))"
     )
-    judged.run("INSERT INTO {table} (i) VALUES (NULL)")
+    # PyIceberg reads a null list of structs as an empty one (iceberg-python#3833)
+    judged.run("INSERT INTO {table} (i, deep) VALUES (NULL, array())")
     judged.run("UPDATE {table} SET s = 'changed' WHERE b")
+
+
+def test_a_null_list_of_structs(judged: Judged) -> None:
+    judged.spark.sql(f"CREATE TABLE {judged.table} (id INT, deep ARRAY<STRUCT<k: STRING>>)")
+    judged.spark.sql(f"INSERT INTO {judged.table} VALUES (1, NULL), (2, array()), (3, array(NULL))")
+    rows = [[1, None], [2, []], [3, [None]]]
+    assert canonical_rows(judged.spark.table(judged.table)) == rows
+    assert judged.iceberg.sql(f"SELECT * FROM {judged.table}") == rows
 
 
 def test_iceberg_writes_what_sqlext_reads(judged: Judged) -> None:

@@ -18,11 +18,14 @@ CREATE TABLE empty_copy AS SELECT * FROM copied WHERE false;
 
 SELECT count(*) AS n FROM empty_copy;
 
--- an expression needs a name
+-- an expression's text is its name
 CREATE TABLE unnamed AS SELECT 1 + 1;
 
 -- a failing query leaves no table
-CREATE TABLE failing AS SELECT raise_error('stop') AS id FROM copied;
+CREATE TABLE failing AS SELECT CAST(raise_error('stop') AS INT) AS id FROM copied;
+
+-- nor does one of no type
+CREATE TABLE failing AS SELECT NULL AS id;
 
 SHOW TABLES;
 

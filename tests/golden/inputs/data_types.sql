@@ -28,9 +28,13 @@ SELECT * FROM nested;
 SELECT id, struct.y.z AS z, list[0] AS first, deep[0].v[1][0] AS inside FROM nested WHERE struct.x = 1;
 
 -- Flink's spellings, and what becomes of them
-CREATE TABLE flink (a INTEGER, b TIMESTAMP(3), c TIMESTAMP(6), d TIMESTAMP_LTZ(3), e VARCHAR(10), f BYTES, g DECIMAL(5, 1), h TIME);
+CREATE TABLE flink (a INTEGER, b TIMESTAMP(3), c TIMESTAMP(6), d TIMESTAMP_LTZ(3), f BYTES, g DECIMAL(5, 1), h ROW<x INT, y STRING>);
 
 DESCRIBE TABLE flink;
+
+CREATE TABLE flink_varchar (e VARCHAR(10));
+
+CREATE TABLE flink_time (id INT, h TIME);
 
 -- TIMESTAMP(3) holds microseconds
 CREATE TABLE precise (id INT, at TIMESTAMP(3)) WITH ('format-version'='2');
@@ -49,7 +53,7 @@ CREATE TABLE bad_interval (i INTERVAL DAY TO SECOND);
 
 CREATE TABLE bad_variant (v VARIANT) TBLPROPERTIES ('format-version'='2');
 
--- a comment and a length that would not be kept
+-- a length that would not be kept
 CREATE TABLE limited (c CHAR(3), v VARCHAR(2));
 
 CREATE TABLE collated (s STRING COLLATE UTF8_LCASE);

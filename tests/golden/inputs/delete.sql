@@ -67,3 +67,16 @@ DELETE FROM p;
 SELECT count(*) AS n FROM p;
 
 DELETE FROM missing WHERE id = 1;
+
+-- a column in brackets is a condition
+CREATE TABLE flags (flag BOOLEAN, id INT);
+
+INSERT INTO flags VALUES (true, 1), (false, 2), (NULL, 3);
+
+UPDATE flags SET id = id + 10 WHERE (flag);
+
+DELETE FROM flags WHERE (flag);
+
+DELETE FROM flags WHERE (NOT flag);
+
+SELECT * FROM flags;

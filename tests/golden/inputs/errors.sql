@@ -24,7 +24,14 @@ SELECT * FROM no_catalog.errors.t;
 
 INSERT INTO lake.missing.t VALUES (1);
 
+-- a folder is made with its first table, as in Iceberg's Hadoop catalog
 CREATE TABLE lake.missing.t (id INT);
+
+SHOW TABLES IN lake.missing;
+
+DROP TABLE lake.missing.t;
+
+DROP NAMESPACE lake.missing;
 
 MERGE INTO missing USING t ON missing.id = t.id WHEN MATCHED THEN DELETE;
 

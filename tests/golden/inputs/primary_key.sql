@@ -8,7 +8,7 @@ CREATE TABLE in_column (id BIGINT PRIMARY KEY, name STRING);
 
 SHOW CREATE TABLE in_column;
 
--- several columns, in the key's order
+-- several columns: a set, which is shown in the table's order
 CREATE TABLE pair (day DATE, id INT, v DOUBLE, PRIMARY KEY (id, day)) PARTITIONED BY (day);
 
 SHOW CREATE TABLE pair;

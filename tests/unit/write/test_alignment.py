@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 
 from sqlext.errors import DataError
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import FixedType, IntegerType, ListType, LongType, MapType, NestedField, StringType, StructType
+from sqlext.spec.types import (
+    DecimalType,
+    FixedType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+)
 from sqlext.write.alignment import Aligner
 
 NESTED = Schema(
@@ -86,3 +98,18 @@ def test_a_column_of_the_right_type_is_not_copied() -> None:
     column = pa.array([1, 2, 3])
     (aligned,) = align(Schema((NestedField(1, "c", LongType()),)), column).columns
     assert aligned.buffers()[1].address == column.buffers()[1].address
+
+
+def test_digits_become_decimals() -> None:
+    schema = Schema((NestedField(1, "price", DecimalType(9, 2)),))
+    digits = pa.array([7, 150, -1, None, 0, 10**9 - 1, -(10**9) + 1], pa.int64()).slice(1)
+    batch = Aligner(schema, "t").align([digits])
+    assert batch.column(0).to_pylist() == [
+        Decimal("1.50"),
+        Decimal("-0.01"),
+        None,
+        Decimal("0.00"),
+        Decimal("9999999.99"),
+        Decimal("-9999999.99"),
+    ]
+    batch.validate(full=True)

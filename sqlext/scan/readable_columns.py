@@ -1,0 +1,49 @@
+"""What of a column's past or type keeps its values from being read by field id alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlext.errors import UnsupportedError
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type, UuidType
+
+_NAME_MAPPING = "schema.name-mapping.default"
+
+
+def require_readable_columns(metadata: TableMetadata, fields: Iterable[NestedField]) -> None:
+    """Raises UnsupportedError, naming feature and column, where the data files would give other values than they mean.
+
+    A name mapping tells of files without field ids, in which every column would look absent (spec: "Column
+    Projection"); a file older than a column with an initial default must give that default, not null.
+    """
+    for field in fields:
+        if _NAME_MAPPING in metadata.properties:
+            raise _unsupported(f"name mapping (the property {_NAME_MAPPING}, for data files without field ids)")
+        for name, inner in _with_children(field):
+            if inner.initial_default is not None:
+                raise _unsupported(f"column defaults (the initial default of {name})")
+            if isinstance(inner.type, UuidType):
+                raise _unsupported(f"columns of type uuid (such as {name})")
+
+
+def _unsupported(feature: str) -> UnsupportedError:
+    return UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)
+
+
+def _with_children(field: NestedField, prefix: str = "") -> Iterator[tuple[str, NestedField]]:
+    name = prefix + field.name
+    yield name, field
+    for child in _children(field.type):
+        yield from _with_children(child, f"{name}.")
+
+
+def _children(data_type: Type) -> tuple[NestedField, ...]:
+    if isinstance(data_type, StructType):
+        return data_type.fields
+    if isinstance(data_type, ListType):
+        return (NestedField(data_type.element_id, "element", data_type.element),)
+    if isinstance(data_type, MapType):
+        key = NestedField(data_type.key_id, "key", data_type.key)
+        return (key, NestedField(data_type.value_id, "value", data_type.value))
+    return ()

@@ -1,0 +1,75 @@
+"""Catalogs of a session: several at once, by configure() and by plain settings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from judges.canonical import canonical_rows
+from judges.iceberg import IcebergJudge
+
+# its own process, since a JVM keeps the jars and the catalogs that it was started with
+PLAIN_SETTINGS = """
+import sys
+import sqlext
+from pyspark.sql import SparkSession
+
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
+for name, folder in zip(("first", "second"), sys.argv[1:]):
+    builder = builder.config(f"spark.sql.catalog.{name}", "io.sqlext.Catalog")
+    builder = builder.config(f"spark.sql.catalog.{name}.warehouse", folder)
+spark = sqlext.configure(builder.config("spark.sql.defaultCatalog", "second")).getOrCreate()
+spark.sql("CREATE TABLE first.db.t (id INT PRIMARY KEY)")
+spark.sql("INSERT INTO first.db.t VALUES (1), (2)")
+spark.sql("CREATE NAMESPACE db")
+spark.sql("CREATE TABLE db.t AS SELECT id + 10 AS id FROM first.db.t")
+print(sorted(row[0] for row in spark.table("db.t").collect()))
+"""
+
+
+def test_two_catalogs_in_one_session(spark: SparkSession, iceberg: IcebergJudge, tmp_path: Path) -> None:
+    spark.conf.set("spark.sql.catalog.pond", "io.sqlext.Catalog")
+    spark.conf.set("spark.sql.catalog.pond.warehouse", str(tmp_path))
+    iceberg.add_catalog("pond", tmp_path)
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.both")
+    spark.sql("CREATE TABLE lake.both.t (id INT, v STRING, PRIMARY KEY (id))")
+    spark.sql("CREATE TABLE pond.both.t (id INT, v STRING, PRIMARY KEY (id))")
+    spark.sql("INSERT INTO lake.both.t VALUES (1, 'lake'), (2, 'lake')")
+    spark.sql("INSERT INTO pond.both.t SELECT id + 1, 'pond' FROM lake.both.t")
+    spark.sql(
+        "MERGE INTO lake.both.t AS t USING pond.both.t AS s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    expected = {"lake": [[1, "lake"], [2, "pond"], [3, "pond"]], "pond": [[2, "pond"], [3, "pond"]]}
+    for catalog, rows in expected.items():
+        assert canonical_rows(spark.table(f"{catalog}.both.t")) == rows == iceberg.sql(f"SELECT * FROM {catalog}.both.t")
+    assert (tmp_path / "both" / "t" / "metadata" / "v2.metadata.json").exists()
+
+
+def test_a_new_session_of_the_application_knows_the_catalog(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    other = spark.newSession()
+    other.sql(f"INSERT INTO {table_name} VALUES (1)")
+    assert other.table(table_name).count() == spark.table(table_name).count() == 1
+
+
+def test_a_catalog_without_warehouse_says_so(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.catalog.nowhere", "io.sqlext.Catalog")
+    with pytest.raises(PySparkException, match="CATALOG_OPTION_REQUIRED"):
+        spark.sql("SHOW NAMESPACES IN nowhere").collect()
+    spark.conf.unset("spark.sql.catalog.nowhere")
+
+
+def test_plain_settings(tmp_path: Path) -> None:
+    folders = [str(tmp_path / "first"), str(tmp_path / "second")]
+    ended = subprocess.run(
+        [sys.executable, "-c", PLAIN_SETTINGS, *folders], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    assert ended.stdout.splitlines()[-1] == "[11, 12]"
+    assert all(Path(folder, "db", "t", "metadata", "v1.metadata.json").exists() for folder in folders)

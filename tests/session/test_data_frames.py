@@ -1,0 +1,135 @@
+"""DataFrame reads and writes, which come through Spark's own analysis rather than through a statement's text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from judges.canonical import canonical_rows
+from judges.iceberg import IcebergJudge
+
+
+@pytest.fixture
+def table(spark: SparkSession, table_name: str) -> str:
+    """A table of two partitions with a row in each."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT, kind STRING) PARTITIONED BY (kind)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b')")
+    return table_name
+
+
+def rows_of(spark: SparkSession, table: str) -> list[list[object]]:
+    return canonical_rows(spark.table(table))
+
+
+def frame(spark: SparkSession, text: str, *names: str) -> DataFrame:
+    return spark.sql(f"SELECT * FROM VALUES {text} AS v({', '.join(names)})")
+
+
+def test_append_goes_by_name(spark: SparkSession, iceberg: IcebergJudge, table: str) -> None:
+    frame(spark, "('c', 3)", "kind", "id").writeTo(table).append()
+    assert rows_of(spark, table) == [[1, "a"], [2, "b"], [3, "c"]] == iceberg.sql(f"SELECT * FROM {table}")
+
+
+def test_overwrite_partitions_leaves_the_others(spark: SparkSession, iceberg: IcebergJudge, table: str) -> None:
+    frame(spark, "(9, 'a')", "id", "kind").writeTo(table).overwritePartitions()
+    assert rows_of(spark, table) == [[2, "b"], [9, "a"]] == iceberg.sql(f"SELECT * FROM {table}")
+
+
+@pytest.mark.parametrize("condition", ["kind = 'a'", "id IN (1, 7)", "id < 2 AND kind IS NOT NULL", "NOT id > 1"])
+def test_overwrite_by_a_condition(spark: SparkSession, table: str, condition: str) -> None:
+    frame(spark, "(9, 'z')", "id", "kind").writeTo(table).overwrite(F.expr(condition))
+    assert rows_of(spark, table) == [[2, "b"], [9, "z"]]
+
+
+def test_insert_into_goes_by_position(spark: SparkSession, table: str) -> None:
+    frame(spark, "(3, 'c')", "x", "y").write.insertInto(table)
+    assert rows_of(spark, table) == [[1, "a"], [2, "b"], [3, "c"]]
+
+
+def test_insert_into_overwrite_replaces_all(spark: SparkSession, table: str) -> None:
+    frame(spark, "(3, 'c')", "x", "y").write.insertInto(table, overwrite=True)
+    assert rows_of(spark, table) == [[3, "c"]]
+
+
+def test_save_as_table_appends_by_name(spark: SparkSession, table: str) -> None:
+    frame(spark, "('c', 3)", "kind", "id").write.mode("append").saveAsTable(table)
+    assert rows_of(spark, table) == [[1, "a"], [2, "b"], [3, "c"]]
+
+
+def test_save_as_table_makes_a_table(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> None:
+    frame(spark, "(1, 'a')", "id", "kind").write.saveAsTable(table_name)
+    assert rows_of(spark, table_name) == [[1, "a"]] == iceberg.sql(f"SELECT * FROM {table_name}")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        frame(spark, "(1, 'a')", "id", "kind").write.saveAsTable(table_name)
+
+
+def test_create_makes_a_partitioned_table(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> None:
+    rows = frame(spark, "(1, DATE'2024-01-31'), (2, DATE'2024-02-01'), (3, NULL)", "id", "day")
+    writer = rows.writeTo(table_name).using("iceberg").tableProperty("owner-team", "data")
+    writer.partitionedBy(F.partitioning.months("day"), F.partitioning.bucket(2, "id")).create()
+    expected = [[1, "2024-01-31"], [2, "2024-02-01"], [3, None]]
+    assert rows_of(spark, table_name) == expected == iceberg.sql(f"SELECT * FROM {table_name}")
+    shown = spark.sql(f"SHOW CREATE TABLE {table_name}").first()
+    assert shown is not None
+    assert "PARTITIONED BY (months(`day`), bucket(2, `id`))" in shown[0]
+    assert "'owner-team' = 'data'" in shown[0]
+
+
+def test_create_is_refused_where_a_table_is(spark: SparkSession, table: str) -> None:
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        spark.range(1).writeTo(table).create()
+    assert rows_of(spark, table) == [[1, "a"], [2, "b"]]
+
+
+def test_a_failing_create_leaves_no_table(spark: SparkSession, warehouse: Path, table_name: str) -> None:
+    with pytest.raises(Exception, match="stop here"):
+        spark.range(3).selectExpr("CAST(raise_error('stop here') AS INT) AS id").writeTo(table_name).create()
+    assert not spark.catalog.tableExists(table_name)
+    assert not warehouse.joinpath(*table_name.split(".")[1:]).exists()
+
+
+def test_a_column_too_many_is_refused(spark: SparkSession, table: str) -> None:
+    with pytest.raises(AnalysisException) as refusal:
+        frame(spark, "(3, 'c', 1)", "id", "kind", "more").writeTo(table).append()
+    assert (refusal.value.getCondition() or "").startswith(("INSERT_COLUMN_ARITY_MISMATCH", "INCOMPATIBLE_DATA"))
+    assert rows_of(spark, table) == [[1, "a"], [2, "b"]]
+
+
+def test_a_table_is_read_by_its_folder(spark: SparkSession, warehouse: Path, table: str) -> None:
+    folder = warehouse.joinpath(*table.split(".")[1:])
+    first = spark.table(f"{table}.snapshots").first()
+    spark.sql(f"DELETE FROM {table} WHERE id = 1")
+    reader = spark.read.format("sqlext")
+    assert canonical_rows(reader.load(str(folder))) == [[2, "b"]]
+    assert canonical_rows(reader.load(f"file://{folder}")) == [[2, "b"]]
+    assert canonical_rows(reader.load(str(folder / "metadata" / "v2.metadata.json"))) == [[1, "a"], [2, "b"]]
+    assert first is not None
+    pinned = reader.option("versionAsOf", first["snapshot_id"]).load(str(folder))
+    assert canonical_rows(pinned.where("kind = 'a'")) == [[1, "a"]]
+    reader.load(str(folder)).selectExpr("id + 10 AS id", "kind").writeTo(table).append()
+    assert rows_of(spark, table) == [[12, "b"], [2, "b"]]
+
+
+def test_a_folder_without_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(AnalysisException) as refusal:
+        spark.read.format("sqlext").load(str(tmp_path))
+    assert refusal.value.getCondition() == "NO_TABLE_AT_LOCATION"
+
+
+def test_a_table_opened_by_its_path_is_not_written(spark: SparkSession, warehouse: Path, table: str) -> None:
+    folder = warehouse.joinpath(*table.split(".")[1:])
+    with pytest.raises(AnalysisException, match="PATH_TABLE_READ_ONLY"):
+        frame(spark, "(3, 'c')", "id", "kind").write.format("sqlext").mode("append").save(str(folder))
+    assert rows_of(spark, table) == [[1, "a"], [2, "b"]]
+
+
+def test_a_frame_keeps_the_version_it_was_made_of(spark: SparkSession, table: str) -> None:
+    """A DataFrame made before a commit shows what was there; one made after shows the new rows."""
+    before = spark.table(table)
+    spark.sql(f"INSERT INTO {table} VALUES (3, 'c')")
+    assert before.count() == 2
+    assert spark.table(table).count() == 3
