@@ -91,12 +91,17 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     case "_deletion_vector" => if (file.get(4).isNull) null else Base64.getDecoder.decode(file.get(4).asText)
   }
 
+  private lazy val format = new ParquetFileFormat
+  private lazy val batches = format.supportBatch(spark, StructType(parquetColumns ++ constants))
+
+  /** Said outright, so that Spark need not plan the files to find it out. */
+  override def columnarSupportMode: Scan.ColumnarSupportMode =
+    if (batches) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
+
   override def createReaderFactory: PartitionReaderFactory = {
-    val format = new ParquetFileFormat
     val hadoop = spark.sessionState.newHadoopConf()
     hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
     hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
-    val batches = format.supportBatch(spark, StructType(parquetColumns ++ constants))
     val pushable = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet
     val read = format.buildReaderWithPartitionValues(spark, parquetColumns, constants, parquetColumns,
       filters.filter(_.references.forall(pushable)),

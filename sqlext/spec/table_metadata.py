@@ -128,7 +128,8 @@ class TableMetadata:
         log = sorted(self.snapshot_log, key=lambda entry: entry.timestamp_ms)
         position = bisect_right([entry.timestamp_ms for entry in log], timestamp_ms)
         if position == 0:
-            raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=f"as of {format_timestamp(timestamp_ms, 1000)} UTC", name=self.location)
+            moment = f"as of {format_timestamp(timestamp_ms, 1000)} UTC"
+            raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=moment, name=self.location)
         return self.snapshot(log[position - 1].snapshot_id)
 
 

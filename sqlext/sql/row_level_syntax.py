@@ -210,10 +210,7 @@ def _at_when(cursor: TokenCursor) -> bool:
     if cursor.at("WHEN") and after.word == "NOT":
         return cursor.peek(2).word == "MATCHED"
     return (
-        cursor.at("WHEN")
-        and cursor.peek(-1).text != "."
-        and after.kind == "word"
-        and after.word not in _BEHIND_A_VALUE
+        cursor.at("WHEN") and cursor.peek(-1).text != "." and after.kind == "word" and after.word not in _BEHIND_A_VALUE
     )
 
 

@@ -64,9 +64,7 @@ def test_every_step_is_read_as_iceberg_reads_it(spark: SparkSession, iceberg: Ic
         assert canonical_rows(spark.sql(text)) == iceberg.sql(text), query
 
 
-def test_rows_written_after_an_evolution(
-    spark: SparkSession, iceberg: IcebergJudge, table_name: str
-) -> None:
+def test_rows_written_after_an_evolution(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> None:
     iceberg.sql(CREATE.format(table=table_name))
     iceberg.sql(FIRST_ROWS.format(table=table_name))
     for step in STEPS:

@@ -47,7 +47,9 @@ def test_two_catalogs_in_one_session(spark: SparkSession, iceberg: IcebergJudge,
     )
     expected = {"lake": [[1, "lake"], [2, "pond"], [3, "pond"]], "pond": [[2, "pond"], [3, "pond"]]}
     for catalog, rows in expected.items():
-        assert canonical_rows(spark.table(f"{catalog}.both.t")) == rows == iceberg.sql(f"SELECT * FROM {catalog}.both.t")
+        assert (
+            canonical_rows(spark.table(f"{catalog}.both.t")) == rows == iceberg.sql(f"SELECT * FROM {catalog}.both.t")
+        )
     assert (tmp_path / "both" / "t" / "metadata" / "v2.metadata.json").exists()
 
 

@@ -110,7 +110,7 @@ def test_a_table_is_read_by_its_folder(spark: SparkSession, warehouse: Path, tab
     assert first is not None
     pinned = reader.option("versionAsOf", first["snapshot_id"]).load(str(folder))
     assert canonical_rows(pinned.where("kind = 'a'")) == [[1, "a"]]
-    reader.load(str(folder)).selectExpr("id + 10 AS id", "kind").writeTo(table).append()
+    spark.read.format("sqlext").load(str(folder)).selectExpr("id + 10 AS id", "kind").writeTo(table).append()
     assert rows_of(spark, table) == [[12, "b"], [2, "b"]]
 
 

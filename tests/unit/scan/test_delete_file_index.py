@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from unit.scan.small_table import BY_P, SCHEMA, added, bounds, data_file, equality_delete_file, position_delete_file
 
 from sqlext.scan.delete_file_index import DeleteFileIndex, referenced_data_file
 from sqlext.scan.position_delete import FILE_PATH_ID
@@ -15,6 +14,7 @@ from sqlext.scan.pruning import column_types
 from sqlext.spec.manifest import ManifestEntry
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.transform import VoidTransform
+from unit.scan.small_table import BY_P, SCHEMA, added, bounds, data_file, equality_delete_file, position_delete_file
 
 VOID = PartitionSpec(2, (PartitionField(2, 1000, "p", VoidTransform()),))
 

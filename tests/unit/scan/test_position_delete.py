@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyroaring import BitMap64
-from unit.scan.small_table import RecordingIO, SmallTable, position_delete_file
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.position_delete import PositionDeleteCache, read_position_deletes
+from unit.scan.small_table import RecordingIO, SmallTable, position_delete_file
 
 
 @pytest.mark.parametrize("is_sorted", [True, False])

@@ -14,7 +14,6 @@ from pyiceberg.expressions.visitors import _InclusiveMetricsEvaluator
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.schema import Schema as PyIcebergSchema
 from pyiceberg.typedef import Record
-from unit.scan.random_rows import SCHEMA, TYPES, Row, data_file, evaluate, random_predicate, random_rows
 
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.pruning import may_match, must_match, partition_ranges
@@ -45,6 +44,7 @@ from sqlext.spec.manifest import (
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import DoubleType, FloatType, IntegerType, LongType, StringType
+from unit.scan.random_rows import SCHEMA, TYPES, Row, data_file, evaluate, random_predicate, random_rows
 
 SEED = int(os.environ.get("SQLEXT_TEST_SEED", "20261121"))
 TRANSFORMS = ("identity", "bucket[4]", "truncate[2]", "year", "month", "day", "hour", "void", "zorder[7]")

@@ -7,6 +7,14 @@ from pathlib import Path
 
 import pytest
 from pyroaring import BitMap64
+
+from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.scan_plan import ScanPlan, plan_scan
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import AlwaysTrue, Comparison, Predicate
+from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.partition_spec import UNPARTITIONED
 from unit.scan.small_table import (
     RecordingIO,
     SmallTable,
@@ -16,14 +24,6 @@ from unit.scan.small_table import (
     equality_delete_file,
     position_delete_file,
 )
-
-from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.scan_plan import ScanPlan, plan_scan
-from sqlext.spec.content_file import ContentFile
-from sqlext.spec.expression import AlwaysTrue, Comparison, Predicate
-from sqlext.spec.manifest import ManifestContent
-from sqlext.spec.partition_spec import UNPARTITIONED
 
 DELETES = ManifestContent.DELETES
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from uuid import UUID
 
 import fastavro
-from unit.spec import iceberg_tables
 import pytest
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import ManifestFile as PyIcebergManifestFile
@@ -37,6 +36,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.spec.transform import BucketTransform, DayTransform, IdentityTransform
 from sqlext.spec.types import DecimalType, DoubleType, IntegerType, NestedField, StringType, TimestampType, UuidType
+from unit.spec import iceberg_tables
 
 SCHEMA = Schema(
     (

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import json
 
-from unit.spec import iceberg_tables
 import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
 
@@ -19,6 +18,7 @@ from sqlext.spec.table_metadata import (
 )
 from sqlext.spec.transform import HourTransform
 from sqlext.spec.types import DateType, LongType, NestedField
+from unit.spec import iceberg_tables
 
 SCHEMA = Schema((NestedField(1, "id", LongType(), True), NestedField(2, "d", DateType())), 0, (1,))
 UUID = "f46e96fd-7174-44e9-9c48-e25b2eb790e0"
