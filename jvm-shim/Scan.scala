@@ -11,11 +11,13 @@ import org.apache.spark.sql.execution.datasources.{FileFormat, FilePartition, Pa
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.types.UTF8String
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPushDownFilters
     with SupportsPushDownRequiredColumns with SupportsPushDownLimit {
@@ -118,12 +120,19 @@ private class ParquetReaderFactory(read: PartitionedFile => Iterator[InternalRow
   private def open[T](partition: InputPartition): PartitionReader[T] = new PartitionReader[T] {
     private val files = partition.asInstanceOf[FilePartition].files.iterator
     private var rows: Iterator[Any] = Iterator.empty
+    private var path = ""
     private var current: Any = _
 
-    override def next(): Boolean = {
+    override def next(): Boolean =
+      try advance()
+      catch { case NonFatal(failure) => throw SparkInternals.readFailure(path, failure) }
+
+    private def advance(): Boolean = {
       while (!rows.hasNext && files.hasNext) {
         close()
-        rows = read(files.next()).asInstanceOf[Iterator[Any]]
+        val file = files.next()
+        path = file.urlEncodedPath
+        rows = read(file).asInstanceOf[Iterator[Any]]
       }
       val found = rows.hasNext
       if (found) current = rows.next()

@@ -21,6 +21,7 @@ from sqlext.dispatch import Dispatch
 from sqlext.errors import AnalysisError
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.position_delete import PositionDeleteCache
+from sqlext.spark import interrupts
 from sqlext.spark.bridge import Bridge
 from sqlext.spark.catalog_bridge import CatalogBridge
 from sqlext.spark.catalogs import Catalogs
@@ -90,7 +91,9 @@ def attach(spark: SparkSession) -> SparkSession:
         "plan scan": scans.plan_files,
         "metadata rows": scans.metadata_rows,
     }
-    register(spark, Bridge(spark, questions, {"statement": dispatch.statement, "write": dispatch.write}))
+    commands = {"statement": dispatch.statement, "write": dispatch.write}
+    register(spark, Bridge(spark, questions, commands))
+    interrupts.install(spark.sparkContext)
     return spark
 
 

@@ -74,9 +74,14 @@ def _define(
     operation = begin_write(metadata, catalog.io, str(name), environment.rng)
     initial = None
     if query is not None:
-        with operation.cleaned_on_failure():
-            rows = align(spark, query, name.parts, definition.schema, by_name=False)
-            initial = AppendFiles(write_files(operation, metadata, rows).data_files)
+        try:
+            with operation.cleaned_on_failure():
+                rows = align(spark, query, name.parts, definition.schema, by_name=False)
+                initial = AppendFiles(write_files(operation, metadata, rows).data_files)
+        except BaseException:
+            if base is None:
+                catalog.discard_creation(identifier)
+            raise
     action_type = CreateTableAction if base is None else ReplaceTable
     action = action_type(
         schema=definition.schema,

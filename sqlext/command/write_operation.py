@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from sqlext.spark.interrupts import raise_if_requested
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.write.write_plan import WritePlan
@@ -28,6 +29,7 @@ class WriteOperation:
         """
         try:
             yield self
+            raise_if_requested()
         except BaseException:
             self._remove_files()
             raise

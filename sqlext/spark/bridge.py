@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.errors import SqlextError
+from sqlext.spark import interrupts
 
 Question = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Command = Callable[[SparkSession, Mapping[str, Any], DataFrame | None], Mapping[str, Any]]
@@ -39,7 +40,8 @@ class Bridge:
         try:
             spark = SparkSession(self._context, session)
             frame = None if rows is None else DataFrame(rows, spark)
-            return json.dumps(self._commands[command](spark, json.loads(arguments), frame))
+            with interrupts.heeded():
+                return json.dumps(self._commands[command](spark, json.loads(arguments), frame))
         except PySparkException as failure:
             origin = getattr(failure, "_origin", None)
             return _error(failure, command) if origin is None else origin

@@ -6,13 +6,14 @@ start costs more than such a write. Rows of any other change never pass through 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyroaring import BitMap64
 from pyspark import TaskContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DecimalType
@@ -24,6 +25,8 @@ from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_mess
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _MAX_LONG_DIGITS = 18
+# Spark kills a cancelled task's Python after two seconds; other jobs may keep the executors busy for longer.
+_LONGEST_WAIT_S = 10.0
 SMALL_BYTES = 32 * 1024 * 1024
 
 
@@ -65,7 +68,20 @@ def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFi
     if on_driver:
         return write_on_driver(rows.toArrow(), task)
     schema = from_arrow_schema(MESSAGE_SCHEMA)
-    return _gather(_with_digits(rows).mapInArrow(task, schema).toArrow().to_batches())
+    try:
+        messages = _with_digits(rows).mapInArrow(task, schema).toArrow()
+    except Exception:
+        _await_idle_executors(rows.sparkSession)
+        raise
+    return _gather(messages.to_batches())
+
+
+def _await_idle_executors(spark: SparkSession) -> None:
+    """Tasks of a job that failed go on writing until Spark kills them; only then can their files be removed."""
+    tracker = spark.sparkContext._jsc.sc().statusTracker()
+    end = time.monotonic() + _LONGEST_WAIT_S
+    while time.monotonic() < end and any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
+        time.sleep(0.1)
 
 
 def _with_digits(rows: DataFrame) -> DataFrame:

@@ -39,10 +39,13 @@ def _write(text: str) -> Callable[[Path], Path]:
 
 
 @pytest.mark.parametrize(
-    "damage", [_truncate, _write(""), _write("[]"), _write('{"format-version": 2}'), _write("\x00\x01")],
+    "damage",
+    [_truncate, _write(""), _write("[]"), _write('{"format-version": 2}'), _write("\x00\x01")],
     ids=["cut", "empty", "list", "incomplete", "binary"],
 )
-@pytest.mark.parametrize("statement", ["SELECT * FROM {t}", "INSERT INTO {t} VALUES (3)", "DELETE FROM {t} WHERE id = 1"])
+@pytest.mark.parametrize(
+    "statement", ["SELECT * FROM {t}", "INSERT INTO {t} VALUES (3)", "DELETE FROM {t} WHERE id = 1"]
+)
 def test_corrupt_metadata(
     spark: SparkSession, folder: Path, table_name: str, damage: Callable[[Path], Path], statement: str
 ) -> None:
@@ -82,6 +85,13 @@ def test_lost_data_file(spark: SparkSession, folder: Path, table_name: str) -> N
     with nothing_left(folder):
         message = refused("FAILED_READ_FILE.FILE_NOT_EXIST", lambda: spark.table(table_name).collect())
     assert lost.name in message
+
+
+def test_cut_data_file(spark: SparkSession, folder: Path, table_name: str) -> None:
+    cut = next((folder / "data").rglob("*.parquet"))
+    cut.write_bytes(cut.read_bytes()[:50])
+    message = refused("FAILED_READ_FILE.NO_HINT", lambda: spark.table(table_name).collect())
+    assert cut.name in message
 
 
 def test_no_table_at_a_path(spark: SparkSession, tmp_path: Path) -> None:

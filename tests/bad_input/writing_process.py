@@ -11,6 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sessions import open_session
@@ -32,8 +33,8 @@ def write_for_long(spark: SparkSession) -> None:
     say("writing")
     try:
         spark.sql("INSERT INTO lake.db.t SELECT id FROM range(0, 1000000000, 1, 4)")
-    except KeyboardInterrupt:
-        say("interrupted")
+    except PySparkException as refused:
+        say(refused.getCondition())
     say(spark.table("lake.db.t").count())
 
 

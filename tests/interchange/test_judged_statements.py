@@ -143,6 +143,12 @@ def test_a_null_list_of_structs(judged: Judged) -> None:
     assert judged.iceberg.sql(f"SELECT * FROM {judged.table}") == rows
 
 
+def test_fixed_length_binary(judged: Judged) -> None:
+    judged.run("CREATE TABLE {table} (id INT, fx BINARY(4), s STRUCT<f: BINARY(2)>)")
+    judged.run("INSERT INTO {table} VALUES (1, X'01020304', named_struct('f', X'0102')), (2, NULL, NULL)")
+    assert judged.spark.sql(f"SELECT id FROM {judged.table} WHERE fx = X'01020304'").count() == 1
+
+
 def test_iceberg_writes_what_sqlext_reads(judged: Judged) -> None:
     judged.run_in_iceberg(
         "CREATE TABLE {table} (id INT, kind STRING, day DATE, amount DECIMAL(9,2)) USING iceberg"

@@ -18,7 +18,7 @@ def aliased(relation: str, alias: str | None) -> str:
 
 
 def filtered(where: Slice | None) -> str:
-    """The WHERE behind a relation; Spark takes `t WHERE (a)` for a relation whose alias is `WHERE` and its column `a`."""
+    """The WHERE behind a relation; Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its column `a`."""
     return "" if where is None else f"\nWHERE true AND ({where.text})"
 
 

@@ -125,6 +125,7 @@ def merge(clauses, head="MERGE INTO t USING s ON t.id = s.id"):
         ("MERGE INTO t USING s TIMESTAMP AS OF date_sub(now(), 1) AS x ON true",
          "s TIMESTAMP AS OF date_sub(now(), 1)", "x", (), "true"),
         ("MERGE INTO t USING s ON CASE WHEN matched THEN true END", "s", None, (), "CASE WHEN matched THEN true END"),
+        ("MERGE INTO t USING s ON t.when = s.id AND when IS NULL", "s", None, (), "t.when = s.id AND when IS NULL"),
         ("MERGE INTO t USING s ON t.case = s.end AND `when` = 'WHEN MATCHED'", "s", None, (),
          "t.case = s.end AND `when` = 'WHEN MATCHED'"),
         ("MERGE INTO t USING s ON t.id = s.id /* WHEN MATCHED THEN */ AND s.x", "s", None, (),
