@@ -18,8 +18,9 @@ VENV = os.path.join(ROOT, ".venv")
 OLDEST_PYTHON = (3, 10)
 PYTHON_NAMES = [f"python3.{minor}" for minor in (13, 12, 11, 10, 14)] + ["python3", "python"]
 JAVA_VERSIONS = (17, 21)
-JAVA_FOLDERS = (
-    "/usr/lib/jvm/*",
+# Linux puts a link to the chosen Java on PATH, so its folder has others only where there is one; macOS does not.
+LINUX_JAVA_FOLDERS = ("/usr/lib/jvm/*",)
+MAC_JAVA_FOLDERS = (
     "/opt/homebrew/opt/openjdk@*",
     "/usr/local/opt/openjdk@*",
     "/Library/Java/JavaVirtualMachines/*/Contents/Home",
@@ -116,12 +117,12 @@ def java_version(home: str) -> Optional[int]:
 
 
 def java_home() -> str:
-    """Folder of a Java 17 or 21: JAVA_HOME, then PATH, then where systems keep them."""
+    """Folder of a Java 17 or 21: JAVA_HOME, then PATH, then where systems keep the others."""
     candidates = [os.environ["JAVA_HOME"]] if os.environ.get("JAVA_HOME") else []
     on_path = shutil.which("java")
     if on_path:
         candidates.append(os.path.dirname(os.path.dirname(os.path.realpath(on_path))))
-    for pattern in JAVA_FOLDERS:
+    for pattern in (LINUX_JAVA_FOLDERS if candidates else ()) + MAC_JAVA_FOLDERS:
         candidates.extend(sorted(glob.glob(pattern)))
     found = {}
     for home in candidates:
@@ -164,9 +165,9 @@ def debian_java() -> str:
 
 
 def install_command(what: str, version: str = "3") -> str:
-    """The command that installs `what` ('java', 'python', 'venv') with the package tool that is on PATH."""
+    """The command that installs `what` ('java', 'python', 'venv') with the package tool of the system."""
     for tool, template, names in PACKAGES:
-        if not shutil.which(tool):
+        if not shutil.which(tool, path=os.pathsep.join((os.environ.get("PATH", ""), os.defpath))):
             continue
         name = debian_java() if tool == "apt-get" and what == "java" else names.get(what, names["python"])
         root = tool == "brew" or not hasattr(os, "geteuid") or os.geteuid() == 0

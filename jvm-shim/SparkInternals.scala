@@ -11,6 +11,7 @@ import org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 /** What Spark keeps to its own packages and the shim cannot do without. */
 object SparkInternals {
@@ -25,7 +26,7 @@ object SparkInternals {
   def readFailure(path: String, failure: Throwable): Throwable = {
     val named = failure match {
       case missing: FileNotFoundException => QueryExecutionErrors.fileNotExistError(path, missing)
-      case other => FileDataSourceV2.attachFilePath(path, other)
+      case other => try FileDataSourceV2.attachFilePath(path, other) catch { case NonFatal(attached) => attached }
     }
     named match {
       case error: SparkException if error.getCondition != null =>

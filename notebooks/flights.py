@@ -141,9 +141,11 @@ def main() -> None:
     settings = {**quiet, "spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "4"}
     spark = sqlext.session(lake=WAREHOUSE, master="local[2]", conf=settings)
     create_views(spark, BUILD)
+    tell("Spark is up")
 
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.nyc")
     for table, statement in TABLES.items():
+        tell(f"loading lake.nyc.{table}")
         spark.sql(statement)
         spark.sql(LOADS[table])
         tell(f"loaded lake.nyc.{table}: {count(spark, 'lake.nyc.' + table):,} rows")
@@ -154,8 +156,11 @@ def main() -> None:
     spark.sql(LATE_CHANGES)
     tell("late changes of 2013-12-31 arrive")
     show(spark, "SELECT change, count(*) AS flights FROM late_changes GROUP BY change ORDER BY change")
-    spark.sql(MERGE)
-    tell("merged; no data file was rewritten")
+    tell("merging them")
+    counts = spark.sql(MERGE).first()
+    assert counts is not None
+    inserted, updated, deleted = counts["num_inserted_rows"], counts["num_updated_rows"], counts["num_deleted_rows"]
+    tell(f"merged: {updated} updated, {deleted} deleted, {inserted} inserted; no data file was rewritten")
     show_table_state(spark)
 
     for question, query in QUESTIONS.items():
@@ -164,7 +169,8 @@ def main() -> None:
 
     tell("the table as it was stays readable: VERSION AS OF the first snapshot")
     then, now = count(spark, f"lake.nyc.flights VERSION AS OF {before}"), count(spark, "lake.nyc.flights")
-    tell(f"rows then {then:,}, rows now {now:,}")
+    assert now == then + inserted - deleted
+    tell(f"rows then {then:,}, rows now {now:,}, which is {inserted} more and {deleted} fewer")
     tell(f"done; the tables are in {WAREHOUSE}, and any Iceberg engine opens that folder as a Hadoop catalog")
     spark.stop()
 

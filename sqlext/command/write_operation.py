@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from sqlext.spark.interrupts import raise_if_requested
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.write.write_plan import WritePlan
+
+_PAUSE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +38,15 @@ class WriteOperation:
             raise
 
     def _remove_files(self) -> None:
-        for status in list(self.io.list(self.plan.data_location)):
-            if self.plan.operation_id in status.path:
-                self.io.delete(status.path)
+        """Until there are none: a task that was cancelled may just have finished one more."""
+        while self._remove_present_files():
+            time.sleep(_PAUSE_S)
+
+    def _remove_present_files(self) -> bool:
+        paths = [one.path for one in self.io.list(self.plan.data_location) if self.plan.operation_id in one.path]
+        for path in paths:
+            self.io.delete(path)
+        return bool(paths)
 
 
 def begin_write(metadata: TableMetadata, io: FileIO, table_name: str, rng: random.Random) -> WriteOperation:

@@ -1,7 +1,8 @@
 """The shim's jar for the Spark that is installed: compiled once, by the Scala compiler among Spark's own jars.
 
 The jar is cached by the hash of its sources and of Spark's version, so a changed source or another Spark never meets
-an old jar. Two processes may compile at once; the last rename wins with equal bytes.
+an old jar. Two processes may compile at once; the last rename wins with equal bytes. `python -m sqlext.spark.shim_jar`
+prints the jar's path, for sessions that something else builds.
 """
 
 from __future__ import annotations
@@ -78,3 +79,7 @@ def _java() -> str:
 def java_not_found() -> SqlextError:
     """The error for a machine without Java."""
     return UnsupportedError("JAVA_NOT_FOUND")
+
+
+if __name__ == "__main__":
+    print(shim_jar())

@@ -25,8 +25,10 @@ from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_mess
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _MAX_LONG_DIGITS = 18
-# Spark kills a cancelled task's Python after two seconds; other jobs may keep the executors busy for longer.
+# Spark gives a cancelled task's Python two seconds; other jobs may keep the executors busy for longer.
 _LONGEST_WAIT_S = 10.0
+# A Python worker learns that its task has ended when it next asks for rows, after the row group it is at.
+_LAST_ROW_GROUP_S = 2.0
 SMALL_BYTES = 32 * 1024 * 1024
 
 
@@ -82,15 +84,16 @@ def _await_idle_executors(spark: SparkSession) -> None:
     end = time.monotonic() + _LONGEST_WAIT_S
     while time.monotonic() < end and any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
         time.sleep(0.1)
+    time.sleep(_LAST_ROW_GROUP_S)
 
 
 def _with_digits(rows: DataFrame) -> DataFrame:
     """Decimals of up to 18 digits as these digits: Spark makes a BigDecimal of each value it hands to Arrow."""
     columns = []
-    for field in rows.schema.fields:
-        column = F.col(f"`{field.name.replace('`', '``')}`")
-        if isinstance(field.dataType, DecimalType) and field.dataType.precision <= _MAX_LONG_DIGITS:
-            column = F.call_function("sqlext_unscaled", column).alias(field.name)
+    for stored in rows.schema.fields:
+        column = F.col(f"`{stored.name.replace('`', '``')}`")
+        if isinstance(stored.dataType, DecimalType) and stored.dataType.precision <= _MAX_LONG_DIGITS:
+            column = F.call_function("sqlext_unscaled", column).alias(stored.name)
         columns.append(column)
     return rows.select(*columns)
 
