@@ -1,13 +1,17 @@
 package org.apache.spark.sql.sqlext
 
 import java.io.FileNotFoundException
+import java.lang.reflect.InvocationTargetException
 
 import org.apache.spark.{SparkException, SparkRuntimeException}
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column}
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.jdk.CollectionConverters._
@@ -20,6 +24,20 @@ object SparkInternals {
   def struct(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
 
   def asNullable(dataType: DataType): DataType = dataType.asNullable
+
+  /** Store assignment of whole rows; by name, a column that is not there is null. By reflection, since the last parameter
+    * is a Boolean up to Spark 4.1 and one of three modes after it. */
+  def resolveOutputColumns(table: String, expected: Seq[Attribute], query: LogicalPlan, byName: Boolean): LogicalPlan = {
+    val method = TableOutputResolver.getClass.getMethods.find(_.getName == "resolveOutputColumns").get
+    val fill = if (method.getParameterTypes.last == classOf[Boolean]) Boolean.box(byName) else fillMode(byName)
+    try method.invoke(TableOutputResolver, table, expected, query, Boolean.box(byName), SQLConf.get, fill).asInstanceOf[LogicalPlan]
+    catch { case failure: InvocationTargetException => throw failure.getCause }
+  }
+
+  private def fillMode(byName: Boolean): AnyRef = {
+    val modes = Class.forName(TableOutputResolver.getClass.getName + "DefaultValueFillMode$")
+    modes.getMethod(if (byName) "FILL" else "NONE").invoke(modes.getField("MODULE$").get(null))
+  }
 
   /** The error of Spark's own file sources, with its condition and the file's path, and of a class that Spark's
     * Python API shows without the stack. */

@@ -2,10 +2,8 @@ package io.sqlext
 
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Expression, ExpressionInfo, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types.{DataType, StructType}
 
@@ -48,6 +46,6 @@ object StoreAssignment {
 
   private def resolve(table: String, schema: StructType, query: LogicalPlan, byName: Boolean): LogicalPlan = {
     val expected = schema.map(f => AttributeReference(f.name, SparkInternals.asNullable(f.dataType), nullable = true)())
-    TableOutputResolver.resolveOutputColumns(table, expected, query, byName, SQLConf.get, supportColDefaultValue = byName)
+    SparkInternals.resolveOutputColumns(table, expected, query, byName)
   }
 }
