@@ -12,7 +12,7 @@ object FilterJson {
   def encode(filter: Filter): Option[Seq[Any]] = filter match {
     case EqualTo(column, v) => compare("=", column, v)
     case EqualNullSafe(column, null) => Some(Seq("is null", column))
-    case EqualNullSafe(column, v) => compare("=", column, v)
+    case EqualNullSafe(column, v) => compare("=", column, v).map(Seq("and", Seq("not null", column), _)) // false of null
     case GreaterThan(column, v) => compare(">", column, v)
     case GreaterThanOrEqual(column, v) => compare(">=", column, v)
     case LessThan(column, v) => compare("<", column, v)

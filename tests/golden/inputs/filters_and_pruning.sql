@@ -69,3 +69,14 @@ SELECT ID, S FROM t WHERE Id = 1;
 SELECT a.id FROM t AS a JOIN t AS b ON a.id = b.id + 1 WHERE b.s = 'apple';
 
 SELECT nome FROM t;
+
+-- null is a value to <=>: a file of nulls is not passed over
+CREATE TABLE nulls (id INT, s STRING);
+
+INSERT INTO nulls VALUES (1, NULL);
+
+INSERT INTO nulls VALUES (2, 'x');
+
+SELECT id FROM nulls WHERE NOT (s <=> 'x');
+
+SELECT id FROM nulls WHERE s <=> 'x' OR s <=> NULL;

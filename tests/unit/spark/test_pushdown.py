@@ -48,6 +48,8 @@ SCHEMA = Schema(
         (["=", "raw", {"binary": base64.b64encode(b"\0\xff").decode()}], Comparison("=", 5, b"\0\xff")),
         (["and", ["=", "id", 1], ["=", "name", "a"]], And(Comparison("=", 1, 1), Comparison("=", 2, "a"))),
         (["not", ["=", "id", 1]], Comparison("!=", 1, 1)),
+        # NOT (name <=> 'a'), which is true of null
+        (["not", ["and", ["not null", "name"], ["=", "name", "a"]]], Or(IsNull(2), Comparison("!=", 2, "a"))),
     ],
 )
 def test_what_can_be_said_is_said(described: list[Any], expected: object) -> None:
