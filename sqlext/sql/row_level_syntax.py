@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sqlext.errors import AnalysisError, ParseError
-from sqlext.sql.property_syntax import parse_properties
 from sqlext.sql.statement import (
     Assignment,
     ClauseKind,
@@ -45,9 +44,11 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
     table = tables.resolve(cursor.dotted_name("a table name"))
     if table is None or cursor.at("REPLACE", "WHERE"):
         return None
-    options = parse_properties(cursor) if cursor.at("WITH", "(") and cursor.accept("WITH") else {}
+    if cursor.at("WITH", "("):
+        cursor.refuse("INSERT … WITH options", "a write takes its settings from the table's properties. Set them there")
     partition = _parse_static_partition(cursor) if cursor.accept("PARTITION") else ()
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if cursor.at("IF", "NOT", "EXISTS"):
+        cursor.refuse("INSERT … IF NOT EXISTS", "an overwrite replaces what is there. Ask for the rows first")
     by_name = cursor.accept("BY", "NAME")
     columns = cursor.name_list() if not by_name and cursor.at("(") and not _at_bracketed_query(cursor) else None
     if not cursor.at_any(_QUERY_HEADS):
@@ -60,8 +61,6 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
         by_name=by_name,
         overwrite=overwrite,
         static_partition=partition,
-        options=options,
-        if_partition_not_exists=if_not_exists,
         ctes=ctes,
     )
 

@@ -116,8 +116,6 @@ class Insert:
     by_name: bool = False
     overwrite: bool = False
     static_partition: tuple[tuple[str, Slice | None], ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    if_partition_not_exists: bool = False
     ctes: Slice | None = None
 
 

@@ -41,15 +41,13 @@ def test_insert_forms():
     assert read("INSERT INTO t BY NAME SELECT 1 AS a").by_name
     assert read("INSERT OVERWRITE t SELECT 1").overwrite
     assert read("INSERT OVERWRITE TABLE t SELECT 1").overwrite
-    assert read("INSERT INTO t WITH ('a' = 'b') SELECT 1").options == {"a": "b"}
     statement = read("WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a")
     assert statement.ctes.text == "WITH a AS (SELECT 1)"
 
 
 def test_static_partition():
-    statement = read("INSERT OVERWRITE t PARTITION (p = upper('a,b'), q) IF NOT EXISTS SELECT 1")
+    statement = read("INSERT OVERWRITE t PARTITION (p = upper('a,b'), q) SELECT 1")
     assert [(n, v and v.text) for n, v in statement.static_partition] == [("p", "upper('a,b')"), ("q", None)]
-    assert statement.if_partition_not_exists
 
 
 @pytest.mark.parametrize(
@@ -64,6 +62,19 @@ def test_insert_contradictions(text, condition):
     with pytest.raises(AnalysisError) as caught:
         read(text)
     assert caught.value.condition == condition
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO t WITH ('a' = 'b') SELECT 1",
+        "INSERT OVERWRITE t PARTITION (p = 1) IF NOT EXISTS SELECT 1",
+    ],
+)
+def test_insert_forms_without_effect_are_refused(text):
+    with pytest.raises(UnsupportedError) as caught:
+        read(text)
+    assert caught.value.condition == "UNSUPPORTED_SYNTAX"
 
 
 @pytest.mark.parametrize(
