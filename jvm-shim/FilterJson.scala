@@ -30,6 +30,9 @@ object FilterJson {
     case _ => None
   }
 
+  /** The filter, if it has a form that selects just the same rows. */
+  def encodeExactly(filter: Filter): Option[Seq[Any]] = if (exact(filter)) encode(filter) else None
+
   /** A negation may only stand over a filter that `encode` renders without weakening it. */
   private def exact(filter: Filter): Boolean = filter match {
     case And(l, r) => exact(l) && exact(r)

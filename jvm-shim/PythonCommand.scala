@@ -2,7 +2,7 @@ package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.{Row, SparkSession, classic}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -57,10 +57,18 @@ object WritesToPython extends Rule[LogicalPlan] {
     write match {
       case a: AppendData => command("append", a.writeOptions)
       case o: OverwriteByExpression if o.deleteExpr == Literal.TrueLiteral => command("overwrite", o.writeOptions)
-      case o: OverwriteByExpression => command("overwrite where", o.writeOptions, "condition" -> o.deleteExpr.sql)
+      case o: OverwriteByExpression =>
+        val condition = folded(o.deleteExpr)
+        val filter = SparkInternals.translateFilter(condition).flatMap(FilterJson.encodeExactly).orNull
+        command("overwrite where", o.writeOptions, "condition" -> condition.sql, "filter" -> filter)
       case o: OverwritePartitionsDynamic => command("overwrite partitions", o.writeOptions)
       case _ => None
     }
+  }
+
+  /** Constants as literals, so that a filter can say them, and the same at each place where they are used. */
+  private def folded(condition: Expression): Expression = condition.transformUp {
+    case e if e.foldable && !e.isInstanceOf[Literal] => Literal(e.eval(), e.dataType)
   }
 }
 

@@ -6,12 +6,14 @@ import java.lang.reflect.InvocationTargetException
 import org.apache.spark.{SparkException, SparkRuntimeException}
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column}
 import org.apache.spark.sql.errors.QueryExecutionErrors
+import org.apache.spark.sql.execution.datasources.DataSourceStrategy
 import org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.jdk.CollectionConverters._
@@ -22,6 +24,9 @@ object SparkInternals {
   def ofRows(session: classic.SparkSession, plan: LogicalPlan): classic.DataFrame = classic.Dataset.ofRows(session, plan)
 
   def struct(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
+
+  def translateFilter(condition: Expression): Option[Filter] =
+    DataSourceStrategy.translateFilter(condition, supportNestedPredicatePushdown = false)
 
   def asNullable(dataType: DataType): DataType = dataType.asNullable
 

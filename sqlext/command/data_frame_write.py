@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.distribution import distribute, order
 from sqlext.command.environment import Environment
-from sqlext.command.row_level import Target, require_delete_files, row_delta
+from sqlext.command.replaced_rows import ReplacedRows, take_out
+from sqlext.command.row_level import Target
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import UnsupportedError
+from sqlext.spark.pushdown import exact_predicate
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
-from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.content_file import ContentFile
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import TableName
 from sqlext.transaction.action import Action
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.overwrite import OverwriteFiles
-from sqlext.write.task import write_changes, write_rows
+from sqlext.transaction.overwrite_rows import OverwriteRows
+from sqlext.write.task import write_rows
 
 Mode = Literal["append", "overwrite", "overwrite partitions", "overwrite where"]
 
 
 @dataclass(frozen=True, slots=True)
 class WriteMode:
-    """What happens to the rows that are there; `condition` is SQL over the table's columns."""
+    """What happens to the rows that are there; `replaced` are those of "overwrite where"."""
 
     mode: Mode
-    condition: str | None = None
+    replaced: ReplacedRows | None = None
 
 
 def write_data_frame(
@@ -44,18 +47,29 @@ def write_data_frame(
     name = TableName((handle.catalog, *handle.namespace, handle.name))
     table = environment.catalogs.load(name.parts)
     target = Target(name, table, environment.version(handle.catalog, table))
-    write_rows_to(environment, target, rows, WriteMode(arguments["mode"], arguments.get("condition")))
+    write_rows_to(environment, target, rows, WriteMode(arguments["mode"], _replaced_rows(arguments, target)))
+
+
+def _replaced_rows(arguments: Mapping[str, Any], target: Target) -> ReplacedRows | None:
+    if "condition" not in arguments:
+        return None
+    described = arguments["filter"]
+    schema = target.table.metadata.schema()
+    return ReplacedRows(arguments["condition"], None if described is None else exact_predicate(described, schema))
 
 
 def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mode: WriteMode) -> int:
     """Writes and commits rows that are in the table's columns; the number of rows written."""
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        written = write_files(operation, target.table.metadata, rows)
-        action = _action(environment, target, operation, rows.sparkSession, written, mode)
+        removal = None
+        if mode.replaced is not None:
+            removal = take_out(environment, rows.sparkSession, target, operation, mode.replaced)
+        files = write_files(operation, target.table.metadata, rows).data_files
+        action = _action(files, mode) if removal is None else _overwrite(removal, files)
     if action is not None:
         environment.commit(target.name.catalog, target.table, action)
-    return sum(file.record_count for file in written.data_files)
+    return sum(file.record_count for file in files)
 
 
 def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame) -> WrittenFiles:
@@ -65,20 +79,10 @@ def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFr
     return run_write(spread, write_rows(operation.plan, task_identity=task_identity), on_driver=on_driver)
 
 
-def _action(
-    environment: Environment,
-    target: Target,
-    operation: WriteOperation,
-    spark: SparkSession,
-    written: WrittenFiles,
-    mode: WriteMode,
-) -> Action | None:
+def _action(files: Sequence[ContentFile], mode: WriteMode) -> Action | None:
     """What is to be committed; None where nothing changes."""
-    files = written.data_files
     if mode.mode == "overwrite":
         return OverwriteFiles(files, delete_all=True)
-    if mode.mode == "overwrite where":
-        return _replace_where(environment, target, operation, spark, written, str(mode.condition))
     if not files:
         return None
     if mode.mode == "append":
@@ -86,18 +90,7 @@ def _action(
     return OverwriteFiles(files, partitions=frozenset((file.spec_id, file.partition) for file in files))
 
 
-def _replace_where(
-    environment: Environment,
-    target: Target,
-    operation: WriteOperation,
-    spark: SparkSession,
-    written: WrittenFiles,
-    condition: str,
-) -> Action | None:
-    """The rows that the condition selects go, the new rows come, in one snapshot."""
-    require_delete_files(target, "OVERWRITE with a condition")
-    old = spark.sql(f"SELECT 1Y AS `__operation`, `_file`, `_pos` FROM {target.relation} WHERE {condition}")
-    task = write_changes(operation.plan, task_identity=task_identity)
-    removed = run_write(old, task, on_driver=is_small(old))
-    changed = WrittenFiles(written.data_files, positions=removed.positions)
-    return row_delta(environment, target, operation, changed, read_filter=AlwaysTrue(), isolation="serializable")
+def _overwrite(removal: OverwriteRows, files: Sequence[ContentFile]) -> Action | None:
+    """With a filter even when nothing is there that goes: by the time of the commit there may be."""
+    changes = files or removal.row_filter is not None or removal.deleted_files or removal.delete_files
+    return replace(removal, added=files) if changes else None

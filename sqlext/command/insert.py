@@ -11,11 +11,11 @@ from sqlext.command.data_frame_write import WriteMode, write_rows_to
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, load_target
+from sqlext.command.static_partition import replaced_partition, static_partition
 from sqlext.errors import AnalysisError
 from sqlext.spark import journal
 from sqlext.spark.store_assignment import align
 from sqlext.spec.schema import Schema
-from sqlext.spec.transform import IdentityTransform
 from sqlext.sql.binding import resolve_column
 from sqlext.sql.statement import Insert
 
@@ -40,15 +40,13 @@ def _query(statement: Insert) -> str:
 def _in_columns(spark: SparkSession, rows: DataFrame, statement: Insert, target: Target) -> tuple[DataFrame, bool]:
     """The rows under the names of the columns they are for, and whether names decide."""
     schema = target.table.metadata.schema()
-    static = [(resolve_column(schema, name), value) for name, value in statement.static_partition if value is not None]
+    static = static_partition(statement, target.table.metadata)
     if statement.columns is None and not static:
         return rows, statement.by_name
-    static_names = [field.name for field, _ in static]
     if not statement.by_name:
-        rows = rows.toDF(*_given_columns(rows, statement, schema, static_names))
-    for field, value in static:
-        assert value is not None
-        rows = rows.withColumn(field.name, F.expr(value.text))
+        rows = rows.toDF(*_given_columns(rows, statement, schema, [value.field.name for value in static]))
+    for value in static:
+        rows = rows.withColumn(value.field.name, F.expr(value.text))
     return rows, True
 
 
@@ -73,18 +71,5 @@ def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:
     dynamic = (spark.conf.get("spark.sql.sources.partitionOverwriteMode") or "static").lower() == "dynamic"
     if dynamic and not target.table.metadata.spec().is_unpartitioned:
         return WriteMode("overwrite partitions")
-    values = {
-        target.table.metadata.schema().find(name, False): value.text
-        for name, value in statement.static_partition
-        if value is not None
-    }
-    if not values:
-        return WriteMode("overwrite")
-    identity = {f.source_id for f in target.table.metadata.spec().fields if isinstance(f.transform, IdentityTransform)}
-    for field in values:
-        if field is None or field.id not in identity:
-            raise AnalysisError(
-                "NOT_A_PARTITION_COLUMN", column="?" if field is None else field.name, name=statement.table
-            )
-    terms = [f"`{field.name}` <=> {text}" for field, text in values.items() if field is not None]
-    return WriteMode("overwrite where", " AND ".join(terms))
+    static = static_partition(statement, target.table.metadata)
+    return WriteMode("overwrite where", replaced_partition(spark, static, target)) if static else WriteMode("overwrite")

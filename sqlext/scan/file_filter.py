@@ -8,12 +8,14 @@ from typing import Any
 from sqlext.scan.projection import project
 from sqlext.scan.pruning import (
     column_types,
+    identity_ranges,
     manifest_ranges,
     may_match,
     metrics_ranges,
     must_match,
     partition_ranges,
 )
+from sqlext.scan.value_range import UNKNOWN_RANGE
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifest import ManifestFile
@@ -43,6 +45,7 @@ class FileFilter:
         self._keeps_all = isinstance(predicate, AlwaysTrue)
         self._projections: dict[int, Predicate] = {}
         self._partitions: dict[PartitionKey, bool] = {}
+        self._whole_partitions: dict[PartitionKey, bool] = {}
 
     def manifest_may_match(self, manifest: ManifestFile) -> bool:
         """Whether a data file of the manifest, or one that its delete files apply to, may match.
@@ -76,8 +79,21 @@ class FileFilter:
         return self._partitions[key]
 
     def file_must_match(self, file: ContentFile) -> bool:
-        """True only if the metrics of a data file say that all its rows match."""
-        return self._keeps_all or must_match(self._predicate, metrics_ranges(file, self._types))
+        """True only if partition and metrics of a data file say that all its rows match."""
+        if self._keeps_all or self.partition_must_match(file):
+            return True
+        by_metrics = metrics_ranges(file, self._types)
+        return must_match(self._predicate, identity_ranges(file.partition, self._specs[file.spec_id], by_metrics))
+
+    def partition_must_match(self, file: ContentFile) -> bool:
+        """True only if all rows there can be in the partition that `file` belongs to match."""
+        if self._keeps_all:
+            return True
+        key = partition_key(file)
+        if key not in self._whole_partitions:
+            ranges = identity_ranges(file.partition, self._specs[file.spec_id], lambda _: UNKNOWN_RANGE)
+            self._whole_partitions[key] = must_match(self._predicate, ranges)
+        return self._whole_partitions[key]
 
     def _metrics_may_match(self, file: ContentFile) -> bool:
         if file.content == Content.POSITION_DELETES:  # its metrics are of paths and positions

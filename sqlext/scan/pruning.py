@@ -41,6 +41,7 @@ from sqlext.spec.expression import (
 from sqlext.spec.manifest import ManifestFile
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
+from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import NestedField, StructType, Type, is_primitive
 
 
@@ -100,6 +101,16 @@ def partition_ranges(partition: tuple[Any, ...], spec: PartitionSpec) -> RangeOf
     """Ranges of the partition fields, by partition field id, for one partition."""
     ranges = {field.field_id: point_range(value) for field, value in zip(spec.fields, partition, strict=True)}
     return lambda field_id: ranges.get(field_id, UNKNOWN_RANGE)
+
+
+def identity_ranges(partition: tuple[Any, ...], spec: PartitionSpec, otherwise: RangeOf) -> RangeOf:
+    """Ranges of columns in one partition: the value of those it is an identity of, for others what `otherwise` says."""
+    ranges = {
+        field.source_id: point_range(value)
+        for field, value in zip(spec.fields, partition, strict=True)
+        if isinstance(field.transform, IdentityTransform)
+    }
+    return lambda field_id: ranges[field_id] if field_id in ranges else otherwise(field_id)
 
 
 def metrics_ranges(file: ContentFile, types: Mapping[int, Type]) -> RangeOf:

@@ -1,7 +1,7 @@
 """Spark's pushed filters to predicates over field ids.
 
-A predicate may be weaker than its filter (Spark filters the rows again), never stronger. What cannot be said is left
-out; under a negation nothing may be left out.
+A predicate for a scan may be weaker than its filter (Spark filters the rows again), never stronger: what cannot be said
+is left out; under a negation nothing may be left out.
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ def predicate_of(filters: list[Any], schema: Schema) -> Predicate:
     for predicate in said:
         combined = predicate if isinstance(combined, AlwaysTrue) else And(combined, predicate)
     return combined
+
+
+def exact_predicate(described: list[Any], schema: Schema) -> Predicate | None:
+    """The predicate that selects just what the filter does; None where that cannot be said."""
+    return _convert(described, schema, exact=True)
 
 
 def _convert(described: list[Any], schema: Schema, *, exact: bool) -> Predicate | None:

@@ -60,6 +60,13 @@ class History:
             if may_match.file_may_match(entry.file):
                 raise self._conflict(f"another commit added rows that it would have read ({entry.file.file_path})")
 
+    def require_whole_files(self, row_filter: Predicate) -> None:
+        """`ValidationConflict` when another commit added a data file of which perhaps only some rows match."""
+        files = self._file_filter(row_filter)
+        for entry in self._entries(ManifestContent.DATA, EntryStatus.ADDED):
+            if files.file_may_match(entry.file) and not files.file_must_match(entry.file):
+                raise self._conflict(f"another commit added rows that it may have to replace ({entry.file.file_path})")
+
     def _entries(
         self, content: ManifestContent, status: EntryStatus, *, rewrites: bool = True
     ) -> Iterator[ManifestEntry]:

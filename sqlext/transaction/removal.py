@@ -6,13 +6,15 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Protocol
 
-from sqlext.scan.file_filter import PartitionKey, partition_key
-from sqlext.spec.content_file import ContentFile
+from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.expression import Predicate
 from sqlext.spec.manifest import ManifestContent, ManifestFile
+from sqlext.spec.table_metadata import TableMetadata
 
 
-class Removal(Protocol):
-    """A selection of live content files."""
+class Selection(Protocol):
+    """Which live content files of one version of a table go."""
 
     def touches(self, manifest: ManifestFile) -> bool:
         """Whether the manifest may hold a selected file."""
@@ -20,12 +22,22 @@ class Removal(Protocol):
     def selects(self, file: ContentFile) -> bool:
         """Whether the file goes."""
 
+
+class Removal(Protocol):
+    """What goes, whatever version of the table the commit lands on."""
+
+    def of(self, base: TableMetadata) -> Selection:
+        """The files of that version which go."""
+
     def missing(self, removed: Set[str]) -> frozenset[str]:
         """Paths that had to go and were not among `removed`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveNothing:
+    def of(self, base: TableMetadata) -> RemoveNothing:
+        return self
+
     def touches(self, manifest: ManifestFile) -> bool:
         return False
 
@@ -43,6 +55,9 @@ class RemovePaths:
     content: ManifestContent
     paths: frozenset[str]
 
+    def of(self, base: TableMetadata) -> RemovePaths:
+        return self
+
     def touches(self, manifest: ManifestFile) -> bool:
         return manifest.content == self.content
 
@@ -56,6 +71,9 @@ class RemovePaths:
 @dataclass(frozen=True, slots=True)
 class RemoveAll:
     """Everything, delete files too."""
+
+    def of(self, base: TableMetadata) -> RemoveAll:
+        return self
 
     def touches(self, manifest: ManifestFile) -> bool:
         return True
@@ -73,6 +91,9 @@ class RemovePartitions:
 
     partitions: frozenset[PartitionKey]
 
+    def of(self, base: TableMetadata) -> RemovePartitions:
+        return self
+
     def touches(self, manifest: ManifestFile) -> bool:
         return any(spec_id == manifest.spec_id for spec_id, _ in self.partitions)
 
@@ -81,3 +102,36 @@ class RemovePartitions:
 
     def missing(self, removed: Set[str]) -> frozenset[str]:
         return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveMatching:
+    """Data files that hold only rows which the filter selects, delete files of partitions that do, and `paths`.
+
+    Each of `paths`, which are of data files, must be there.
+    """
+
+    row_filter: Predicate
+    paths: frozenset[str] = frozenset()
+
+    def of(self, base: TableMetadata) -> Selection:
+        files = FileFilter(self.row_filter, schema=base.schema(), specs=base.specs_by_id())
+        return _MatchingFiles(files, self.paths)
+
+    def missing(self, removed: Set[str]) -> frozenset[str]:
+        return self.paths - removed
+
+
+@dataclass(frozen=True, slots=True)
+class _MatchingFiles:
+    files: FileFilter
+    paths: frozenset[str]
+
+    def touches(self, manifest: ManifestFile) -> bool:
+        return bool(self.paths) or self.files.manifest_may_match(manifest)
+
+    def selects(self, file: ContentFile) -> bool:
+        """A delete file by its partition alone: by its metrics it could be for rows that stay in a file."""
+        if file.content != Content.DATA:
+            return self.files.partition_must_match(file)
+        return file.file_path in self.paths or self.files.file_must_match(file)

@@ -19,7 +19,7 @@ from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.transaction.action import CommitContext, StagedChange
 from sqlext.transaction.manifest_writer import ManifestWriter, merge_groups
-from sqlext.transaction.removal import Removal, RemoveNothing
+from sqlext.transaction.removal import Removal, RemoveNothing, Selection
 from sqlext.transaction.summary import snapshot_summary
 
 COMMIT_ID_PROPERTY = "sqlext.commit-id"
@@ -112,12 +112,13 @@ class SnapshotProduction:
         self, base: TableMetadata, parent: Snapshot | None
     ) -> tuple[list[ManifestFile], list[ContentFile]]:
         """The parent's manifests without the removed files, and those files."""
+        selection = self._change.removal.of(base)
         kept: list[ManifestFile] = []
         removed: list[ContentFile] = []
         for manifest in () if parent is None else self._context.manifests.manifests(self._context.io, parent):
             if not _may_be_live(manifest):
                 continue
-            remaining, gone = self._without_removed(manifest, base)
+            remaining, gone = self._without_removed(manifest, selection, base)
             kept.append(self._writer.counted(remaining, base))
             removed.extend(gone)
         missing = self._change.removal.missing({file.file_path for file in removed})
@@ -127,14 +128,13 @@ class SnapshotProduction:
         return kept, removed
 
     def _without_removed(
-        self, manifest: ManifestFile, base: TableMetadata
+        self, manifest: ManifestFile, selection: Selection, base: TableMetadata
     ) -> tuple[ManifestFile, tuple[ContentFile, ...]]:
-        removal = self._change.removal
-        if not removal.touches(manifest):
+        if not selection.touches(manifest):
             return manifest, ()
         if manifest.path not in self._kept:
             entries = self._context.manifests.entries(self._context.io, manifest, base)
-            gone = tuple(entry.file for entry in entries if entry.is_live and removal.selects(entry.file))
+            gone = tuple(entry.file for entry in entries if entry.is_live and selection.selects(entry.file))
             paths = frozenset(file.file_path for file in gone)
             rewritten = self._writer.without(manifest, entries, paths, base) if gone else manifest
             self._kept[manifest.path] = (rewritten, gone)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
@@ -106,6 +107,20 @@ def test_overwrite_of_the_partitions_written(judged: Judged) -> None:
     judged.check()
     judged.run("INSERT OVERWRITE {table} PARTITION (kind = 'ž') SELECT 50, DATE'2024-05-05', 5.00")
     assert judged.count() == 5
+
+
+def test_overwrite_of_a_partition(judged: Judged) -> None:
+    """Files of the partition go whole; of those that are older than the partitioning, the rows that match."""
+    create(judged, "")
+    judged.run_in_iceberg("INSERT INTO {table} VALUES (6, 'a', NULL, 6.00)")
+    judged.run_in_iceberg("ALTER TABLE {table} ADD PARTITION FIELD kind")
+    judged.run("INSERT INTO {table} VALUES (8, 'a', NULL, 8.00), (9, 'b', NULL, 9.00)")
+    judged.run("DELETE FROM {table} WHERE id = 2")
+    judged.run("INSERT OVERWRITE {table} PARTITION (kind = 'a') SELECT 10, DATE'2024-05-05', 5.00")
+    assert [row.id for row in judged.spark.table(judged.table).sort("id").collect()] == [3, 4, 5, 9, 10]
+    summary = judged.spark.table(f"{judged.table}.snapshots").orderBy(F.desc("committed_at")).first()["summary"]
+    assert (summary["deleted-data-files"], summary["added-position-deletes"]) == ("2", "1")
+    judged.run_in_iceberg("INSERT OVERWRITE {table} SELECT 1, 'z', NULL, NULL")
 
 
 def test_create_table_as_select(judged: Judged) -> None:

@@ -45,6 +45,49 @@ def test_overwrite_by_a_condition(spark: SparkSession, table: str, condition: st
     assert rows_of(spark, table) == [[2, "b"], [9, "z"]]
 
 
+@pytest.mark.parametrize(
+    ("condition", "left", "deletes"),
+    [
+        ("day = DATE'2024-01-02'", 2, 0),
+        ("day >= '2024-01-01' AND day < DATE'2024-01-02' + INTERVAL 1 DAY", 0, 0),
+        ("id BETWEEN 1 AND 2", 2, 0),
+        ("id = 2", 3, 1),
+        ("id = 2 OR day = DATE'2024-01-02'", 1, 1),
+        ("id + 1 = 5", 3, 0),
+        ("id % 2 = 0", 2, 1),
+        ("day IS NOT NULL AND NOT (id <=> 4)", 1, 0),
+        ("id > 99", 4, 0),
+    ],
+)
+def test_overwrite_by_a_condition_drops_files_where_all_rows_go(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str, condition: str, left: int, deletes: int
+) -> None:
+    """Files: ids 1 and 2 of the first day, 3 and 4 of the second, each alone in its file."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT, day DATE) PARTITIONED BY (day)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, DATE'2024-01-01'), (2, DATE'2024-01-01'), (3, DATE'2024-01-02')")
+    spark.sql(f"INSERT INTO {table_name} VALUES (4, DATE'2024-01-02')")
+    frame(spark, "(9, DATE'2024-02-02')", "id", "day").writeTo(table_name).overwrite(F.expr(condition))
+    rows = rows_of(spark, table_name)
+    assert len(rows) == left + 1
+    assert rows == iceberg.sql(f"SELECT * FROM {table_name}")
+    assert spark.sql(f"SELECT * FROM {table_name}.files WHERE content > 0").count() == deletes
+
+
+def test_overwrite_by_a_condition_in_format_version_1(
+    spark: SparkSession, iceberg: IcebergJudge, warehouse: Path, table_name: str
+) -> None:
+    properties = "TBLPROPERTIES ('format-version'='1')"
+    spark.sql(f"CREATE TABLE {table_name} (id INT, kind STRING) PARTITIONED BY (kind) {properties}")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'a'), (3, 'b')")
+    rows = frame(spark, "(9, 'a')", "id", "kind")
+    files = sorted(warehouse.joinpath(*table_name.split(".")[1:]).rglob("*"))
+    with pytest.raises(AnalysisException, match="FORMAT_VERSION_1_ROW_LEVEL"):
+        rows.writeTo(table_name).overwrite(F.expr("id = 1"))
+    assert sorted(warehouse.joinpath(*table_name.split(".")[1:]).rglob("*")) == files
+    rows.writeTo(table_name).overwrite(F.expr("concat(kind, '') = 'a'"))
+    assert rows_of(spark, table_name) == [[3, "b"], [9, "a"]] == iceberg.sql(f"SELECT * FROM {table_name}")
+
+
 def test_insert_into_goes_by_position(spark: SparkSession, table: str) -> None:
     frame(spark, "(3, 'c')", "x", "y").write.insertInto(table)
     assert rows_of(spark, table) == [[1, "a"], [2, "b"], [3, "c"]]

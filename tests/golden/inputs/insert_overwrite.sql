@@ -43,5 +43,45 @@ SELECT count(*) AS n FROM by_day;
 
 RESET spark.sql.sources.partitionOverwriteMode;
 
+-- the files of a partition go whole, its delete files with them
+DELETE FROM by_day WHERE id = 40;
+
+INSERT INTO by_day VALUES (42, DATE'2024-01-01', 'x'), (43, DATE'2024-01-01', 'y');
+
+UPDATE by_day SET id = 44 WHERE id = 43;
+
+INSERT OVERWRITE by_day PARTITION (day = '2024-01-01', kind = 'x') VALUES (50);
+
+INSERT OVERWRITE by_day PARTITION (day = '2024-01-01') SELECT 51, 'z' WHERE false;
+
+SELECT * FROM by_day;
+
+SELECT content, record_count FROM lake.insert_overwrite.by_day.files;
+
+-- nulls are a partition
+INSERT INTO by_day VALUES (60, NULL, 'x');
+
+INSERT OVERWRITE by_day PARTITION (day = NULL, kind) SELECT 61, 'n';
+
+SELECT * FROM by_day;
+
+-- format version 1
+CREATE TABLE first_version (id INT, kind STRING) PARTITIONED BY (kind) TBLPROPERTIES ('format-version'='1');
+
+INSERT INTO first_version VALUES (1, 'a'), (2, 'b');
+
+INSERT OVERWRITE first_version PARTITION (kind = 'a') SELECT 3;
+
+SELECT * FROM first_version;
+
+INSERT OVERWRITE first_version VALUES (4, 'd');
+
+SELECT * FROM first_version;
+
+-- a value that the column cannot hold
+INSERT OVERWRITE by_day PARTITION (day = 'someday') SELECT 1, 'x';
+
+INSERT OVERWRITE by_day PARTITION (day = '2024-01-01') IF NOT EXISTS SELECT 1, 'x';
+
 -- a partition column that is none
 INSERT OVERWRITE by_day PARTITION (id = 1) SELECT DATE'2024-01-01', 'x';

@@ -23,6 +23,7 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.errors import AlreadyExistsError, UnsupportedError
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import Comparison
 from sqlext.spec.manifest import EntryStatus, ManifestEntry, ManifestFile
 from sqlext.spec.metadata_update import apply_updates
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
@@ -33,6 +34,7 @@ from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.overwrite import OverwriteFiles
+from sqlext.transaction.overwrite_rows import OverwriteRows
 from sqlext.transaction.property_change import ChangeProperties
 from sqlext.transaction.row_delta import RowDelta
 from sqlext.transaction.table_creation import CreateTable, ReplaceTable
@@ -221,6 +223,50 @@ def test_a_dynamic_overwrite_replaces_its_partitions_alone(writer: Writer) -> No
     assert _counters(table)["operation"] == "overwrite"
     assert _counters(table)["replace-partitions"] == "true"
     assert _counters(table)["changed-partition-count"] == "1"
+
+
+def test_an_overwrite_by_a_filter_drops_whole_files_and_the_deletes_of_their_partitions(writer: Writer) -> None:
+    table = writer.create(spec=BY_REGION)
+    old, kept = data_file(table.metadata, [1, 2], "us"), data_file(table.metadata, [3, 4], "eu")
+    table = writer.commit(AppendFiles((old, kept)), base=table).table
+    deletes = (position_deletes(table.metadata, old, [0]), position_deletes(table.metadata, kept, [0]))
+    table = writer.commit(RowDelta((), (*deletes, equality_deletes(table.metadata, [2], "us"))), base=table).table
+    action = OverwriteRows(Comparison("=", 2, "us"), (data_file(table.metadata, [9], "us"),))
+    table = writer.commit(action, base=table).table
+    assert ids_read_by_pyiceberg(table) == [4, 9]
+    counters = _counters(table)
+    assert (counters["operation"], counters["deleted-data-files"], counters["removed-delete-files"]) == (
+        "overwrite",
+        "1",
+        "2",
+    )
+    assert counters["total-delete-files"] == "1"
+
+
+def test_an_overwrite_by_a_filter_on_metrics(writer: Writer) -> None:
+    """A file with rows on both sides goes row by row, the others by their bounds; version 1 has no such files."""
+    table = writer.create()
+    for ids in ([1, 2], [3, 4, 5], [6]):
+        table = writer.append(*ids, base=table).table
+    both = next(entry.file for entry in _entries(writer, table) if entry.file.record_count == 3)
+    action = OverwriteRows(
+        Comparison("<=", 1, 3),
+        delete_files=(position_deletes(table.metadata, both, [0]),),
+        referenced_data_files=frozenset({both.file_path}),
+        base_snapshot_id=table.metadata.current_snapshot_id,
+    )
+    table = writer.commit(action, base=table).table
+    assert ids_read_by_pyiceberg(table) == [4, 5, 6]
+    assert _counters(table)["deleted-data-files"] == "1"
+    assert _counters(table)["operation"] == "delete"
+
+
+def test_an_overwrite_by_a_filter_of_a_version_1_table(writer: Writer) -> None:
+    table = writer.create(spec=BY_REGION, format_version=1)
+    for number, region in enumerate(["eu", "us"]):
+        table = writer.append(number, region=region, base=table).table
+    action = OverwriteRows(Comparison("=", 2, "us"), (data_file(table.metadata, [9], "us"),))
+    assert ids_read_by_pyiceberg(writer.commit(action, base=table).table) == [0, 9]
 
 
 def test_summary_properties_do_not_replace_counters(writer: Writer) -> None:

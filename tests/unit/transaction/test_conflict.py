@@ -23,6 +23,7 @@ from sqlext.spec.expression import AlwaysTrue, Comparison
 from sqlext.transaction.action import Action
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.overwrite import OverwriteFiles
+from sqlext.transaction.overwrite_rows import OverwriteRows
 from sqlext.transaction.row_delta import RowDelta
 
 
@@ -143,6 +144,37 @@ def test_two_copies_on_write_of_one_file_conflict(race: Race) -> None:
 def test_an_overwrite_of_everything_removes_what_was_added_meanwhile(race: Race) -> None:
     table = race.run(AppendFiles((race.new_file(9),)), OverwriteFiles((race.new_file(7),), delete_all=True))
     assert ids_read_by_pyiceberg(table) == [7]
+
+
+def test_an_overwrite_by_a_filter_removes_whole_files_that_were_added_meanwhile(race: Race) -> None:
+    second = OverwriteRows(Comparison(">", 1, 3), (race.new_file(7),), base_snapshot_id=race.base_id)
+    assert ids_read_by_pyiceberg(race.run(AppendFiles((race.new_file(8, 9),)), second)) == [1, 2, 3, 7]
+
+
+def test_an_overwrite_by_a_filter_conflicts_with_files_that_only_partly_match(race: Race) -> None:
+    second = OverwriteRows(Comparison(">", 1, 8), (race.new_file(10),), base_snapshot_id=race.base_id)
+    race.refuse(AppendFiles((race.new_file(8, 9),)), second, "rows that it may have to replace", *second.added)
+
+
+def test_an_overwrite_by_a_filter_conflicts_with_the_removal_of_a_file_it_read(race: Race) -> None:
+    deletes = race.deletes(2)
+    second = OverwriteRows(
+        Comparison(">", 1, 2),
+        delete_files=(deletes,),
+        referenced_data_files=frozenset({race.file.file_path}),
+        base_snapshot_id=race.base_id,
+    )
+    rewrite = OverwriteFiles((race.new_file(1, 2),), deleted_files=(race.file,), base_snapshot_id=race.base_id)
+    race.refuse(rewrite, second, "removed the data file", deletes)
+    added = race.new_file(3)
+    second = OverwriteRows(Comparison("<", 1, 9), (added,), deleted_files=(race.file,), base_snapshot_id=race.base_id)
+    with pytest.raises(ValidationConflict, match="removed the file"):
+        race.second.commit(second, base=race.base)
+
+
+def test_an_overwrite_without_filter_conflicts_with_new_rows(race: Race) -> None:
+    second = OverwriteRows(None, (race.new_file(7),), deleted_files=(race.file,), base_snapshot_id=race.base_id)
+    race.refuse(AppendFiles((race.new_file(9),)), second, "added rows", *second.added)
 
 
 def test_a_base_that_was_rolled_back_conflicts(race: Race) -> None:

@@ -1,0 +1,100 @@
+"""PARTITION (column = value, …) of an INSERT: the columns' values, and the partition that an overwrite replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from sqlext.command.replaced_rows import ReplacedRows
+from sqlext.command.row_level import Target
+from sqlext.errors import AnalysisError, DataError
+from sqlext.scan.value_range import is_nan
+from sqlext.spec.expression import Comparison, IsNaN, IsNull, Predicate, conjunction
+from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import IdentityTransform
+from sqlext.spec.types import NestedField
+from sqlext.sql.binding import resolve_column
+from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.statement import Insert
+from sqlext.sql.type_name import spark_type_text
+from sqlext.write.alignment import Aligner
+from sqlext.write.partitioner import Partitioner
+
+
+@dataclass(frozen=True, slots=True)
+class StaticValue:
+    """A column and the SQL of its value, which is of the column's type; `given` is the text of the user."""
+
+    field: NestedField
+    given: str
+
+    @property
+    def text(self) -> str:
+        """A cast and not a store assignment: Spark reads the values of PARTITION from their text."""
+        return f"CAST({self.given} AS {spark_type_text(self.field.type)})"
+
+
+def static_partition(statement: Insert, metadata: TableMetadata) -> Sequence[StaticValue]:
+    """The values; AnalysisError for what is no column, or no identity partition where partitions are replaced."""
+    schema = metadata.schema()
+    identity = {field.source_id for field in metadata.spec().fields if isinstance(field.transform, IdentityTransform)}
+    values = []
+    for name, value in statement.static_partition:
+        if value is None:
+            continue
+        field = resolve_column(schema, name)
+        if statement.overwrite and field.id not in identity:
+            raise AnalysisError("NOT_A_PARTITION_COLUMN", column=field.name, name=statement.table)
+        values.append(StaticValue(field, value.text))
+    return values
+
+
+def replaced_partition(spark: SparkSession, values: Sequence[StaticValue], target: Target) -> ReplacedRows:
+    """The rows with the values of identity partition columns.
+
+    DataError INVALID_COLUMN_VALUE for a value that does not become one of the column's type.
+    """
+    given = [f"{value.text}, ({value.given}) IS NULL" for value in values]
+    row = spark.sql(f"SELECT {', '.join(given)}").toArrow().combine_chunks().to_batches()[0]
+    columns, nulls = row.columns[::2], row.columns[1::2]
+    for value, column, null in zip(values, columns, nulls, strict=True):
+        if column.null_count and not null[0].as_py():
+            reason = f"{value.given} is none"
+            raise DataError(
+                "INVALID_COLUMN_VALUE",
+                column=value.field.name,
+                table=target.name,
+                type=value.field.type,
+                reason=reason,
+            )
+    stored = _stored(columns, [value.field for value in values], str(target.name))
+    return ReplacedRows(
+        " AND ".join(f"{quote_identifier(value.field.name)} <=> {value.text}" for value in values),
+        conjunction(_equals(value.field.id, one) for value, one in zip(values, stored, strict=True)),
+    )
+
+
+def _stored(columns: Sequence[pa.Array], fields: Sequence[NestedField], table_name: str) -> tuple[Any, ...]:
+    """The values as a data file's partition has them."""
+    schema = Schema(tuple(replace(field, required=False) for field in fields))
+    spec = PartitionSpec(
+        0,
+        tuple(
+            PartitionField(field.id, FIRST_PARTITION_FIELD_ID + number, field.name, IdentityTransform())
+            for number, field in enumerate(fields)
+        ),
+    )
+    ((partition, _),) = Partitioner(schema, spec).split(Aligner(schema, table_name).align(columns))
+    return partition
+
+
+def _equals(field_id: int, value: Any) -> Predicate:
+    if value is None:
+        return IsNull(field_id)
+    return IsNaN(field_id) if is_nan(value) else Comparison("=", field_id, value)

@@ -1,0 +1,63 @@
+"""Replacing the rows that a condition selects: whole files where that is possible, else row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.transaction.action import CommitContext
+from sqlext.transaction.conflict import History
+from sqlext.transaction.removal import Removal, RemoveMatching, RemoveNothing, RemovePaths
+from sqlext.transaction.snapshot_production import FileChange, SnapshotProduction
+
+
+@dataclass(frozen=True, slots=True)
+class OverwriteRows:
+    """Adds data files and removes the rows that a condition selects.
+
+    With `row_filter`, which must say exactly what the condition does, data files go of which partition or metrics say
+    that all rows match, whoever added them: the last writer wins. All others that may match were read at
+    `base_snapshot_id`: of them `deleted_files` hold such rows only and go too, while `delete_files` delete the rows of
+    `referenced_data_files` by position. It conflicts with a commit since then that removed one of those, or that added
+    a file of which only some rows may match.
+
+    Without `row_filter` every file was read, and any new row is a conflict.
+    """
+
+    row_filter: Predicate | None
+    added: Sequence[ContentFile] = ()
+    deleted_files: Sequence[ContentFile] = ()
+    delete_files: Sequence[ContentFile] = ()
+    referenced_data_files: frozenset[str] = frozenset()
+    base_snapshot_id: int | None = None
+
+    def __post_init__(self) -> None:
+        if any(file.content != Content.DATA for file in (*self.added, *self.deleted_files)):
+            raise ValueError("added and deleted_files hold data files only")
+        if any(file.content == Content.DATA for file in self.delete_files):
+            raise ValueError("delete_files holds a data file")
+
+    def begin(self, context: CommitContext) -> SnapshotProduction:
+        return SnapshotProduction(self, context)
+
+    def change(self) -> FileChange:
+        operation = "overwrite" if self.added else "delete"
+        return FileChange(operation, (*self.added, *self.delete_files), self._removal())
+
+    def validate(self, context: CommitContext, base: TableMetadata) -> None:
+        history = History(context, base, self.base_snapshot_id)
+        history.require_files_remain(self.referenced_data_files)
+        if self.row_filter is None:
+            history.require_no_new_rows(AlwaysTrue())
+        else:
+            history.require_whole_files(self.row_filter)
+
+    def _removal(self) -> Removal:
+        paths = frozenset(file.file_path for file in self.deleted_files)
+        if self.row_filter is not None:
+            return RemoveMatching(self.row_filter, paths)
+        return RemovePaths(ManifestContent.DATA, paths) if paths else RemoveNothing()
