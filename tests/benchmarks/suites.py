@@ -29,7 +29,7 @@ MERGE INTO {table} AS t USING changes AS s ON t.o_orderkey = s.o_orderkey
 WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
 """
 STATE = """
-SELECT count(*), sum(o_totalprice), sum(try_cast(o_orderstatus AS int)), max(o_orderkey) FROM {table}
+SELECT count(*), sum(o_totalprice), sum(ascii(o_orderstatus)), max(o_orderkey) FROM {table}
 """
 
 
@@ -91,10 +91,11 @@ def scan(bench: Bench) -> Iterator[Result]:
         ]
         bench.spark.read.parquet(*files).createOrReplaceTempView("same_files")
         relations["spark.read.parquet, same files"] = "same_files"
-    for case, query in (("Q1", Q1), ("Q6", Q6)):
+    # the shorter query is noisier, and may run more often
+    for case, query, runs in (("Q1", Q1, bench.repeats), ("Q6", Q6, 4 * bench.repeats)):
         # turns, so that a noisy minute hits both relations
         costs: dict[str, list[Cost]] = {mode: [] for mode in relations}
-        for _ in range(bench.repeats + 1):
+        for _ in range(runs + 1):
             for mode, relation in relations.items():
                 costs[mode].append(bench.cost(query.format(table=relation)))
         for mode, relation in relations.items():
