@@ -1,14 +1,15 @@
-"""Wall and CPU seconds of a piece of work; CPU is that of the whole process tree: Python, JVM, Python workers, and the
-children they have reaped.
-"""
+"""Wall and CPU seconds of a piece of work; CPU is that of the whole process tree: Python, JVM, Python workers."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import psutil
+
+_SAMPLE_EVERY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +23,46 @@ class Cost:
         return Cost(self.wall + other.wall, self.cpu + other.cpu)
 
 
-def tree_cpu_seconds() -> float:
-    """CPU seconds that this process and all its descendants, dead ones included, have used so far."""
-    this = psutil.Process()
-    total = 0.0
-    for process in [this, *this.children(recursive=True)]:
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system + times.children_user + times.children_system
-    return total
+class ProcessTree:
+    """CPU seconds of this process and its descendants, each counted to where it was last seen.
+
+    What the kernel adds up for reaped children is left out: Spark's Python daemon lets the kernel reap its workers,
+    whose seconds would then vanish from the sum in mid-work.
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[psutil.Process, float] = {}
+
+    def sample(self) -> float:
+        """The sum so far; it never decreases."""
+        this = psutil.Process()
+        for process in [this, *this.children(recursive=True)]:
+            try:
+                times = process.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            self._seconds[process] = times.user + times.system
+        return sum(self._seconds.values())
 
 
 def measured(work: Callable[[], object]) -> Cost:
-    """Runs `work` once."""
-    cpu, wall = tree_cpu_seconds(), time.monotonic()
-    work()
-    return Cost(time.monotonic() - wall, tree_cpu_seconds() - cpu)
+    """Runs `work` once; the last half second of a process that ends during it may be missing."""
+    tree, ended = ProcessTree(), threading.Event()
+    cpu, wall = tree.sample(), time.monotonic()
+    sampler = threading.Thread(target=_sample_until, args=(tree, ended))
+    sampler.start()
+    try:
+        work()
+        wall = time.monotonic() - wall
+    finally:
+        ended.set()
+        sampler.join()
+    return Cost(wall, tree.sample() - cpu)
+
+
+def _sample_until(tree: ProcessTree, ended: threading.Event) -> None:
+    while not ended.wait(_SAMPLE_EVERY_S):
+        tree.sample()
 
 
 def least(costs: list[Cost]) -> Cost:
