@@ -43,9 +43,9 @@ def _merge(environment: Environment, spark: SparkSession, statement: Merge, targ
     if upsert is not None and can_look_up(environment, target, source):
         return upsert_by_lookup(environment, spark, target, lower_upsert_source(upsert), isolation)
     if upsert is not None:
-        lowered, violation = lower_resolved_upsert(upsert, target.relation)
-    else:
-        lowered, violation = lower_merge(statement, schema, source.columns, target.relation)
+        lowered = lower_resolved_upsert(upsert, target.relation)
+        return change_rows(environment, spark, target, lowered, isolation=isolation, distinct_keys=True)
+    lowered, violation = lower_merge(statement, schema, source.columns, target.relation)
     return change_rows(environment, spark, target, lowered, isolation=isolation, violation=violation)
 
 

@@ -60,18 +60,20 @@ def change_rows(
     *,
     isolation: str,
     violation: str | None = None,
+    distinct_keys: bool = False,
 ) -> Counts:
     """Runs the lowered SELECT, writes what comes out and commits it.
 
     `violation` lists the keys of target rows that two source rows changed, should that happen; without it a row may
-    be hit twice. Errors: DataError MERGE_CARDINALITY_VIOLATION, or the first row that breaks a rule; then nothing is
-    left behind.
+    be hit twice. With `distinct_keys` the rows come distributed by key, and no two source rows may have one. Errors:
+    DataError MERGE_CARDINALITY_VIOLATION or DUPLICATE_KEY, or the first row that breaks a rule; then nothing is left
+    behind.
     """
     journal.record(lowered)
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     rows = spark.sql(lowered)
     with operation.cleaned_on_failure():
-        task = write_changes(operation.plan, task_identity=task_identity)
+        task = write_changes(operation.plan, task_identity=task_identity, distinct_keys=distinct_keys)
         written = run_write(rows, task, on_driver=is_small(rows))
         if written.repeated and violation is not None:
             raise _cardinality_violation(spark, target, violation)

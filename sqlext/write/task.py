@@ -24,7 +24,7 @@ from sqlext.write.commit_message import (
 )
 from sqlext.write.data_writer import DataWriter
 from sqlext.write.delete_writer import EqualityDeleteWriter
-from sqlext.write.distinct_keys import require_distinct
+from sqlext.write.distinct_keys import DistinctKeys
 from sqlext.write.row_operation import DELETE, INSERT, OPERATION_COLUMNS, UPDATE, DeletedPositions
 from sqlext.write.write_plan import WritePlan
 
@@ -52,13 +52,16 @@ def write_rows(plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | Non
     return _task(lambda store, task, attempt: _Rows(store, plan, task, attempt), task_identity, io)
 
 
-def write_changes(plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | None = None) -> WriteTask:
+def write_changes(
+    plan: WritePlan, *, task_identity: TaskIdentity, distinct_keys: bool = False, io: FileIO | None = None
+) -> WriteTask:
     """A task that takes `__operation`, `_file` and `_pos` before the table's columns.
 
     Deleted and updated rows become positions of their data files, updated and inserted ones new rows. A batch of
-    deletes alone may lack the table's columns. See `write_rows`.
+    deletes alone may lack the table's columns. With `distinct_keys` no row is deleted, and two source rows of one key
+    within the task are an error, DUPLICATE_KEY, that names up to five. See `write_rows`.
     """
-    return _task(lambda store, task, attempt: _Changes(store, plan, task, attempt), task_identity, io)
+    return _task(lambda store, task, attempt: _Changes(store, plan, task, attempt, distinct_keys), task_identity, io)
 
 
 def upsert_rows(
@@ -125,8 +128,9 @@ class _Rows:
 
 
 class _Changes:
-    def __init__(self, io: FileIO, plan: WritePlan, task_id: int, attempt: int) -> None:
+    def __init__(self, io: FileIO, plan: WritePlan, task_id: int, attempt: int, distinct_keys: bool) -> None:
         self._data = DataWriter(io, plan, task_id, attempt)
+        self._keys = DistinctKeys(plan) if distinct_keys else None
         self._positions = DeletedPositions()
         self._counts = {"inserted": 0, "updated": 0, "deleted": 0}
 
@@ -138,8 +142,12 @@ class _Changes:
         rows = _chosen(batch, operations != DELETE)
         if rows.num_rows:
             self._data.write(rows.select(range(OPERATION_COLUMNS, rows.num_columns)))
+        if self._keys is not None:
+            self._keys.add(rows.columns[OPERATION_COLUMNS:], rows.columns[1:OPERATION_COLUMNS])
 
     def close(self) -> list[TaskMessage]:
+        if self._keys is not None:
+            self._keys.require()
         files = [file_message(file) for file in self._data.close()]
         return [*files, *self._positions.messages(), counts_message(self._counts)]
 
@@ -149,22 +157,20 @@ class _Changes:
 
 class _Upsert:
     def __init__(self, io: FileIO, plan: WritePlan, equality_ids: tuple[int, ...], task_id: int, attempt: int) -> None:
-        self._table_name = plan.table_name
         self._deletes = EqualityDeleteWriter(io, plan, equality_ids, task_id, attempt)
         self._data = DataWriter(io, plan, task_id, attempt)
-        self._keys: list[pa.RecordBatch] = []
+        self._keys = DistinctKeys(plan)
         self._inserted = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._data.write(batch)
         keys = pa.RecordBatch.from_arrays([batch.column(i) for i in self._deletes.positions], self._deletes.names)
         self._deletes.write(keys)
-        self._keys.append(keys)
+        self._keys.add(batch.columns)
         self._inserted += batch.num_rows
 
     def close(self) -> list[TaskMessage]:
-        if self._keys:
-            require_distinct(pa.Table.from_batches(self._keys), self._table_name)
+        self._keys.require()
         files = [*self._data.close(), *self._deletes.close()]
         return [*(file_message(file) for file in files), counts_message({"inserted": self._inserted})]
 

@@ -109,16 +109,18 @@ MATCHED_TWICE = {
 }
 
 
+@pytest.mark.parametrize("key", [1, 2], ids=["matched", "new"])
 @pytest.mark.parametrize("mode", ["resolved", "equality"])
 @pytest.mark.parametrize("path", list(MATCHED_TWICE))
 def test_key_that_comes_twice_in_an_upsert(
-    spark: SparkSession, warehouse: Path, wide: str, mode: str, path: str
+    spark: SparkSession, warehouse: Path, wide: str, mode: str, path: str, key: int
 ) -> None:
     spark.sql(f"ALTER TABLE {wide} SET TBLPROPERTIES ('write.upsert.mode'='{mode}')")
-    upsert = f"""MERGE INTO {wide} AS t USING ({MATCHED_TWICE[path]}) AS s ON t.id = s.id
+    source = f"SELECT id + {key - 1} AS id, a, b, c FROM ({MATCHED_TWICE[path]})"
+    upsert = f"""MERGE INTO {wide} AS t USING ({source}) AS s ON t.id = s.id
         WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"""
     with nothing_left(table_folder(warehouse, wide)):
-        assert '{"id": 1}' in refused("DUPLICATE_KEY", lambda: spark.sql(upsert))
+        assert f'{{"id": {key}}}' in refused("DUPLICATE_KEY", lambda: spark.sql(upsert))
     assert [row[:] for row in spark.table(wide).collect()] == [(1, "a", "b", "c")]
 
 

@@ -23,14 +23,11 @@ from sqlext.sql.binding import (
     value_text,
 )
 from sqlext.sql.expression_slice import column_references, equated_columns, has_subquery, plain_column
-from sqlext.sql.lowering.merge import LoweredMerge
 from sqlext.sql.lowering.merge_source import source_text
-from sqlext.sql.lowering.text import fresh_name, selected, with_ctes
-from sqlext.sql.quoting import quote_identifier, quote_name
+from sqlext.sql.lowering.text import selected, with_ctes
+from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import Merge, MergeClause
 from sqlext.sql.token_cursor import tokenize, words_of
-
-_LISTED_VIOLATIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,36 +77,35 @@ def key_upsert(
 
 def lower_upsert_source(upsert: KeyUpsert) -> str:
     """The source's rows in the table's columns: all that the equality way needs."""
-    return with_ctes(upsert.merge.ctes, f"SELECT {selected(_assigned(upsert))}\nFROM {source_text(upsert.merge)}")
+    return with_ctes(upsert.merge.ctes, _source_rows(upsert))
 
 
-def lower_resolved_upsert(upsert: KeyUpsert, target: str) -> LoweredMerge:
-    """The source's rows with the position of the target row that each replaces; reads the target's keys only."""
-    alias = fresh_name("__target", (*upsert.source.name, *upsert.source.columns))
-    names = [*map(quote_identifier, upsert.keys), "`_file`", "`_pos`"]
-    keys = f"(SELECT {', '.join(names)} FROM {target}) AS {quote_identifier(alias)}"
-    compared = " AND ".join(f"{quote_name((alias, name))} = {text}" for name, text in upsert.keys.items())
-    file, position = quote_name((alias, "_file")), quote_name((alias, "_pos"))
-    operation = f"CASE WHEN {file} IS NULL THEN 3Y ELSE 2Y END"
-    columns = [(operation, "__operation"), (file, "_file"), (position, "_pos"), *_assigned(upsert)]
-    source = source_text(upsert.merge)
-    listed = [(f"any_value({quote_name((alias, name))})", name) for name in upsert.keys]
-    return LoweredMerge(
-        with_ctes(
-            upsert.merge.ctes, f"SELECT {selected(columns)}\nFROM {source}\nLEFT OUTER JOIN {keys}\nON {compared}"
-        ),
-        with_ctes(
-            upsert.merge.ctes,
-            f"SELECT {selected([*listed, ('count(*)', '__matches')])}\n"
-            f"FROM {source}\nINNER JOIN {keys}\nON {compared}\n"
-            f"GROUP BY {file}, {position}\nHAVING count(*) > 1\nLIMIT {_LISTED_VIOLATIONS}",
-        ),
+def lower_resolved_upsert(upsert: KeyUpsert, target: str) -> str:
+    """The source's rows with the position of the target row that each replaces; reads the target's keys only.
+
+    Source rows of one key come to one task, which so can tell a key that comes twice.
+    """
+    keys = [quote_identifier(name) for name in upsert.keys]
+    source = f"{_source_rows(upsert)}\nDISTRIBUTE BY {', '.join(keys)}"
+    stored = f"SELECT {', '.join([*keys, '`_file`', '`_pos`'])} FROM {target}"
+    columns = [
+        ("CASE WHEN `__target`.`_file` IS NULL THEN 3Y ELSE 2Y END", "__operation"),
+        ("`__target`.`_file`", "_file"),
+        ("`__target`.`_pos`", "_pos"),
+        *((f"`__source`.{quote_identifier(field.name)}", field.name) for field in upsert.schema.fields),
+    ]
+    compared = " AND ".join(f"`__target`.{key} = `__source`.{key}" for key in keys)
+    return with_ctes(
+        upsert.merge.ctes,
+        f"SELECT {selected(columns)}\nFROM ({source}) AS `__source`\n"
+        f"LEFT OUTER JOIN ({stored}) AS `__target`\nON {compared}",
     )
 
 
-def _assigned(upsert: KeyUpsert) -> list[tuple[str, str]]:
+def _source_rows(upsert: KeyUpsert) -> str:
     fields, table = upsert.schema.fields, upsert.merge.table
-    return [(assigned_value(upsert.values[field.name], field, table), field.name) for field in fields]
+    assigned = [(assigned_value(upsert.values[field.name], field, table), field.name) for field in fields]
+    return f"SELECT {selected(assigned)}\nFROM {source_text(upsert.merge)}"
 
 
 def _compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relation) -> dict[str, str] | None:

@@ -40,9 +40,35 @@ WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
 MERGE INTO resolved AS t USING (SELECT * FROM VALUES (1, 'x', 1), (1, 'y', 2) AS s(id, v, n)) AS s ON t.id = s.id
 WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
 
+MERGE INTO resolved AS t USING (SELECT * FROM VALUES (7, 'x', 1), (7, 'y', 2) AS s(id, v, n)) AS s ON t.id = s.id
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+
 -- a null key
 MERGE INTO equality AS t USING (SELECT CAST(NULL AS INT) AS id, 'x' AS v, 1 AS n) AS s ON t.id = s.id
 WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+
+-- resolved by a join, since equality deletes decide what is live
+ALTER TABLE equality SET TBLPROPERTIES ('write.upsert.mode'='resolved');
+
+MERGE INTO equality AS t USING (SELECT * FROM VALUES (2, 'fourth', 2000), (5, 'E', 50) AS s(id, v, n)) AS s ON t.id = s.id
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+
+SELECT * FROM equality;
+
+-- a key twice there: one that is new, one that is not
+MERGE INTO equality AS t USING (SELECT * FROM VALUES (7, 'x', 1), (7, 'y', 2), (8, 'z', 3) AS s(id, v, n)) AS s ON t.id = s.id
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+
+MERGE INTO equality AS t USING (SELECT * FROM VALUES (5, 'x', 1), (5, 'y', 2), (8, 'z', 3) AS s(id, v, n)) AS s ON t.id = s.id
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+
+-- a key that the table has twice is replaced in both rows
+INSERT INTO equality VALUES (5, 'again', 51);
+
+MERGE INTO equality AS t USING (SELECT 5 AS id, 'F' AS v, 52 AS n) AS s ON t.id = s.id
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+
+SELECT * FROM equality;
 
 -- a condition makes it a plain MERGE
 MERGE INTO equality AS t USING (SELECT 3 AS id, 'never' AS v, 0 AS n) AS s ON t.id = s.id

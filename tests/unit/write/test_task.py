@@ -15,6 +15,8 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.spec.content_file import Content
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import DecimalType, NestedField
 from sqlext.storage import file_io
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.write.commit_message import TaskMessage, decode_messages
@@ -113,6 +115,32 @@ def test_a_key_that_comes_twice_is_named_and_nothing_is_left(tmp_path: Path) -> 
         "keys": '{"id": 3}, {"id": 4}, {"id": 5}, {"id": 6}, {"id": 7}',
     }
     assert files_below(tmp_path) == []
+
+
+def test_a_resolved_upsert_names_the_keys_of_two_source_rows(tmp_path: Path) -> None:
+    """Rows that replace something, rows that do not, and one that replaces two rows of the table."""
+    task = write_changes(plan(tmp_path), task_identity=identity, distinct_keys=True)
+    lawful = changes((3, None, None, 1, "x"), (2, "a", 0, 2, "y"), (2, "a", 1, 2, "y"), (2, "b", 1, 2, "y"))
+    assert counts(run(task, lawful)) == {"inserted": 1, "updated": 3, "deleted": 0}
+    for rows, named in [
+        ([(3, None, None, 1, "z")], '{"id": 1}'),
+        ([(2, "a", 1, 2, "z")], '{"id": 2}'),
+        ([(2, "b", 1, 2, "z"), (2, "a", 1, 2, "z"), (3, None, None, 1, "z")], '{"id": 1}, {"id": 2}'),
+    ]:
+        folder = tmp_path / f"{len(rows)}{rows[0][0]}"
+        again = write_changes(plan(folder), task_identity=identity, distinct_keys=True)
+        (message,) = run(again, lawful, changes(*rows))
+        condition, parameters = message.error
+        assert condition == "DUPLICATE_KEY"
+        assert ", ".join(sorted(parameters["keys"].split(", "))) == named
+        assert files_below(folder) == []
+
+
+def test_a_decimal_key_that_comes_as_its_digits_is_named_as_a_number(tmp_path: Path) -> None:
+    schema = Schema((NestedField(1, "price", DecimalType(9, 2), required=True),), identifier_field_ids=(1,))
+    batch = pa.record_batch({"price": pa.array([150, 275, 150], pa.int64())})
+    (message,) = run(upsert_rows(plan(tmp_path, schema=schema), (1,), task_identity=identity), batch)
+    assert message.error[1]["keys"] == '{"price": "1.50"}'
 
 
 def test_a_row_that_breaks_a_rule_is_an_error_message(tmp_path: Path) -> None:

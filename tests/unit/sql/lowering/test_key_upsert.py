@@ -90,14 +90,12 @@ def test_bare_names_that_only_one_side_has():
 def test_texts():
     upsert = recognised(f"WITH s AS (SELECT 1) MERGE INTO t USING s ON t.id = s.id {STARS}")
     values = "{`s`.`id` => id} AS `id`, {`s`.`qty` => qty} AS `qty`, {`s`.`name` => name} AS `name`"
-    keys = f"(SELECT `id`, `_file`, `_pos` FROM {TARGET}) AS `__target` ON `__target`.`id` = `s`.`id`"
     assert flat(lower_upsert_source(upsert)) == f"WITH s AS (SELECT 1) SELECT {values} FROM s"
-    rows, violation = lower_resolved_upsert(upsert, TARGET)
-    assert flat(rows) == (
+    assert flat(lower_resolved_upsert(upsert, TARGET)) == (
         "WITH s AS (SELECT 1) SELECT CASE WHEN `__target`.`_file` IS NULL THEN 3Y ELSE 2Y END AS `__operation`,"
-        f" `__target`.`_file` AS `_file`, `__target`.`_pos` AS `_pos`, {values} FROM s LEFT OUTER JOIN {keys}"
-    )
-    assert flat(violation) == (
-        "WITH s AS (SELECT 1) SELECT any_value(`__target`.`id`) AS `id`, count(*) AS `__matches` FROM s INNER JOIN"
-        f" {keys} GROUP BY `__target`.`_file`, `__target`.`_pos` HAVING count(*) > 1 LIMIT 5"
+        " `__target`.`_file` AS `_file`, `__target`.`_pos` AS `_pos`,"
+        " `__source`.`id` AS `id`, `__source`.`qty` AS `qty`, `__source`.`name` AS `name`"
+        f" FROM (SELECT {values} FROM s DISTRIBUTE BY `id`) AS `__source`"
+        f" LEFT OUTER JOIN (SELECT `id`, `_file`, `_pos` FROM {TARGET}) AS `__target`"
+        " ON `__target`.`id` = `__source`.`id`"
     )
