@@ -21,6 +21,7 @@ from sqlext.command.row_level import Target, row_delta
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes
+from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.spark import journal
 from sqlext.spark.write_job import is_small, run_write, task_identity, write_on_driver
 from sqlext.spec.expression import AlwaysTrue, Predicate
@@ -66,11 +67,13 @@ def upsert_by_lookup(
 ) -> Counts:
     """Writes and commits the rows of `lowered`, with position deletes of the target's rows that have their keys.
 
-    The source is evaluated once, and its rows are small. Errors: DataError DUPLICATE_KEY.
+    The source is evaluated once, and its rows are small. Errors: DataError DUPLICATE_KEY, UnsupportedError for a table
+    whose keys a scan would refuse to read.
     """
+    schema = target.table.metadata.schema()
+    require_readable_columns(target.table.metadata, schema.identifier_fields)
     journal.record(lowered)
     rows = spark.sql(lowered).toArrow()
-    schema = target.table.metadata.schema()
     key_ids = schema.identifier_field_ids
     keys = rows.select([schema.field(field_id).name for field_id in key_ids])
     require_distinct(keys, str(target.name))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
-from sqlext.errors import CorruptionError, NotFoundError
+from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spec.expression import And, Comparison, Predicate
 from sqlext.storage.file_io import FileIO
@@ -52,12 +52,16 @@ def lookup_bytes(plan: ScanPlan, field_ids: Sequence[int]) -> int:
 def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[int]) -> KeyMatches:
     """Looks the keys up in the plan's files; `keys` are distinct, its columns are the fields of `field_ids`.
 
-    The plan must have no equality deletes. Raises NotFoundError or CorruptionError naming a file.
+    The plan must have no equality deletes. A file that is older than a key column has no key. Raises NotFoundError or
+    CorruptionError naming a file, or UnsupportedError for one whose columns have no field ids.
     """
     positions: dict[str, BitMap64] = {}
     key_rows: list[numpy.ndarray] = []
     for task in plan.tasks:
-        found, rows = _matches(_read_keys(io, task, field_ids), keys)
+        stored = _read_keys(io, task, field_ids)
+        if stored is None:
+            continue
+        found, rows = _matches(stored, keys)
         if task.position_deletes is not None and len(found):
             deleted = BitMap64.deserialize(task.position_deletes)
             live = numpy.fromiter((int(p) not in deleted for p in found), bool, len(found))
@@ -68,15 +72,18 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
     return KeyMatches(positions, numpy.concatenate(key_rows) if key_rows else numpy.empty(0, numpy.int64))
 
 
-def _read_keys(io: FileIO, task: FileScanTask, field_ids: Sequence[int]) -> list[pa.ChunkedArray]:
+def _read_keys(io: FileIO, task: FileScanTask, field_ids: Sequence[int]) -> list[pa.ChunkedArray] | None:
     location = task.file.file_path
     try:
         with io.open_input(location) as source:
             file = pq.ParquetFile(source)
             names = {(field.metadata or {}).get(_FIELD_ID): field.name for field in file.schema_arrow}
+            if set(names) == {None}:
+                feature = f"data files without field ids (such as {location})"
+                raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)
             wanted = [names.get(str(field_id).encode()) for field_id in field_ids]
             if None in wanted:
-                raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason="a key column is missing")
+                return None
             table = file.read(columns=wanted)
             return [table.column(name) for name in wanted]
     except FileNotFoundError as error:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -195,3 +196,18 @@ def test_the_key_is_there_for_iceberg(judged: Judged) -> None:
     assert columns["id"] == "int"
     judged.iceberg.sql(f"ALTER TABLE {judged.table} SET IDENTIFIER FIELDS id")
     judged.check()
+
+
+def test_files_without_field_ids_are_refused_by_their_name(judged: Judged, tmp_path: Path) -> None:
+    """As `add_files` leaves them, with the name mapping that reads them and without it."""
+    create(judged, "", key=True)
+    judged.spark.sql(f"SELECT * FROM {judged.table}").write.parquet(str(tmp_path / "added"))
+    judged.iceberg.sql(
+        f"CALL lake.system.add_files(table => '{judged.table}', source_table => '`parquet`.`{tmp_path}/added`')"
+    )
+    upsert = UPSERT.replace("{rows}", "(2, 'B', NULL, 2.00)").replace("{table}", judged.table)
+    for feature in ("name mapping", "without field ids"):
+        with pytest.raises(AnalysisException, match=feature) as refusal:
+            judged.spark.sql(upsert)
+        assert refusal.value.getCondition() == "UNSUPPORTED_TABLE_FEATURE"
+        judged.spark.sql(f"ALTER TABLE {judged.table} UNSET TBLPROPERTIES ('schema.name-mapping.default')")
