@@ -8,10 +8,11 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.sqlext.{SparkInternals, StatementErrors}
 import org.apache.spark.sql.types.{LongType, StructType}
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 /** A statement that Python parsed and will run; `context` is its text with the names it is resolved against.
   *
@@ -23,7 +24,9 @@ case class PythonCommand(context: Map[String, Any], catalog: Option[String], res
 
   override def run(session: SparkSession): Seq[Row] = {
     catalog.foreach(session.asInstanceOf[classic.SparkSession].sessionState.catalogManager.catalog)
-    val answer = Bridge.run(session, "statement", context, null)
+    val answer =
+      try Bridge.run(session, "statement", context, null)
+      catch { case NonFatal(failure) => throw StatementErrors.placed(failure, context("text").toString) }
     answer.get("rows").elements.asScala.map(row => Row.fromSeq(result.indices.map(i => value(row.get(i), i)))).toSeq
   }
 

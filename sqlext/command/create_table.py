@@ -16,6 +16,7 @@ from sqlext.command.table_definition import TableDefinition, define_table
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AlreadyExistsError, NotFoundError
 from sqlext.spark.data_type import require_spark_types, schema_from_spark
+from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.store_assignment import align
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import new_table_metadata
@@ -38,7 +39,7 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
         raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=statement.name)
     if statement.must_exist and not exists:
         raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=statement.name)
-    query = None if statement.as_select is None else spark.sql(statement.as_select.text)
+    query = None if statement.as_select is None else lowered_query(spark, statement.as_select.text)
     timestamp_type = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
     base = catalog.load_table(identifier) if exists else None
     first_id = 1 if base is None else base.metadata.last_column_id + 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from sqlext.command.data_frame_write import WriteMode, write_rows_to
 from sqlext.command.environment import Environment
@@ -14,6 +13,7 @@ from sqlext.command.row_level import Target, load_target
 from sqlext.command.static_partition import replaced_partition, static_partition
 from sqlext.errors import AnalysisError
 from sqlext.spark import journal
+from sqlext.spark.lowered_sql import lowered_expression, lowered_query
 from sqlext.spark.store_assignment import align
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import resolve_column
@@ -25,7 +25,7 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
     target = load_target(environment, statement.table)
     query = _query(statement)
     journal.record(query)
-    rows, by_name = _in_columns(spark, spark.sql(query), statement, target)
+    rows, by_name = _in_columns(spark, lowered_query(spark, query), statement, target)
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
     written = write_rows_to(environment, target, aligned, _mode(spark, statement, target))
     return Outcome([Counts(inserted=written).row()])
@@ -46,7 +46,7 @@ def _in_columns(spark: SparkSession, rows: DataFrame, statement: Insert, target:
     if not statement.by_name:
         rows = rows.toDF(*_given_columns(rows, statement, schema, [value.field.name for value in static]))
     for value in static:
-        rows = rows.withColumn(value.field.name, F.expr(value.text))
+        rows = rows.withColumn(value.field.name, lowered_expression(value.text))
     return rows, True
 
 

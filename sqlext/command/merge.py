@@ -15,6 +15,7 @@ from sqlext.command.row_level import Target, change_rows, load_target, require_d
 from sqlext.command.upsert import can_look_up, upsert_by_equality, upsert_by_lookup
 from sqlext.properties import MERGE_ISOLATION_LEVEL, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
+from sqlext.spark.lowered_sql import lowered_query
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
 from sqlext.sql.quoting import unquote_identifier
@@ -33,7 +34,7 @@ def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Ou
 def _merge(environment: Environment, spark: SparkSession, statement: Merge, target: Target) -> Counts:
     properties = target.table.metadata.properties
     schema = target.table.metadata.schema()
-    source = spark.sql(source_select(statement))
+    source = lowered_query(spark, source_select(statement))
     upsert = key_upsert(statement, schema, source.columns)
     if upsert is not None and not _keys_compare_as_stored(upsert, source):
         upsert = None

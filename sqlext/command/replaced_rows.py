@@ -14,6 +14,7 @@ from sqlext.command.write_operation import WriteOperation
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spark import journal
+from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import is_small, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.transaction.overwrite_rows import OverwriteRows
@@ -80,6 +81,6 @@ def _positions(
     """
     lowered = f"SELECT 1Y AS `__operation`, `_file`, `_pos`\nFROM {target.relation}\nWHERE true AND ({condition})"
     journal.record(lowered)
-    selected = spark.sql(lowered)
+    selected = lowered_query(spark, lowered)
     task = write_changes(operation.plan, task_identity=task_identity)
     return run_write(selected, task, on_driver=is_small(selected)).positions

@@ -16,6 +16,7 @@ from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.spark import journal
 from sqlext.spark.catalogs import TableVersion
+from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.sql.quoting import quote_identifier, quote_string
@@ -71,7 +72,7 @@ def change_rows(
     """
     journal.record(lowered)
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
-    rows = spark.sql(lowered)
+    rows = lowered_query(spark, lowered)
     with operation.cleaned_on_failure():
         task = write_changes(operation.plan, task_identity=task_identity, distinct_keys=distinct_keys)
         written = run_write(rows, task, on_driver=is_small(rows))
@@ -128,6 +129,6 @@ def _counts(written: WrittenFiles) -> Counts:
 
 
 def _cardinality_violation(spark: SparkSession, target: Target, violation: str) -> DataError:
-    rows = [dict(list(row.asDict().items())[:-1]) for row in spark.sql(violation).collect()]
+    rows = [dict(list(row.asDict().items())[:-1]) for row in lowered_query(spark, violation).collect()]
     keys = [json.dumps(row, default=str, ensure_ascii=False) for row in rows]
     return DataError("MERGE_CARDINALITY_VIOLATION", name=target.name, keys=", ".join(keys) or "unknown")

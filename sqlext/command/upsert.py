@@ -23,6 +23,7 @@ from sqlext.errors import AnalysisError
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes
 from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.spark import journal
+from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import is_small, run_write, task_identity, write_on_driver
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.partition_spec import PartitionSpec
@@ -41,7 +42,7 @@ def upsert_by_equality(environment: Environment, spark: SparkSession, target: Ta
     metadata = target.table.metadata
     check_partition_sources(metadata.schema(), metadata.spec(), str(target.name))
     journal.record(lowered)
-    rows = spark.sql(lowered)
+    rows = lowered_query(spark, lowered)
     on_driver = is_small(rows)
     if not on_driver:
         rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
@@ -73,7 +74,7 @@ def upsert_by_lookup(
     schema = target.table.metadata.schema()
     require_readable_columns(target.table.metadata, schema.identifier_fields)
     journal.record(lowered)
-    rows = spark.sql(lowered).toArrow()
+    rows = lowered_query(spark, lowered).toArrow()
     key_ids = schema.identifier_field_ids
     keys = rows.select([schema.field(field_id).name for field_id in key_ids])
     require_distinct(keys, str(target.name))
