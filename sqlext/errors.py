@@ -46,6 +46,16 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "42616",
             "The table property {name} = {value} is refused: {reason}. Set it right, or remove it to get {default}.",
         ),
+        "UNKNOWN_TABLE_PROPERTY": Condition(
+            "42616",
+            "The table property {name} is refused: Iceberg and sqlext know none of that name, so it would do nothing."
+            " Did you mean {nearest}?",
+        ),
+        "SECRET_TABLE_PROPERTY": Condition(
+            "42616",
+            "The table property {name} is refused: it looks like a secret, and a table's metadata is plain text for"
+            " everyone who reads the table. Give it to the catalog instead: spark.sql.catalog.<catalog>.{name}.",
+        ),
         "PATH_OUTSIDE_WAREHOUSE": Condition(
             "42602",
             "The path {path} is refused: with its symbolic links resolved it lies outside the warehouse {warehouse}."

@@ -1,14 +1,15 @@
 """Table properties that change what sqlext does: name, type and default, one row each.
 
 Names and meanings are Iceberg's where Iceberg has the property; those under `sqlext.` and `write.upsert.` are ours.
-A property that is not listed here is kept in the table's metadata and has no effect.
+A property that is not listed here is kept in the table's metadata and has no effect; `property_names` says which may be
+set at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlext.errors import AnalysisError
 
@@ -115,3 +116,7 @@ UPDATE_ISOLATION_LEVEL = TableProperty("write.update.isolation-level", "serializ
 MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializable", _ISOLATION)
 UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))
 UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)
+
+ALL: Mapping[str, TableProperty[Any]] = {
+    known.name: known for known in tuple(globals().values()) if isinstance(known, TableProperty)
+}

@@ -14,6 +14,7 @@ FORMAT = {"errors", "properties", "spec"}
 ALLOWED = {
     "errors": set(),
     "properties": {"errors"},
+    "property_names": {"errors", "properties"},
     "spec": {"errors"},
     "storage": FORMAT,
     "catalog": FORMAT | {"storage"},
@@ -22,10 +23,9 @@ ALLOWED = {
     "write": FORMAT | {"storage"},
     "sql": FORMAT,
     "spark": FORMAT | {"storage", "catalog", "scan", "write"},
-    "command": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark"},
+    "command": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "property_names"},
     "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
-    "session": FORMAT
-    | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "dispatch"},
+    "session": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "dispatch"},
     "__init__": {"errors", "session"},
 }
 NO_SPARK = {"errors", "properties", "spec", "storage", "catalog", "scan", "transaction", "write", "sql"}

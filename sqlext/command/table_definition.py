@@ -10,6 +10,7 @@ from typing import Any
 from sqlext.command.upsert import check_partition_sources
 from sqlext.errors import AnalysisError
 from sqlext.properties import FORMAT_VERSION, UPSERT_MODE
+from sqlext.property_names import require_valid_properties
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
@@ -61,6 +62,7 @@ def complete(
     properties: Mapping[str, str],
 ) -> TableDefinition:
     """The definition with partition spec, sort order and format version taken out of terms and properties."""
+    require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED})
     given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k != FORMAT_VERSION.name}
     kept = {**DEFAULT_PROPERTIES, **given}
     definition = TableDefinition(
