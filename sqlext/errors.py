@@ -243,6 +243,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The column {column} in PARTITION is no identity partition of {name}. Name partition columns, or overwrite"
             " with a condition: df.writeTo(…).overwrite(…).",
         ),
+        "NOT_A_BRANCH": Condition(
+            "42809",
+            "{ref} of {name} is a tag, which stays at its snapshot. Name a branch, or make one:"
+            " ALTER TABLE {name} CREATE BRANCH <name>.",
+        ),
         "PATH_TABLE_READ_ONLY": Condition(
             "0A000", "The table {name} was opened by its path and can only be read. Write it through its catalog."
         ),
@@ -265,6 +270,22 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "UNSUPPORTED_WRITE": Condition(
             "0A000",
             "The table cannot be written here: {feature} is not supported. Write it in an engine that knows it.",
+        ),
+        # branches and tags
+        "MAIN_BRANCH_STAYS": Condition(
+            "42809", "The branch main of {name} is not dropped: it is the table itself. DROP TABLE drops the table."
+        ),
+        "REFERENCE_ALREADY_EXISTS": Condition(
+            "42710", "The {type} {ref} of {name} is there already. Use IF NOT EXISTS or OR REPLACE, or another name."
+        ),
+        "REFERENCE_NOT_FOUND": Condition(
+            "42704", "The {type} {ref} of {name} cannot be found. SELECT * FROM {name}.refs lists what there is."
+        ),
+        "TABLE_HAS_NO_SNAPSHOT": Condition(
+            "55000", "{what} of {name} needs a snapshot, and the table has none yet. Insert rows first."
+        ),
+        "WRONG_REFERENCE_TYPE": Condition(
+            "42809", "{ref} of {name} is a {type} and no {wanted}. Name a {wanted}, or say {type}."
         ),
         # storage
         "CREATE_IF_ABSENT_UNSUPPORTED": Condition(

@@ -25,7 +25,7 @@ from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import data_location, join, to_local_path
-from sqlext.transaction.action import Action
+from sqlext.transaction.action import MAIN, Action, Destination
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.table_creation import CreateTable
 from sqlext.transaction.transaction import CommitOutcome, commit
@@ -93,21 +93,32 @@ class Writer:
         )
         return self.commit(action, base=None).table
 
-    def commit(self, action: Action, *, base: LoadedTable | None, deadline_s: float | None = None) -> CommitOutcome:
+    def commit(
+        self,
+        action: Action,
+        *,
+        base: LoadedTable | None,
+        deadline_s: float | None = None,
+        destination: Destination = MAIN,
+    ) -> CommitOutcome:
         return commit(
             self.catalog,
             ORDERS,
             action,
             base=base,
+            destination=destination,
             clock=self.clock,
             rng=self.rng,
             sleep=self.clock.sleep,
             deadline_s=deadline_s,
         )
 
-    def append(self, *ids: int, region: str = "eu", base: LoadedTable | None = None) -> CommitOutcome:
+    def append(
+        self, *ids: int, region: str = "eu", base: LoadedTable | None = None, destination: Destination = MAIN
+    ) -> CommitOutcome:
         table = base or self.load()
-        return self.commit(AppendFiles((data_file(table.metadata, ids, region),)), base=table)
+        action = AppendFiles((data_file(table.metadata, ids, region),))
+        return self.commit(action, base=table, destination=destination)
 
     def load(self) -> LoadedTable:
         return self.catalog.load_table(ORDERS)

@@ -103,6 +103,11 @@ class TableMetadata:
         """The snapshot of the main branch; None for a table without one."""
         return None if self.current_snapshot_id is None else self.snapshot(self.current_snapshot_id)
 
+    def head(self, branch: str) -> Snapshot | None:
+        """The newest snapshot of a branch or tag; one that is not there would begin at the head of main."""
+        reference = self.refs.get(branch)
+        return self.current_snapshot() if reference is None else self.snapshot(reference.snapshot_id)
+
     def snapshot(self, snapshot_id: int) -> Snapshot:
         """Raises NotFoundError for a snapshot the table does not have, or no longer has."""
         found = self.snapshot_or_none(snapshot_id)

@@ -9,10 +9,25 @@ from typing import Protocol
 
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.metadata_update import MetadataUpdate
+from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.requirement import Requirement
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where the snapshot of a commit goes: to the head of a branch, which begins at main's head if it is new.
+
+    With `wap_id` no branch moves: the snapshot is staged under that id, to be published later.
+    """
+
+    branch: str = MAIN_BRANCH
+    wap_id: str | None = None
+
+
+MAIN = Destination()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,7 @@ class CommitContext:
     clock: Callable[[], int]
     rng: random.Random
     manifests: ManifestCache
+    destination: Destination = MAIN
 
 
 @dataclass(frozen=True, slots=True)

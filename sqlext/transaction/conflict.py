@@ -22,10 +22,10 @@ ISOLATION_LEVELS = frozenset({SERIALIZABLE, SNAPSHOT})
 
 
 class History:
-    """The snapshots from one that a statement started at (not included) to the current one."""
+    """The snapshots from one that a statement started at (not included) to the head of the commit's branch."""
 
     def __init__(self, context: CommitContext, metadata: TableMetadata, since: int | None) -> None:
-        """`since` None: the table had no snapshot."""
+        """`since` None: the branch had no snapshot."""
         self._context = context
         self._metadata = metadata
         self._since = since
@@ -86,7 +86,7 @@ class History:
     def _snapshots(self) -> tuple[Snapshot, ...]:
         """Newest first."""
         found = []
-        snapshot = self._metadata.current_snapshot()
+        snapshot = self._metadata.head(self._context.destination.branch)
         while snapshot is not None and snapshot.snapshot_id != self._since:
             found.append(snapshot)
             parent = snapshot.parent_snapshot_id

@@ -8,22 +8,24 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata as distribution
 from typing import Protocol
 
-from sqlext.errors import SqlextError, UnsupportedError, ValidationConflict
+from sqlext.errors import AnalysisError, SqlextError, UnsupportedError, ValidationConflict
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.manifest import ManifestFile, encode_manifest_list
-from sqlext.spec.metadata_update import AddSnapshot, SetSnapshotRef
-from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
+from sqlext.spec.metadata_update import AddSnapshot, MetadataUpdate, SetSnapshotRef
+from sqlext.spec.reference import SnapshotReference
 from sqlext.spec.requirement import AssertRefSnapshotId, AssertTableUUID
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
-from sqlext.transaction.action import CommitContext, StagedChange
+from sqlext.transaction.action import CommitContext, Destination, StagedChange
 from sqlext.transaction.manifest_writer import ManifestWriter, merge_groups
 from sqlext.transaction.removal import Removal, RemoveNothing, Selection
 from sqlext.transaction.summary import snapshot_summary
 
 COMMIT_ID_PROPERTY = "sqlext.commit-id"
 """The snapshot summary's key of the commit's token."""
+WAP_ID_PROPERTY = "wap.id"
+"""The snapshot summary's key of the id under which a snapshot was staged (write, audit, publish)."""
 
 _HIGHEST_WRITTEN_VERSION = 2
 
@@ -73,25 +75,21 @@ class SnapshotProduction:
         if base is None:
             raise ValueError("a snapshot needs a table")
         _require_writable(base, self._context.name, self._change.added)
+        _require_branch(base, self._context)
         self._action.validate(self._context, base)
         return self.stage_on(base)
 
     def stage_on(self, base: TableMetadata) -> StagedChange:
         """The change on metadata that nobody else has changed: a base already validated, or a table being made."""
-        parent = base.current_snapshot()
+        destination = self._context.destination
+        parent = base.head(destination.branch)
         kept, removed = self._kept_manifests(base, parent)
         manifests = self._merged_manifests((*self._added_manifests(base), *kept), base)
         snapshot = self._snapshot(base, parent, manifests, removed)
         return StagedChange(
             start=base,
-            updates=(
-                AddSnapshot(snapshot),
-                SetSnapshotRef(MAIN_BRANCH, _moved(base.refs.get(MAIN_BRANCH), snapshot.snapshot_id)),
-            ),
-            requirements=(
-                AssertTableUUID(base.table_uuid),
-                AssertRefSnapshotId(MAIN_BRANCH, None if parent is None else parent.snapshot_id),
-            ),
+            updates=(AddSnapshot(snapshot), *_moves(base, destination, snapshot)),
+            requirements=(AssertTableUUID(base.table_uuid), _unmoved(base, destination)),
             snapshot=snapshot,
         )
 
@@ -190,10 +188,12 @@ class SnapshotProduction:
         return replace(snapshot, manifest_list=location)
 
     def _summary_properties(self) -> dict[str, str]:
+        wap_id = self._context.destination.wap_id
         return {
             "engine-name": "sqlext",
             "engine-version": _ENGINE_VERSION,
             **self._change.summary_properties,
+            **({} if wap_id is None else {WAP_ID_PROPERTY: wap_id}),
             COMMIT_ID_PROPERTY: self._context.commit_id,
         }
 
@@ -222,10 +222,24 @@ def _require_writable(base: TableMetadata, name: str, added: Sequence[ContentFil
         raise UnsupportedError("FORMAT_VERSION_1_ROW_LEVEL", verb="A change of single rows", name=name)
 
 
+def _require_branch(base: TableMetadata, context: CommitContext) -> None:
+    reference = base.refs.get(context.destination.branch)
+    if reference is not None and reference.type != "branch":
+        raise AnalysisError("NOT_A_BRANCH", ref=context.destination.branch, name=context.name)
+
+
 def _may_be_live(manifest: ManifestFile) -> bool:
     """Whether a manifest still holds files; what an earlier snapshot deleted need not be carried on."""
     return manifest.added_files_count != 0 or manifest.existing_files_count != 0
 
 
-def _moved(reference: SnapshotReference | None, snapshot_id: int) -> SnapshotReference:
-    return SnapshotReference(snapshot_id) if reference is None else replace(reference, snapshot_id=snapshot_id)
+def _moves(base: TableMetadata, destination: Destination, snapshot: Snapshot) -> tuple[MetadataUpdate, ...]:
+    if destination.wap_id is not None:
+        return ()
+    reference = base.refs.get(destination.branch, SnapshotReference(snapshot.snapshot_id))
+    return (SetSnapshotRef(destination.branch, replace(reference, snapshot_id=snapshot.snapshot_id)),)
+
+
+def _unmoved(base: TableMetadata, destination: Destination) -> AssertRefSnapshotId:
+    reference = base.refs.get(destination.branch)
+    return AssertRefSnapshotId(destination.branch, None if reference is None else reference.snapshot_id)

@@ -31,7 +31,7 @@ from sqlext.spec.requirement import AssertCreate
 from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.transaction.action import Action, CommitContext, StagedChange, Staging
+from sqlext.transaction.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.transaction.pace import Pace
 from sqlext.transaction.snapshot_production import COMMIT_ID_PROPERTY
 
@@ -51,6 +51,7 @@ def commit(
     action: Action,
     *,
     base: LoadedTable | None,
+    destination: Destination = MAIN,
     clock: Callable[[], int],
     rng: random.Random,
     sleep: Callable[[float], None] = time.sleep,
@@ -58,6 +59,8 @@ def commit(
     manifests: ManifestCache | None = None,
 ) -> CommitOutcome:
     """Commits `action` on a table, starting from the version `base`; None makes the table.
+
+    A snapshot that the action makes goes to `destination`.
 
     `clock` tells milliseconds since 1970, `sleep` takes seconds. After `deadline_s` seconds (default: the table's
     `commit.retry.total-timeout-ms`) no further attempt is made. `manifests` may be shared with scans of the process.
@@ -73,6 +76,7 @@ def commit(
         clock=clock,
         rng=rng,
         manifests=ManifestCache() if manifests is None else manifests,
+        destination=destination,
     )
     properties: Mapping[str, str] = {} if base is None else base.metadata.properties
     pace = Pace(clock, rng, sleep, properties, deadline_s)
