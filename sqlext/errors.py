@@ -219,11 +219,6 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "UNSUPPORTED_CATALOG_OPERATION": Condition(
             "0A000", "{operation} is not supported by the catalog {catalog}: {reason}. {way_out}"
         ),
-        "FORMAT_VERSION_READ_ONLY": Condition(
-            "0A000",
-            "Writing {name} is refused: its format version {version} can only be read. Write it with another engine, or"
-            " use a table of format version 2.",
-        ),
         "UNSUPPORTED_LOCATION": Condition(
             "0A000", "The location {location} is refused: {reason}. Use an absolute path or a file:/// location."
         ),

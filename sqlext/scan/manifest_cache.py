@@ -28,7 +28,8 @@ class ManifestCache:
     def __init__(self, capacity: int = _DEFAULT_CAPACITY) -> None:
         """`capacity` is in bytes of memory, estimated."""
         self._lists: ByteCache[str, tuple[ManifestFile, ...]] = ByteCache(capacity // 8)
-        self._entries: ByteCache[str, tuple[ManifestEntry, ...]] = ByteCache(capacity)
+        # By path and first row id: in a table that was upgraded, lists of two snapshots may give it different ones.
+        self._entries: ByteCache[tuple[str, int | None], tuple[ManifestEntry, ...]] = ByteCache(capacity)
 
     def manifests(self, io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
         """The manifests of a snapshot. Raises NotFoundError, CorruptionError, or UnsupportedError if encrypted."""
@@ -57,7 +58,7 @@ class ManifestCache:
             entries = tuple(decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id()))
             return entries, _memory_size(entries)
 
-        return self._entries.load_once(manifest.path, load)
+        return self._entries.load_once((manifest.path, manifest.first_row_id), load)
 
     def live_entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> list[ManifestEntry]:
         """The entries whose files belong to the snapshot."""

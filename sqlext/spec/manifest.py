@@ -202,8 +202,11 @@ def encode_manifest_list(
     parent_snapshot_id: int | None,
     sequence_number: int,
     format_version: int,
+    first_row_id: int | None = None,
 ) -> bytes:
     """The bytes of a snapshot's manifest list; `sequence_number` replaces UNASSIGNED_SEQUENCE_NUMBER.
+
+    `first_row_id` is the snapshot's, from format version 3 on; the manifests have theirs.
 
     Raises ValueError for delete manifests in format version 1 and, from version 2 on, for unknown counts.
     """
@@ -216,6 +219,8 @@ def encode_manifest_list(
     }
     if format_version > 1:
         metadata["sequence-number"] = str(sequence_number)
+    if format_version > 2:
+        metadata["first-row-id"] = str(first_row_id)
     return avro_file.encode(
         records,
         schema_text=writer.schema_text,

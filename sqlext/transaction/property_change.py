@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from sqlext.spec.metadata_update import MetadataUpdate, RemoveProperties, SetProperties
+from sqlext.properties import FORMAT_VERSION
+from sqlext.spec.metadata_update import MetadataUpdate, RemoveProperties, SetProperties, UpgradeFormatVersion
 from sqlext.spec.requirement import AssertTableUUID
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
@@ -15,7 +16,10 @@ from sqlext.transaction.action import CommitContext, StagedChange
 
 @dataclass(frozen=True, slots=True)
 class ChangeProperties:
-    """Sets and removes table properties in one commit; the last writer wins."""
+    """Sets and removes table properties in one commit; the last writer wins.
+
+    `format-version` is no property of the table: to set it upgrades the table in place.
+    """
 
     changed: Mapping[str, str] = field(default_factory=dict)
     removed: AbstractSet[str] = frozenset()
@@ -27,7 +31,11 @@ class ChangeProperties:
         if base is None:
             raise ValueError("a change of properties needs a table")
         updates: list[MetadataUpdate] = []
+        format_version = FORMAT_VERSION.of({FORMAT_VERSION.name: str(base.format_version), **self.changed})
+        if format_version != base.format_version:
+            updates.append(UpgradeFormatVersion(format_version))
         changed = {key: value for key, value in self.changed.items() if base.properties.get(key) != value}
+        changed.pop(FORMAT_VERSION.name, None)
         removed = tuple(sorted(key for key in self.removed if key in base.properties))
         if changed:
             updates.append(SetProperties(changed))

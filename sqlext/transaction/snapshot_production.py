@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import metadata as distribution
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from sqlext.errors import AnalysisError, SqlextError, UnsupportedError, ValidationConflict
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.manifest import ManifestFile, encode_manifest_list
 from sqlext.spec.metadata_update import AddSnapshot, MetadataUpdate, SetSnapshotRef
 from sqlext.spec.reference import SnapshotReference
 from sqlext.spec.requirement import AssertRefSnapshotId, AssertTableUUID
+from sqlext.spec.row_lineage import assign_first_row_ids
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
@@ -27,7 +28,10 @@ COMMIT_ID_PROPERTY = "sqlext.commit-id"
 WAP_ID_PROPERTY = "wap.id"
 """The snapshot summary's key of the id under which a snapshot was staged (write, audit, publish)."""
 
-_HIGHEST_WRITTEN_VERSION = 2
+
+# What a manifest becomes depends on the table's format version, and on the row ids its files got from its list: those
+# of a table that was upgraded get them from the next commit, perhaps another's between two attempts.
+_ManifestKey: TypeAlias = tuple[int, str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,8 @@ class SnapshotProduction:
             context.io, context.manifests, context.commit_id, self._snapshot_id, makes_table=makes_table
         )
         self._added: dict[int, tuple[ManifestFile, ...]] = {}
-        self._kept: dict[str, tuple[ManifestFile, tuple[ContentFile, ...]]] = {}
-        self._merged: dict[tuple[str, ...], ManifestFile] = {}
+        self._kept: dict[_ManifestKey, tuple[ManifestFile, tuple[ContentFile, ...]]] = {}
+        self._merged: dict[tuple[_ManifestKey, ...], ManifestFile] = {}
         self._needed: frozenset[str] = frozenset()
         self._attempts = 0
 
@@ -130,13 +134,14 @@ class SnapshotProduction:
     ) -> tuple[ManifestFile, tuple[ContentFile, ...]]:
         if not selection.touches(manifest):
             return manifest, ()
-        if manifest.path not in self._kept:
+        key = _key(manifest, base)
+        if key not in self._kept:
             entries = self._context.manifests.entries(self._context.io, manifest, base)
             gone = tuple(entry.file for entry in entries if entry.is_live and selection.selects(entry.file))
             paths = frozenset(file.file_path for file in gone)
             rewritten = self._writer.without(manifest, entries, paths, base) if gone else manifest
-            self._kept[manifest.path] = (rewritten, gone)
-        return self._kept[manifest.path]
+            self._kept[key] = (rewritten, gone)
+        return self._kept[key]
 
     def _merged_manifests(self, manifests: Sequence[ManifestFile], base: TableMetadata) -> list[ManifestFile]:
         return [
@@ -144,7 +149,7 @@ class SnapshotProduction:
         ]
 
     def _merged_group(self, group: tuple[ManifestFile, ...], base: TableMetadata) -> ManifestFile:
-        key = tuple(manifest.path for manifest in group)
+        key = tuple(_key(manifest, base) for manifest in group)
         if key not in self._merged:
             self._merged[key] = self._writer.merge(group, base)
         return self._merged[key]
@@ -174,12 +179,17 @@ class SnapshotProduction:
             ),
             schema_id=base.current_schema_id,
         )
+        if base.next_row_id is not None:
+            manifests, next_row_id = assign_first_row_ids(manifests, base.next_row_id)
+            added_rows = next_row_id - base.next_row_id
+            snapshot = replace(snapshot, first_row_id=base.next_row_id, added_rows=added_rows)
         data = encode_manifest_list(
             manifests,
             snapshot_id=self._snapshot_id,
             parent_snapshot_id=parent_id,
             sequence_number=number,
             format_version=base.format_version,
+            first_row_id=snapshot.first_row_id,
         )
         self._attempts += 1
         name = f"snap-{self._snapshot_id}-{self._attempts}-{self._context.commit_id}.avro"
@@ -216,8 +226,8 @@ _ENGINE_VERSION = _engine_version()
 
 
 def _require_writable(base: TableMetadata, name: str, added: Sequence[ContentFile]) -> None:
-    if base.format_version > _HIGHEST_WRITTEN_VERSION:
-        raise UnsupportedError("FORMAT_VERSION_READ_ONLY", name=name, version=base.format_version)
+    if base.format_version > 2 and any(file.content == Content.POSITION_DELETES for file in added):
+        raise UnsupportedError("UNSUPPORTED_WRITE", feature="a deletion vector")
     if base.format_version == 1 and any(file.content for file in added):
         raise UnsupportedError("FORMAT_VERSION_1_ROW_LEVEL", verb="A change of single rows", name=name)
 
@@ -226,6 +236,10 @@ def _require_branch(base: TableMetadata, context: CommitContext) -> None:
     reference = base.refs.get(context.destination.branch)
     if reference is not None and reference.type != "branch":
         raise AnalysisError("NOT_A_BRANCH", ref=context.destination.branch, name=context.name)
+
+
+def _key(manifest: ManifestFile, base: TableMetadata) -> _ManifestKey:
+    return base.format_version, manifest.path, manifest.first_row_id
 
 
 def _may_be_live(manifest: ManifestFile) -> bool:
