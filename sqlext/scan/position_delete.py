@@ -46,7 +46,7 @@ def read_position_deletes(io: FileIO, location: str) -> dict[str, BitMap64]:
             table = pq.ParquetFile(source, read_dictionary=_COLUMNS[:1]).read(columns=_COLUMNS)
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, LookupError, ValueError) as error:
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=error) from error
     reason = _fault(table)
     if reason:

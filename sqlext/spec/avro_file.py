@@ -15,9 +15,14 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
+from sqlext.spec.decompression import inflate, unsnappy, unzstd
+
 _MAGIC = b"Obj\x01"
 _SYNC_SIZE = 16
 _BLOCK_RECORDS = 4_000
+_MOST_LONG_BYTES = 10
+# In bytes, of the types that are not null.
+_SMALLEST = {"boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
 
 
 def encode(
@@ -60,8 +65,11 @@ def decode_header(data: bytes) -> tuple[dict[str, bytes], int]:
     return metadata, source.tell()
 
 
-def decode_blocks(data: bytes, start: int, *, codec: str, record_schema: Any) -> list[Any]:
-    """The records of all blocks from `start`, where the header ends. Raises ValueError, EOFError or an Avro error."""
+def decode_blocks(data: bytes, start: int, *, codec: str, record_schema: Any, smallest_record: int) -> list[Any]:
+    """The records of all blocks from `start`, where the header ends. Raises ValueError, EOFError or an Avro error.
+
+    `smallest_record` is the `smallest_size` of the records' schema: no block holds more of them than it has room for.
+    """
     decompress = _DECOMPRESS.get(codec)
     if decompress is None:
         raise ValueError(f"its codec {codec!r} is not supported")
@@ -71,7 +79,10 @@ def decode_blocks(data: bytes, start: int, *, codec: str, record_schema: Any) ->
     records: list[Any] = []
     while source.tell() < len(data):
         count = _read_long(source)
-        records += _read_items(decompress(_read_bytes(source)), count, record_schema)
+        block = decompress(_read_bytes(source))
+        if not 0 <= count * max(1, smallest_record) <= len(block):
+            raise ValueError(f"a block of {len(block)} bytes claims to hold {count} records")
+        records += _read_items(block, count, record_schema)
         if _read(source, _SYNC_SIZE) != sync:
             raise ValueError("a block does not end where it should")
     return records
@@ -80,6 +91,48 @@ def decode_blocks(data: bytes, start: int, *, codec: str, record_schema: Any) ->
 def array_of(record: Any) -> Any:
     """The parsed schema of an array of records: one call codes a whole block, whose bytes are an array's."""
     return fastavro.parse_schema({"type": "array", "items": record})
+
+
+def smallest_size(schema: Any) -> int:
+    """The fewest bytes in which a value of an Avro schema is coded.
+
+    Raises ValueError for an array whose items take no room: its count alone would make a reader loop for ever.
+    """
+    return _smallest(schema, {})
+
+
+def _smallest(schema: Any, named: dict[str, int]) -> int:
+    match schema:
+        case [*branches]:
+            return 1 + min((_smallest(branch, named) for branch in branches), default=0)
+        case {"type": "record", "fields": fields}:
+            # A record that holds itself counts as nothing there.
+            named.setdefault(_full_name(schema), 0)
+            size = sum(_smallest(field["type"], named) for field in fields)
+            named[_full_name(schema)] = size
+            return size
+        case {"type": "array", "items": items}:
+            if _smallest(items, named) == 0:
+                raise ValueError("its schema has an array of items without content")
+            return 1
+        case {"type": "map", "values": values}:
+            _smallest(values, named)
+            return 1
+        case {"type": "fixed", "size": int(size)} if size >= 0:
+            named[_full_name(schema)] = size
+            return size
+        case {"type": "enum"}:
+            named[_full_name(schema)] = 1
+            return 1
+        case {"type": str() | dict() | list() as inner} if inner not in ("record", "array", "map", "fixed"):
+            return _smallest(inner, named)
+        case str():
+            return named.get(schema, _SMALLEST.get(schema, 0))
+    raise ValueError(f"{schema!r} is no Avro schema")
+
+
+def _full_name(schema: Mapping[str, Any]) -> str:
+    return str(schema.get("name", ""))
 
 
 def _array_items(records: Sequence[Any], record_schema: Any) -> bytes:
@@ -122,13 +175,13 @@ def _read(source: io.BytesIO, size: int) -> bytes:
 
 
 def _read_long(source: io.BytesIO) -> int:
-    value = shift = 0
-    while True:
+    value = 0
+    for shift in range(0, 7 * _MOST_LONG_BYTES, 7):
         byte = _read(source, 1)[0]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return (value >> 1) ^ -(value & 1)
-        shift += 7
+    raise ValueError(f"a number has more than {_MOST_LONG_BYTES} bytes")
 
 
 def _read_bytes(source: io.BytesIO) -> bytes:
@@ -140,36 +193,14 @@ def _deflate(block: bytes) -> bytes:
     return compressor.compress(block) + compressor.flush()
 
 
-def _inflate(block: bytes) -> bytes:
-    return zlib.decompress(block, wbits=-15)
-
-
 def _snappy(block: bytes) -> bytes:
     compressed: bytes = pa.compress(block, codec="snappy", asbytes=True)
     return compressed + zlib.crc32(block).to_bytes(4, "big")
 
 
-def _unsnappy(block: bytes) -> bytes:
-    size = shift = 0
-    for byte in block:
-        size |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            break
-    plain: bytes = pa.decompress(block[:-4], decompressed_size=size, codec="snappy", asbytes=True)
-    if zlib.crc32(plain) != int.from_bytes(block[-4:], "big"):
-        raise ValueError("the checksum of a block is wrong")
-    return plain
-
-
 def _zstd(block: bytes) -> bytes:
     compressed: bytes = pa.compress(block, codec="zstd", asbytes=True)
     return compressed
-
-
-def _unzstd(block: bytes) -> bytes:
-    plain: bytes = pa.CompressedInputStream(pa.BufferReader(block), "zstd").read()
-    return plain
 
 
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
@@ -180,7 +211,7 @@ _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 }
 _DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "null": bytes,
-    "deflate": _inflate,
-    "snappy": _unsnappy,
-    "zstandard": _unzstd,
+    "deflate": inflate,
+    "snappy": unsnappy,
+    "zstandard": unzstd,
 }

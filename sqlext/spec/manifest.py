@@ -283,7 +283,7 @@ def _entry(
     values = data_file["partition"]
     file = ContentFile(
         content=Content(data_file.get("content", 0)),
-        file_path=data_file["file_path"],
+        file_path=_location(data_file["file_path"]),
         file_format=data_file["file_format"].upper(),
         spec_id=manifest.spec_id,
         partition=tuple(_converted(values.get(key), convert) for key, convert in partition),
@@ -311,6 +311,12 @@ def _entry(
         record.get("file_sequence_number"),
         file,
     )
+
+
+def _location(path: str) -> str:
+    if not path:
+        raise ValueError("a file in it has no location")
+    return path
 
 
 def _by_column(pairs: Sequence[Mapping[str, Any]] | None) -> dict[int, Any] | None:
@@ -392,7 +398,7 @@ _COUNT_NAMES = tuple(f"{what}_{of}_count" for of in ("files", "rows") for what i
 
 def _manifest_file(record: Mapping[str, Any]) -> ManifestFile:
     return ManifestFile(
-        path=record["manifest_path"],
+        path=_location(record["manifest_path"]),
         length=record["manifest_length"],
         spec_id=record["partition_spec_id"],
         content=ManifestContent(record.get("content", 0)),

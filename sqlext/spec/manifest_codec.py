@@ -20,6 +20,9 @@ from sqlext.spec.types import DecimalType, StructType, TimestampNanoType, Timest
 
 Conversion: TypeAlias = Callable[[Any], Any]
 
+# The location of a file and the ids of a snapshot alone take more: a block that claims more records is damaged.
+_SMALLEST_RECORD_BYTES = 24
+
 METRICS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
 
 
@@ -79,7 +82,9 @@ class RecordReader:
 
     def __init__(self, schema_text: bytes) -> None:
         schema = json.loads(schema_text)
-        self.record_schema = avro_file.array_of(physical(schema, NAMES))
+        record = physical(schema, NAMES)
+        self.record_schema = avro_file.array_of(record)
+        self.smallest_record = max(_SMALLEST_RECORD_BYTES, avro_file.smallest_size(record))
         self._logical_types = dict(_partition_logical_types(schema))
 
     def partition_conversions(self, partition_type: StructType) -> list[tuple[str, Conversion | None]]:
@@ -97,7 +102,10 @@ def read_records(data: bytes) -> tuple[RecordReader, list[Any]]:
     metadata, start = avro_file.decode_header(data)
     reader = _reader(metadata["avro.schema"])
     codec = metadata.get("avro.codec", b"null").decode()
-    return reader, avro_file.decode_blocks(data, start, codec=codec, record_schema=reader.record_schema)
+    records = avro_file.decode_blocks(
+        data, start, codec=codec, record_schema=reader.record_schema, smallest_record=reader.smallest_record
+    )
+    return reader, records
 
 
 def _partition_logical_types(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

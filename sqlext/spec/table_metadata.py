@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from bisect import bisect_right
@@ -12,7 +11,9 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
+from sqlext.spec.decompression import gunzip
 from sqlext.spec.iso_date_time import format_timestamp
+from sqlext.spec.metadata_shape import require_metadata_shape
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionSpec, partition_fields_from_json
 from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.schema import Schema
@@ -203,14 +204,15 @@ def decode_table_metadata(data: bytes, location: str) -> TableMetadata:
     Raises CorruptionError when the bytes are not table metadata, UnsupportedError for a later format version.
     """
     try:
-        obj = json.loads(gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data)
+        obj = json.loads(gunzip(data) if data.startswith(_GZIP_MAGIC) else data)
         require_supported(int(obj["format-version"]), location)
+        require_metadata_shape(obj)
         metadata = _from_json(obj)
         _require_consistent(metadata)
         return metadata
     except KeyError as error:
         raise _corrupt(location, f"the field {error} is missing") from error
-    except (ValueError, TypeError, AttributeError, EOFError, zlib.error, OSError) as error:
+    except (ValueError, TypeError, AttributeError, IndexError, RecursionError, EOFError, zlib.error) as error:
         raise _corrupt(location, str(error)) from error
 
 
@@ -231,6 +233,10 @@ def _require_consistent(metadata: TableMetadata) -> None:
     ):
         if id not in ids:
             raise ValueError(f"{name} {id} names nothing")
+    for partition_field in metadata.spec().fields:
+        known = metadata.schema().field_or_none(partition_field.source_id) is not None
+        if not known and str(partition_field.transform) != "void":
+            raise ValueError(f"the partition field {partition_field.name} has no source column")
     current = metadata.current_snapshot_id
     if current is not None and metadata.snapshot_or_none(current) is None:
         raise ValueError(f"current-snapshot-id {current} names no snapshot")

@@ -1,0 +1,205 @@
+"""Which JSON type each field of table metadata has (spec: Appendix C, Table Metadata).
+
+The decoders take fields as they stand: a field of a wrong type would come up as some error of Python's own, long after
+the file it is in has been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+_MOST_NESTED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A whole number of so many bits, with sign."""
+
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """A list of one shape."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """An object whose keys are free and whose values are of one shape."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class _Location:
+    """A file's absolute location."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Type:
+    """A type of a column: a name, or an object that holds further types."""
+
+
+Shape: TypeAlias = "type | _Whole | _Items | _Values | _Location | _Type | Mapping[str, Shape]"
+
+_INT, _LONG = _Whole(32), _Whole(64)
+_TYPE = _Type()
+_LOCATION = _Location()
+_STRINGS = _Values(str)
+
+_FIELD: Mapping[str, Shape] = {"id": _INT, "name": str, "required": bool, "type": _TYPE, "doc": str}
+_NESTED: Mapping[str, Mapping[str, Shape]] = {
+    "struct": {"fields": _Items(_FIELD)},
+    "list": {"element-id": _INT, "element": _TYPE, "element-required": bool},
+    "map": {"key-id": _INT, "key": _TYPE, "value-id": _INT, "value": _TYPE, "value-required": bool},
+}
+_SCHEMA: Shape = {"schema-id": _INT, "identifier-field-ids": _Items(_INT), "fields": _Items(_FIELD)}
+_PARTITION_FIELD: Shape = {
+    "source-id": _INT,
+    "source-ids": _Items(_INT),
+    "field-id": _INT,
+    "name": str,
+    "transform": str,
+}
+_SORT_FIELD: Shape = {"source-id": _INT, "transform": str, "direction": str, "null-order": str}
+_SNAPSHOT: Shape = {
+    "snapshot-id": _LONG,
+    "parent-snapshot-id": _LONG,
+    "sequence-number": _LONG,
+    "timestamp-ms": _LONG,
+    "manifest-list": _LOCATION,
+    "manifests": _Items(_LOCATION),
+    "summary": _STRINGS,
+    "schema-id": _INT,
+    "first-row-id": _LONG,
+    "added-rows": _LONG,
+}
+_REFERENCE: Shape = {
+    "snapshot-id": _LONG,
+    "type": str,
+    "min-snapshots-to-keep": _INT,
+    "max-snapshot-age-ms": _LONG,
+    "max-ref-age-ms": _LONG,
+}
+_STATISTICS: Shape = {"snapshot-id": _LONG, "statistics-path": _LOCATION, "file-size-in-bytes": _LONG}
+_TABLE_METADATA: Shape = {
+    "format-version": _INT,
+    "table-uuid": str,
+    "location": _LOCATION,
+    "last-sequence-number": _LONG,
+    "last-updated-ms": _LONG,
+    "last-column-id": _INT,
+    "schema": _SCHEMA,
+    "schemas": _Items(_SCHEMA),
+    "current-schema-id": _INT,
+    "partition-spec": _Items(_PARTITION_FIELD),
+    "partition-specs": _Items({"spec-id": _INT, "fields": _Items(_PARTITION_FIELD)}),
+    "default-spec-id": _INT,
+    "last-partition-id": _INT,
+    "properties": _STRINGS,
+    "current-snapshot-id": _LONG,
+    "snapshots": _Items(_SNAPSHOT),
+    "snapshot-log": _Items({"timestamp-ms": _LONG, "snapshot-id": _LONG}),
+    "metadata-log": _Items({"timestamp-ms": _LONG, "metadata-file": _LOCATION}),
+    "sort-orders": _Items({"order-id": _INT, "fields": _Items(_SORT_FIELD)}),
+    "default-sort-order-id": _INT,
+    "refs": _Values(_REFERENCE),
+    "statistics": _Items(_STATISTICS),
+    "partition-statistics": _Items(_STATISTICS),
+    "next-row-id": _LONG,
+    "encryption-keys": _Items({}),
+}
+# Fields whose null, in any version, is another way to leave them out.
+_NULLABLE = frozenset(
+    {
+        "current-snapshot-id",
+        "doc",
+        "encryption-keys",
+        "first-row-id",
+        "added-rows",
+        "manifests",
+        "max-ref-age-ms",
+        "max-snapshot-age-ms",
+        "metadata-log",
+        "min-snapshots-to-keep",
+        "next-row-id",
+        "parent-snapshot-id",
+        "partition-specs",
+        "partition-statistics",
+        "properties",
+        "refs",
+        "schema-id",
+        "schemas",
+        "snapshot-log",
+        "snapshots",
+        "source-ids",
+        "statistics",
+        "summary",
+        "table-uuid",
+    }
+)
+
+
+def require_metadata_shape(obj: Any) -> None:
+    """Raises ValueError, naming the field, where a known one has another type. An absent one is no matter."""
+    _require(obj, _TABLE_METADATA, "it", 0)
+
+
+def _require(value: Any, shape: Shape, at: str, depth: int) -> None:
+    if depth > _MOST_NESTED:
+        raise ValueError(f"{at} is nested more than {_MOST_NESTED} levels deep")
+    match shape:
+        case _Whole(bits=bits):
+            # JSON's true is an int to Python.
+            if type(value) is not int or not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+                raise ValueError(f"{at} is no whole number of {bits} bits")
+        case _Items(shape=items):
+            for index, item in enumerate(_required_kind(value, list, at)):
+                _require(item, items, f"{at}[{index}]", depth + 1)
+        case _Values(shape=values):
+            for name, item in _required_kind(value, dict, at).items():
+                _required_kind(name, str, at)
+                _require(item, values, f"{at}[{name!r}]", depth + 1)
+        case _Location():
+            if not _required_kind(value, str, at).startswith("/") and ":" not in value:
+                raise ValueError(f"{at} is no absolute location")
+        case _Type():
+            _require_type(value, at, depth)
+        case type():
+            _required_kind(value, shape, at)
+        case _:
+            _require_fields(value, shape, at, depth)
+
+
+def _require_fields(value: Any, shape: Mapping[str, Shape], at: str, depth: int) -> None:
+    for name, item in _required_kind(value, dict, at).items():
+        inner = shape.get(name)
+        if inner is not None and not (item is None and name in _NULLABLE):
+            _require(item, inner, name if at == "it" else f"{at}.{name}", depth + 1)
+
+
+def _require_type(value: Any, at: str, depth: int) -> None:
+    if isinstance(value, str):
+        _required_kind(value, str, at)
+        return
+    kind = _required_kind(value, dict, at).get("type")
+    nested = _NESTED.get(kind) if isinstance(kind, str) else None
+    if nested is None:
+        raise ValueError(f"{at} is no type of the format")
+    _require_fields(value, nested, at, depth)
+
+
+def _required_kind(value: Any, kind: type, at: str) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"{at} is no {_JSON_NAMES[kind]}")
+    if isinstance(value, str) and not value.isascii():
+        # JSON may spell half a character, which no file or message can hold.
+        value.encode()
+    return value
+
+
+_JSON_NAMES = {str: "string", bool: "truth value", list: "list", dict: "object"}

@@ -1,0 +1,354 @@
+"""Damages files of tables at random: `python3 tests/bad_input/mutations.py --count 2000 --seed 1`.
+
+Each case changes one file of a golden table that sqlext reads in Python (metadata, manifest list, manifest, position
+deletes, statistics) and opens the table: it must be read, or refused with a sqlext error that names a file, within two
+seconds and 256 MB. One case is run again by its number: `--seed 1 --case 17`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import random
+import resource
+import sys
+import tempfile
+import time
+import traceback
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+
+from golden_tables.relocation import unpack
+from sqlext.catalog.warehouse import load_static_table
+from sqlext.errors import SqlextError, UnsupportedError
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.scan_plan import plan_scan
+from sqlext.spec import avro_file
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.storage.file_io import LocalFileIO
+from sqlext.storage.location import to_local_path, to_location
+
+MOST_SECONDS = 2.0
+MOST_BYTES = 256 * 1024 * 1024
+
+_GOLDEN = Path(__file__).parents[1] / "golden_tables"
+_SETS = ("golden_dev", "golden_flink_dev")
+_SYNC_SIZE = 16
+_BOMB_BYTES = 1 << 28
+_WRONG_VALUES = [
+    *(None, "x", "", -1, 0, 2**31, 2**63, 10**300, 1.5, float("nan"), True),
+    *([], {}, [None], {"type": "list"}, "\ud800"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table by its current metadata file, with the files of it that Python reads."""
+
+    metadata: str
+    files: tuple[str, ...]
+
+
+class DamagedIO(LocalFileIO):
+    """The files as they are, but one."""
+
+    def __init__(self, location: str, data: bytes) -> None:
+        self._path, self._data = to_local_path(location), data
+
+    def read(self, location: str) -> bytes:
+        return self._data if to_local_path(location) == self._path else super().read(location)
+
+    def size(self, location: str) -> int:
+        return len(self._data) if to_local_path(location) == self._path else super().size(location)
+
+    def open_input(self, location: str) -> BinaryIO:
+        if to_local_path(location) == self._path:
+            return cast(BinaryIO, pa.BufferReader(self._data))
+        return super().open_input(location)
+
+
+class ReadingIO(LocalFileIO):
+    """Notes what is read."""
+
+    def __init__(self) -> None:
+        self.read_paths: set[str] = set()
+
+    def read(self, location: str) -> bytes:
+        self.read_paths.add(to_local_path(location))
+        return super().read(location)
+
+    def open_input(self, location: str) -> BinaryIO:
+        self.read_paths.add(to_local_path(location))
+        return super().open_input(location)
+
+
+def golden_tables(folder: Path) -> list[Table]:
+    """Every golden table, unpacked below `folder`, one of them once more with gzipped metadata."""
+    tables = []
+    for name in _SETS:
+        index = json.loads((unpack(_GOLDEN / f"{name}.zip", folder / name) / "index.json").read_text())
+        tables += [_table(one["metadata"]) for one in index["tables"].values()]
+    plain = Path(tables[0].metadata)
+    packed = plain.with_name(plain.name.removesuffix(".metadata.json") + ".gz.metadata.json")
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    return [*tables, _table(str(packed))]
+
+
+def _table(metadata: str) -> Table:
+    io = ReadingIO()
+    open_table(metadata, io)
+    return Table(metadata, tuple(sorted(io.read_paths)))
+
+
+def open_table(metadata: str, io: LocalFileIO) -> None:
+    """All that Python does to read a table: metadata, plans of its snapshots, metadata tables."""
+    table = load_static_table(to_location(metadata), io).metadata
+    manifests = ManifestCache()
+    for snapshot in {one.snapshot_id: one for one in (*table.snapshots[-2:], table.current_snapshot()) if one}.values():
+        try:
+            plan_scan(io, table, snapshot, AlwaysTrue(), manifests=manifests)
+        except UnsupportedError as error:
+            if error.condition != "UNSUPPORTED_TABLE_FEATURE":
+                raise
+    for metadata_table in METADATA_TABLES.values():
+        metadata_table.rows(io, table, table.current_snapshot(), manifests=manifests)
+
+
+def damaged(data: bytes, path: str, rng: random.Random) -> tuple[str, bytes]:
+    """What was done to the file, and its bytes then."""
+    structured: list[Callable[[bytes, random.Random], bytes]] = []
+    if data[:4] == b"Obj\x01":
+        structured = [_avro_count, _avro_bomb, _avro_schema, _avro_codec, _avro_header]
+    elif data[:2] == b"\x1f\x8b":
+        structured = [_gzip_bomb, _gzip_json]
+    elif path.endswith(".json"):
+        structured = [_json_value, _json_value, _json_key, _json_nested]
+    elif path.endswith(".parquet"):
+        structured = [_footer, _footer, _footer]
+    elif path.endswith(".puffin"):
+        structured = [_footer, _footer]
+    change = rng.choice([_truncate, _flip, _flip, _noise, _cut_out, _repeat, *structured, *structured])
+    return change.__name__.lstrip("_"), change(data, rng)
+
+
+# Of any file
+
+
+def _truncate(data: bytes, rng: random.Random) -> bytes:
+    return data[: rng.randrange(len(data))]
+
+
+def _flip(data: bytes, rng: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(rng.choice([1, 1, 2, 8])):
+        changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+    return bytes(changed)
+
+
+def _noise(data: bytes, rng: random.Random) -> bytes:
+    start = rng.randrange(len(data))
+    noise = rng.choice([rng.randbytes(8), b"\xff" * 10, b"\x00" * 16, b"\x80" * 40, rng.randbytes(200)])
+    return data[:start] + noise + data[start + len(noise) * rng.randrange(2) :]
+
+
+def _cut_out(data: bytes, rng: random.Random) -> bytes:
+    start = rng.randrange(len(data))
+    return data[:start] + data[start + rng.randrange(1, 100) :]
+
+
+def _repeat(data: bytes, rng: random.Random) -> bytes:
+    start = rng.randrange(len(data))
+    end = rng.randrange(start, len(data)) + 1
+    return data[:end] + data[start:end] * rng.choice([1, 3]) + data[end:]
+
+
+def _footer(data: bytes, rng: random.Random) -> bytes:
+    """Changes bytes among the last ones, where Parquet and Puffin describe the file."""
+    size = min(len(data), rng.choice([12, 64, 1000]))
+    return data[:-size] + rng.choice([_flip, _noise, _cut_out])(data[-size:], rng)
+
+
+# JSON
+
+
+def _json_value(data: bytes, rng: random.Random) -> bytes:
+    obj = json.loads(data)
+    places = list(_places(obj))
+    holder, key = rng.choice(places)
+    holder[key] = rng.choice(_WRONG_VALUES)
+    return json.dumps(obj).encode()
+
+
+def _json_key(data: bytes, rng: random.Random) -> bytes:
+    obj = json.loads(data)
+    holder, key = rng.choice([place for place in _places(obj) if isinstance(place[0], dict)])
+    value = holder.pop(key)
+    if rng.randrange(2):
+        holder[key.upper()] = value
+    return json.dumps(obj).encode()
+
+
+def _json_nested(data: bytes, rng: random.Random) -> bytes:
+    """Thousands of levels, in a place of some value."""
+    text = data.decode()
+    holder, key = rng.choice(list(_places(json.loads(data))))
+    depth = rng.choice([200, 900, 5_000, 200_000])
+    deep = rng.choice(["[" * depth + "]" * depth, '{"type":' * depth + "1" + "}" * depth, "9" * depth])
+    mark = json.dumps(holder[key])
+    return text.replace(mark, deep, 1).encode() if mark in text else deep.encode()
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield value, key
+        yield from _places(inner)
+
+
+# gzip
+
+
+def _gzip_bomb(data: bytes, rng: random.Random) -> bytes:
+    return _compressed(rng.choice([b" ", b"[", b"0"]), _BOMB_BYTES, wbits=31)
+
+
+@cache
+def _compressed(byte: bytes, size: int, *, wbits: int) -> bytes:
+    compressor = zlib.compressobj(1, wbits=wbits)
+    piece = byte * (1 << 20)
+    return b"".join(compressor.compress(piece) for _ in range(size >> 20)) + compressor.flush()
+
+
+def _gzip_json(data: bytes, rng: random.Random) -> bytes:
+    return gzip.compress(rng.choice([_json_value, _flip, _truncate])(gzip.decompress(data), rng))
+
+
+# Avro
+
+
+def _avro_count(data: bytes, rng: random.Random) -> bytes:
+    """A block that claims another number of records."""
+    header, metadata, blocks = _avro_parts(data)
+    claimed = rng.choice([0, 1, 1 << 20, 1 << 40, (1 << 62), -1, -(1 << 62)])
+    return header + b"".join(_avro_block(metadata, claimed, payload) for _, payload in blocks)
+
+
+def _avro_bomb(data: bytes, rng: random.Random) -> bytes:
+    """A deflated block of very many zeros."""
+    header, metadata, _ = _avro_parts(data)
+    size = rng.choice([1 << 23, _BOMB_BYTES])
+    payload = _compressed(b"\x00", size, wbits=-15)
+    return header + _avro_block(metadata, rng.choice([1, 1 << 18, 1 << 21, size]), payload)
+
+
+def _avro_schema(data: bytes, rng: random.Random) -> bytes:
+    """Another schema over the same blocks."""
+    _, metadata, blocks = _avro_parts(data)
+    schema = metadata["avro.schema"]
+    changed = rng.choice([_json_value, _json_key, _json_nested, _flip])(schema, rng)
+    return _avro_file({**metadata, "avro.schema": changed}, blocks)
+
+
+def _avro_codec(data: bytes, rng: random.Random) -> bytes:
+    _, metadata, blocks = _avro_parts(data)
+    codec = rng.choice([b"null", b"snappy", b"zstandard", b"bzip2", b"\xff", b""])
+    return _avro_file({**metadata, "avro.codec": codec}, blocks)
+
+
+def _avro_header(data: bytes, rng: random.Random) -> bytes:
+    """A header that claims very many entries, or a very long one."""
+    return data[:4] + rng.choice([avro_file._long(1 << 50), avro_file._long(-(1 << 50)), b"\xff" * 20]) + data[4:]
+
+
+def _avro_parts(data: bytes) -> tuple[bytes, dict[str, bytes], list[tuple[int, bytes]]]:
+    metadata, start = avro_file.decode_header(data)
+    source = io.BytesIO(data)
+    source.seek(start)
+    sync = source.read(_SYNC_SIZE)
+    blocks = []
+    while source.tell() < len(data):
+        count = avro_file._read_long(source)
+        blocks.append((count, avro_file._read_bytes(source)))
+        source.read(_SYNC_SIZE)
+    return data[: start + _SYNC_SIZE], {**metadata, "": sync}, blocks
+
+
+def _avro_block(metadata: dict[str, bytes], count: int, payload: bytes) -> bytes:
+    return avro_file._long(count) + avro_file._long(len(payload)) + payload + metadata[""]
+
+
+def _avro_file(metadata: dict[str, bytes], blocks: list[tuple[int, bytes]]) -> bytes:
+    entries = {key.encode(): value for key, value in metadata.items() if key}
+    header = b"".join(avro_file._long(len(part)) + part for entry in entries.items() for part in entry)
+    body = b"".join(_avro_block(metadata, count, payload) for count, payload in blocks)
+    return b"Obj\x01" + avro_file._long(len(entries)) + header + b"\x00" + metadata[""] + body
+
+
+# Runs
+
+
+def run_case(tables: list[Table], seed: int, number: int) -> tuple[str, str | None]:
+    """What the case was, and what was wrong with how it went."""
+    rng = random.Random(f"{seed}/{number}")
+    table = rng.choice(tables)
+    path = rng.choice(table.files) if rng.randrange(3) else table.metadata
+    change, data = damaged(Path(path).read_bytes(), path, rng)
+    case = f"case {number}: {change} of {path}"
+    start = time.monotonic()
+    try:
+        open_table(table.metadata, DamagedIO(path, data))
+    except SqlextError as error:
+        fault = None if _names_a_file(str(error)) else f"names no file: {error}"
+        if "malloc" in str(error) or error.condition == "INTERNAL_ERROR":
+            fault = f"takes too much memory: {error}"
+    except BaseException as error:
+        fault = f"{type(error).__name__}: {str(error)[:300]}\n{traceback.format_exc(limit=-9)[-2500:]}"
+    else:
+        fault = None
+    took = time.monotonic() - start
+    return case, f"took {took:.1f} s" if fault is None and took > MOST_SECONDS else fault
+
+
+def _names_a_file(message: str) -> bool:
+    return any(suffix in message for suffix in (".json", ".avro", ".parquet", ".puffin", ".orc", ".stats"))
+
+
+def _limit_memory() -> None:
+    """What is in use already, and so much more, for the next case."""
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + MOST_BYTES, resource.RLIM_INFINITY))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--case", type=int, default=None)
+    given = parser.parse_args()
+    seed = random.randrange(1 << 32) if given.seed is None else given.seed
+    print(f"seed {seed}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        tables = golden_tables(Path(folder).resolve())
+        numbers = range(given.count) if given.case is None else [given.case]
+        wrong = 0
+        for number in numbers:
+            _limit_memory()
+            case, fault = run_case(tables, seed, number)
+            if fault is not None:
+                wrong += 1
+                print(f"{case}\n  {fault}", flush=True)
+    print(f"{len(numbers)} cases, {wrong} wrong", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
