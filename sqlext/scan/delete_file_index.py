@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from sqlext.errors import CorruptionError
 from sqlext.scan.file_filter import PartitionKey, partition_key
 from sqlext.scan.position_delete import FILE_PATH_ID
 from sqlext.scan.value_range import UNKNOWN_RANGE, ValueRange, metrics_range
@@ -81,6 +82,7 @@ class DeleteFileIndex:
         """`specs` are all of the table, `types` those of all columns there ever were, by field id."""
         self._types = types
         self._specs = specs
+        self._vectors: dict[str, ManifestEntry] = {}
         self._positions_by_path: _BySequence[str, _PositionDelete] = _BySequence()
         self._positions_by_partition: _BySequence[PartitionKey, _PositionDelete] = _BySequence()
         self._equality_by_partition: _BySequence[PartitionKey, _EqualityDelete] = _BySequence()
@@ -98,6 +100,7 @@ class DeleteFileIndex:
     def __bool__(self) -> bool:
         return any(
             (
+                self._vectors,
                 self._positions_by_path,
                 self._positions_by_partition,
                 self._equality_by_partition,
@@ -114,8 +117,11 @@ class DeleteFileIndex:
         return (*self.position_deletes(entry), *self.equality_deletes(entry))
 
     def position_deletes(self, entry: ManifestEntry) -> tuple[ManifestEntry, ...]:
-        """Position deletes and deletion vectors of the data file's own or a later sequence number."""
+        """Position deletes of the data file's own or a later sequence number; a deletion vector replaces all others."""
         path, number = entry.file.file_path, sequence_number(entry)
+        vector = self._vectors.get(path)
+        if vector is not None and sequence_number(vector) >= number:
+            return (vector,)
         by_path = self._positions_by_path.at_least(path, number)
         by_partition: Sequence[_PositionDelete] = ()
         if self._positions_by_partition:
@@ -145,11 +151,21 @@ class DeleteFileIndex:
 
     def _add_position(self, entry: ManifestEntry) -> None:
         path = referenced_data_file(entry.file)
+        if entry.file.is_deletion_vector:
+            self._add_vector(path, entry)
+            return
         if path is not None:
             self._positions_by_path.add(path, _PositionDelete(entry, UNKNOWN_RANGE))
             return
         paths = metrics_range(entry.file, FILE_PATH_ID, StringType())
         self._positions_by_partition.add(partition_key(entry.file), _PositionDelete(entry, paths))
+
+    def _add_vector(self, path: str | None, entry: ManifestEntry) -> None:
+        """CorruptionError where the one data file is not named, or has a vector already."""
+        if path is not None and self._vectors.setdefault(path, entry) is entry:
+            return
+        reason = "its entry names no data file" if path is None else f"{path} has another one"
+        raise CorruptionError("CORRUPT_FILE", path=entry.file.file_path, kind="deletion vector", reason=reason)
 
     def _add_equality(self, entry: ManifestEntry, *, is_global: bool) -> None:
         key_ranges = {

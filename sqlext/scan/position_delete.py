@@ -14,7 +14,8 @@ from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.byte_cache import ByteCache
-from sqlext.spec.content_file import ContentFile
+from sqlext.scan.deletion_vector import DeletedPositions, read_deletion_vector
+from sqlext.spec.content_file import ContentFile, ContentKey
 from sqlext.storage.file_io import FileIO
 
 FILE_PATH_ID = 2147483546
@@ -26,10 +27,11 @@ _DEFAULT_CAPACITY = 128 * 1024 * 1024
 
 
 class PositionDeleteCache:
-    """Position-delete files decoded to bitmaps, kept by path; one file is read once while it is held."""
+    """Position-delete files decoded to bitmaps, and deletion vectors; each is read once while it is held."""
 
     def __init__(self, capacity: int = _DEFAULT_CAPACITY) -> None:
         self._files: ByteCache[str, Mapping[str, BitMap64]] = ByteCache(capacity)
+        self._vectors: ByteCache[ContentKey, DeletedPositions] = ByteCache(capacity)
 
     def positions(self, io: FileIO, file: ContentFile) -> Mapping[str, BitMap64]:
         """Deleted row positions by data file path, of a Parquet position-delete file. Callers must not change them.
@@ -37,6 +39,15 @@ class PositionDeleteCache:
         Raises NotFoundError or CorruptionError naming the file.
         """
         return self._files.load_once(file.file_path, lambda: _weighed(read_position_deletes(io, file.file_path)))
+
+    def vector(self, io: FileIO, file: ContentFile) -> DeletedPositions:
+        """The deletion vector of a manifest's entry. Raises NotFoundError or CorruptionError naming the file."""
+
+        def load() -> tuple[DeletedPositions, int]:
+            vector = read_deletion_vector(io, file)
+            return vector, len(vector.bitmap) + 200
+
+        return self._vectors.load_once(file.key, load)
 
 
 def read_position_deletes(io: FileIO, location: str) -> dict[str, BitMap64]:

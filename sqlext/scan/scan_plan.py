@@ -12,24 +12,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyroaring import BitMap64
-
-from sqlext.errors import CorruptionError, UnsupportedError
+from sqlext.errors import CorruptionError
 from sqlext.scan.delete_file_index import DeleteFileIndex, sequence_number
+from sqlext.scan.deleted_positions import deleted_positions, leaves_no_row
+from sqlext.scan.deletion_vector import DeletedPositions
 from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.pruning import column_types
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.scan.readable_files import require_readable
+from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import Predicate, bind_fields
 from sqlext.spec.manifest import ManifestContent, ManifestEntry, ManifestFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
-
-_PARQUET = "PARQUET"
-_PUFFIN = "PUFFIN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +119,11 @@ def plan_scan(
 
     data = [entry for one in listed if one.content == ManifestContent.DATA for entry in live(one)]
     for entry in data:
-        _require_readable(entry.file)
+        require_readable(entry.file)
     index = _index_deletes(data, [one for one in listed if one.content == ManifestContent.DELETES], live, metadata)
-    bitmaps = _position_bitmaps(io, data, index, position_deletes or PositionDeleteCache(0))
-    data = [entry for entry in data if not _is_all_deleted(entry.file, bitmaps)]
-    return _assemble(data, index, bitmaps)
+    deleted = deleted_positions(io, data, index, position_deletes or PositionDeleteCache(0))
+    data = [entry for entry in data if not leaves_no_row(entry.file, deleted.get(entry.file.file_path))]
+    return _assemble(data, index, deleted)
 
 
 def scan_schema(metadata: TableMetadata, snapshot: Snapshot, predicate: Predicate) -> Schema:
@@ -153,46 +151,22 @@ def _index_deletes(
     return DeleteFileIndex(entries, specs=metadata.specs_by_id(), types=types)
 
 
-def _position_bitmaps(
-    io: FileIO, data: Iterable[ManifestEntry], index: DeleteFileIndex, cache: PositionDeleteCache
-) -> dict[str, BitMap64]:
-    """Deleted positions by data file path; each delete file is read once, and only if it may matter to `data`."""
-    if not index:
-        return {}
-    wanted: dict[str, tuple[ContentFile, list[str]]] = {}
-    for entry in data:
-        for delete in index.position_deletes(entry):
-            _require_readable(delete.file)
-            _, paths = wanted.setdefault(delete.file.file_path, (delete.file, []))
-            paths.append(entry.file.file_path)
-    bitmaps: dict[str, BitMap64] = {}
-    for file, paths in wanted.values():
-        positions = cache.positions(io, file)
-        for path in paths:
-            if path in positions:
-                bitmaps[path] = bitmaps[path] | positions[path] if path in bitmaps else positions[path]
-    return bitmaps
-
-
-def _is_all_deleted(file: ContentFile, bitmaps: Mapping[str, BitMap64]) -> bool:
-    bitmap = bitmaps.get(file.file_path)
-    return bitmap is not None and bitmap.range_cardinality(0, file.record_count) == file.record_count
-
-
-def _assemble(data: Sequence[ManifestEntry], index: DeleteFileIndex, bitmaps: Mapping[str, BitMap64]) -> ScanPlan:
+def _assemble(
+    data: Sequence[ManifestEntry], index: DeleteFileIndex, deleted: Mapping[str, DeletedPositions]
+) -> ScanPlan:
     ordinals: dict[PartitionKey, int] = {}
     groups = _EqualityGroups()
     tasks = []
     for entry in data:
         ordinal = ordinals.setdefault(partition_key(entry.file), len(ordinals))
-        bitmap = bitmaps.get(entry.file.file_path)
+        positions = deleted.get(entry.file.file_path)
         tasks.append(
             FileScanTask(
                 entry.file,
                 sequence_number(entry),
                 ordinal,
-                bitmap.serialize() if bitmap else None,
-                len(bitmap) if bitmap else 0,
+                positions.bitmap if positions else None,
+                positions.count if positions else 0,
                 groups.applying(index.equality_deletes(entry), index, ordinal),
             )
         )
@@ -216,7 +190,7 @@ class _EqualityGroups:
             number = self._number(delete.file, is_global)
             met.add(number)
             if delete.file.file_path not in self._files[number]:
-                _require_readable(delete.file)
+                require_readable(delete.file)
                 self._files[number][delete.file.file_path] = EqualityDeleteFile(
                     delete.file, sequence_number(delete), None if is_global else partition_ordinal
                 )
@@ -234,17 +208,3 @@ class _EqualityGroups:
                 "CORRUPT_FILE", path=file.file_path, kind="equality delete file", reason="its entry has no equality ids"
             )
         return self._numbers.setdefault((tuple(sorted(file.equality_ids)), is_global), len(self._numbers))
-
-
-def _require_readable(file: ContentFile) -> None:
-    """Raises UnsupportedError, naming feature and file, for what this version does not read."""
-    kind = "data" if file.content == Content.DATA else "delete"
-    feature = None
-    if file.key_metadata is not None:
-        feature = f"encryption (of the {kind} file {file.file_path})"
-    elif file.file_format == _PUFFIN or file.content_offset is not None:
-        feature = f"deletion vectors (in the file {file.file_path})"
-    elif file.file_format != _PARQUET:
-        feature = f"{file.file_format} {kind} files (such as {file.file_path})"
-    if feature is not None:
-        raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 
 class Content(IntEnum):
@@ -16,9 +16,15 @@ class Content(IntEnum):
     EQUALITY_DELETES = 2
 
 
+PUFFIN = "PUFFIN"
+
+ContentKey: TypeAlias = tuple[str, int | None]
+"""What tells content files of a snapshot apart: the path and, as a Puffin file holds several vectors, the offset."""
+
+
 @dataclass(frozen=True, slots=True)
 class ContentFile:
-    """One file of rows or of deletes.
+    """One file of rows or of deletes, or one deletion vector in a Puffin file.
 
     `partition` holds stored values in the order of the fields of spec `spec_id`. The mappings go from field id to a
     count, a size in bytes, or a bound in binary single-value form; None means "not recorded". `file_format` is the
@@ -46,3 +52,17 @@ class ContentFile:
     referenced_data_file: str | None = None
     content_offset: int | None = None
     content_size_in_bytes: int | None = None
+
+    @property
+    def key(self) -> ContentKey:
+        return self.file_path, self.content_offset
+
+    @property
+    def is_deletion_vector(self) -> bool:
+        """Whether it is a deletion vector: all position deletes of `referenced_data_file`."""
+        return self.content == Content.POSITION_DELETES and self.file_format == PUFFIN
+
+    @property
+    def content_bytes(self) -> int:
+        """Bytes of the file, or of the vector alone."""
+        return self.file_size_in_bytes if self.content_size_in_bytes is None else self.content_size_in_bytes

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sqlext.errors import CorruptionError
 from sqlext.scan.delete_file_index import DeleteFileIndex, referenced_data_file
 from sqlext.scan.position_delete import FILE_PATH_ID
 from sqlext.scan.pruning import column_types
@@ -113,3 +114,21 @@ def test_bounds_of_columns_outside_the_key_say_nothing() -> None:
 def test_no_deletes_make_an_empty_index() -> None:
     assert not index()
     assert index(added(equality_delete_file("e"), 1))
+
+
+def vector(path: str, referenced: str | None) -> ManifestEntry:
+    file = position_delete_file(path, file_format="PUFFIN", referenced_data_file=referenced, content_offset=4)
+    return added(file, 2)
+
+
+def test_a_deletion_vector_replaces_position_deletes_of_its_data_file() -> None:
+    deletes = index(added(position_delete_file("d"), 1), vector("v.puffin", "f"), added(equality_delete_file("e"), 3))
+    assert applying(deletes, added(data_file("f"), 1)) == ["v.puffin", "e"]
+    assert applying(deletes, added(data_file("g"), 1)) == ["d", "e"]
+    assert applying(index(vector("v.puffin", "f")), added(data_file("f"), 3)) == []
+
+
+@pytest.mark.parametrize(("referenced", "reason"), [(None, "names no data file"), ("f", "f has another one")])
+def test_two_deletion_vectors_of_a_data_file_are_refused(referenced: str | None, reason: str) -> None:
+    with pytest.raises(CorruptionError, match=reason):
+        index(vector("v.puffin", "f"), vector("w.puffin", referenced))

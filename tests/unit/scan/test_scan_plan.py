@@ -150,7 +150,6 @@ def test_files_written_after_every_delete_have_no_groups(table: SmallTable) -> N
         (data_file("f.orc", file_format="ORC"), "ORC data files (such as f.orc)"),
         (data_file("f.avro", file_format="AVRO"), "AVRO data files (such as f.avro)"),
         (data_file("f", key_metadata=b"k"), "encryption (of the data file f)"),
-        (position_delete_file("d.puffin", file_format="PUFFIN"), "deletion vectors (in the file d.puffin)"),
         (position_delete_file("d.orc", file_format="ORC"), "ORC delete files (such as d.orc)"),
         (equality_delete_file("d.avro", file_format="AVRO"), "AVRO delete files (such as d.avro)"),
     ],

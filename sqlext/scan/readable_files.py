@@ -1,0 +1,20 @@
+"""Which content files a scan can read."""
+
+from __future__ import annotations
+
+from sqlext.errors import UnsupportedError
+from sqlext.spec.content_file import Content, ContentFile
+
+_PARQUET = "PARQUET"
+
+
+def require_readable(file: ContentFile) -> None:
+    """Raises UnsupportedError, naming feature and file, for what this version does not read."""
+    kind = "data" if file.content == Content.DATA else "delete"
+    feature = None
+    if file.key_metadata is not None:
+        feature = f"encryption (of the {kind} file {file.file_path})"
+    elif file.file_format != _PARQUET and not file.is_deletion_vector:
+        feature = f"{file.file_format} {kind} files (such as {file.file_path})"
+    if feature is not None:
+        raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)
