@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.alter_constraint import add_constraint, drop_constraint
 from sqlext.command.create_table import create_table
 from sqlext.command.data_frame_write import write_data_frame
 from sqlext.command.delete import delete
@@ -19,11 +20,23 @@ from sqlext.command.show_create_table import show_create_table
 from sqlext.command.update import update
 from sqlext.errors import SqlextError
 from sqlext.sql.parser import parse
-from sqlext.sql.statement import CreateTable, Delete, Insert, Merge, ShowCreateTable, Statement, Update
+from sqlext.sql.statement import (
+    AddConstraint,
+    CreateTable,
+    Delete,
+    DropConstraint,
+    Insert,
+    Merge,
+    ShowCreateTable,
+    Statement,
+    Update,
+)
 
 _COMMANDS: Mapping[type, Any] = {
+    AddConstraint: add_constraint,
     CreateTable: create_table,
     Delete: delete,
+    DropConstraint: drop_constraint,
     Insert: insert,
     Merge: merge,
     ShowCreateTable: show_create_table,
@@ -87,6 +100,6 @@ def _catalog(statement: Statement) -> str:
 def _answer_schema(statement: Statement) -> Mapping[str, Any]:
     if isinstance(statement, ShowCreateTable):
         return struct([("createtab_stmt", "string")])
-    if isinstance(statement, CreateTable):
+    if isinstance(statement, AddConstraint | CreateTable | DropConstraint):
         return struct([])
     return count_schema()

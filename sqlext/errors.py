@@ -51,6 +51,9 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The table property {name} is refused: Iceberg and sqlext know none of that name, so it would do nothing."
             " Did you mean {nearest}?",
         ),
+        "RESERVED_TABLE_PROPERTY": Condition(
+            "42616", "The table property {name} cannot be changed like this: {reason}. Use {way_out}."
+        ),
         "SECRET_TABLE_PROPERTY": Condition(
             "42616",
             "The table property {name} is refused: it looks like a secret, and a table's metadata is plain text for"
@@ -78,6 +81,18 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "42P01", "The table {name} cannot be found. Check the spelling and the current catalog and namespace."
         ),
         # statements
+        "CONSTRAINT_ALREADY_EXISTS": Condition(
+            "42710", "The constraint {name} of {table} already exists. Use another name, or drop it first."
+        ),
+        "CONSTRAINT_DOES_NOT_EXIST": Condition(
+            "42704",
+            "The constraint {name} of {table} cannot be found. SHOW CREATE TABLE {table} lists what there is; the names"
+            " of primary keys are not kept.",
+        ),
+        "INVALID_CHECK_CONSTRAINT": Condition(
+            "42621",
+            "The CHECK {name} is refused: {reason}. Write a condition over the columns of one row.",
+        ),
         "COLUMN_ALREADY_EXISTS": Condition(
             "42711", "The column {column} is named more than once. Name each column once."
         ),
@@ -250,6 +265,16 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "42000",
             "Equality upsert into {name} is refused: column {column} of the partition field {field} is not part of the"
             " primary key, so a row could stay behind in its old partition. Set 'write.upsert.mode'='resolved'.",
+        ),
+        "CHECK_CONSTRAINT_VIOLATION": Condition(
+            "23514",
+            "A row for {table} breaks the constraint {name}, CHECK ({expression}): {values}. Nothing was written; leave"
+            " such rows out, or mend them.",
+        ),
+        "EXCEED_LIMIT_LENGTH": Condition(
+            "54006",
+            "A value for the column {column} of {table} has more than {limit} characters: {values}. Cut it in the"
+            " query.",
         ),
         "DUPLICATE_KEY": Condition(
             "23505",

@@ -95,6 +95,10 @@ METADATA_METRICS_COLUMN_PREFIX = "write.metadata.metrics.column."
 DATA_PATH: TableProperty[str | None] = TableProperty("write.data.path", None, str)
 METADATA_PATH: TableProperty[str | None] = TableProperty("write.metadata.path", None, str)
 
+# the key; the first says it to a CREATE TABLE and is not stored
+PRIMARY_KEY: TableProperty[str | None] = TableProperty("primary-key", None, str)
+KEY_ENFORCED = TableProperty("write.key.enforced", False, _boolean)
+
 # data files
 TARGET_FILE_SIZE_BYTES = TableProperty("write.target-file-size-bytes", 512 * 1024 * 1024, _integer(1))
 PARQUET_COMPRESSION = TableProperty(

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from sqlext.errors import AnalysisError
-from sqlext.properties import ALL
+from sqlext.properties import ALL, PRIMARY_KEY
+from sqlext.spec.constraint import CHECK_PREFIX, is_constraint
 
 # Iceberg 1.12: TableProperties and SparkTableProperties.
 _ICEBERG = frozenset(
@@ -135,8 +136,9 @@ _FURTHER = frozenset(
         "commit.num-retries",
     }
 )
-# Behind these stands the name of a column.
+# Behind these stands the name of a column, or of a constraint.
 _BY_COLUMN = (
+    CHECK_PREFIX,
     "write.metadata.metrics.column.",
     "write.parquet.bloom-filter-enabled.column.",
     "write.parquet.bloom-filter-fpp.column.",
@@ -172,6 +174,17 @@ def require_no_secrets(names: Iterable[str]) -> None:
     for name in names:
         if _SECRET.search(_HUMP.sub("-", name).lower()):
             raise AnalysisError("SECRET_TABLE_PROPERTY", name=name)
+
+
+def require_changeable(names: Iterable[str]) -> None:
+    """AnalysisError RESERVED_TABLE_PROPERTY for a name that ALTER TABLE may neither set nor remove as a property."""
+    for name in names:
+        if is_constraint(name):
+            reason, way_out = "the table's rows would not be looked at", "ALTER TABLE … ADD or DROP CONSTRAINT"
+            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
+        if name == PRIMARY_KEY.name:
+            reason, way_out = "the key is part of the schema", "it in CREATE TABLE"
+            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
 
 
 def require_valid_properties(properties: Mapping[str, str]) -> None:

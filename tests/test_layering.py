@@ -14,7 +14,7 @@ FORMAT = {"errors", "properties", "spec"}
 ALLOWED = {
     "errors": set(),
     "properties": {"errors"},
-    "property_names": {"errors", "properties"},
+    "property_names": {"errors", "properties", "spec"},
     "spec": {"errors"},
     "storage": FORMAT,
     "catalog": FORMAT | {"storage"},

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.check_definition import check_properties, require_condition
 from sqlext.command.data_frame_write import write_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
@@ -18,6 +20,7 @@ from sqlext.errors import AlreadyExistsError, NotFoundError
 from sqlext.spark.data_type import require_spark_types, schema_from_spark
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.store_assignment import align
+from sqlext.spec.constraint import check_constraints
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import new_table_metadata
 from sqlext.sql.statement import CreateTable
@@ -45,6 +48,10 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
     first_id = 1 if base is None else base.metadata.last_column_id + 1
     definition = define_table(statement, _query_schema(query), timestamp_type, first_id)
     require_spark_types(definition.schema)
+    checks = check_properties(spark, statement.checks, definition.schema)
+    definition = replace(definition, properties={**definition.properties, **checks})
+    for check in check_constraints(definition.properties):
+        require_condition(spark, check.name, check.expression, definition.schema)
     _define(environment, spark, statement, definition, base, query)
     return Outcome()
 

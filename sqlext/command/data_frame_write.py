@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.distribution import distribute, order
 from sqlext.command.environment import Environment
+from sqlext.command.held_rows import hold
 from sqlext.command.replaced_rows import ReplacedRows, take_out
 from sqlext.command.row_level import Target
 from sqlext.command.write_operation import WriteOperation, begin_write
@@ -74,6 +75,7 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
 
 def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame) -> WrittenFiles:
     """Data files of the rows, on the driver when they are few."""
+    rows = hold(rows, operation.plan)
     on_driver = is_small(rows)
     spread = order(rows, metadata) if on_driver else order(distribute(rows, metadata), metadata)
     return run_write(spread, write_rows(operation.plan, task_identity=task_identity), on_driver=on_driver)

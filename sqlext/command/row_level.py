@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.environment import Environment
+from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import DataError, UnsupportedError
@@ -23,6 +24,7 @@ from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
 from sqlext.transaction.row_delta import RowDelta
 from sqlext.write.delete_writer import write_position_deletes
+from sqlext.write.row_operation import OPERATION_COLUMNS
 from sqlext.write.task import write_changes
 
 
@@ -73,6 +75,8 @@ def change_rows(
     journal.record(lowered)
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     rows = lowered_query(spark, lowered)
+    if len(rows.columns) > OPERATION_COLUMNS:
+        rows = hold(rows, operation.plan, operations=True)
     with operation.cleaned_on_failure():
         task = write_changes(operation.plan, task_identity=task_identity, distinct_keys=distinct_keys)
         written = run_write(rows, task, on_driver=is_small(rows))

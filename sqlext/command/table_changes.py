@@ -8,7 +8,7 @@ from typing import Any
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.table_definition import complete, described_terms, with_identifier_fields
-from sqlext.property_names import require_valid_properties
+from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spec.schema import Schema
 from sqlext.transaction.property_change import ChangeProperties
 from sqlext.transaction.table_creation import CreateTable
@@ -54,6 +54,7 @@ class TableDefinitions:
 
     def alter_properties(self, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]) -> None:
         """SET and UNSET TBLPROPERTIES, in one commit. AnalysisError for a name or a value that is none."""
+        require_changeable({*changed, *removed})
         require_valid_properties(changed)
         table = self._environment.catalogs.load(parts)
         self._environment.commit(parts[0], table, ChangeProperties(changed, removed))

@@ -9,19 +9,25 @@ from typing import Any
 
 from sqlext.command.upsert import check_partition_sources
 from sqlext.errors import AnalysisError
-from sqlext.properties import FORMAT_VERSION, UPSERT_MODE
+from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, PRIMARY_KEY, UPSERT_MODE
 from sqlext.property_names import require_valid_properties
+from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
 from sqlext.spec.transform import Transform, parse_transform
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import resolve_column
+from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
 from sqlext.sql.type_name import TimestampSetting, parse_type
 
 # Keys that Spark adds to the properties by itself, or that say what the metadata says elsewhere.
 _NOT_STORED = frozenset({"provider", "owner", "location", "external", "is_managed_location"})
+
+# Said by the metadata itself.
+_SAID_ELSEWHERE = frozenset({FORMAT_VERSION.name, PRIMARY_KEY.name})
+KEY_RELY = "identifier-fields.rely"
 
 # What Iceberg's own catalogs put into every new table.
 DEFAULT_PROPERTIES: Mapping[str, str] = {"write.parquet.compression-codec": "zstd"}
@@ -45,10 +51,17 @@ def define_table(
     statement: CreateTable, query_schema: Schema | None, timestamp_type: TimestampSetting, first_id: int = 1
 ) -> TableDefinition:
     """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT, ids count from `first_id`."""
-    columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type)
+    lengths: dict[int, int] = {}
+    columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type, lengths)
     schema = assign_fresh_ids(columns, first_id)
-    keyed = with_identifier_fields(schema, _primary_key(statement))
-    properties = dict(statement.properties)
+    key = _primary_key(statement)
+    keyed = with_identifier_fields(schema, key)
+    fresh = dict(zip(columns.field_ids, schema.field_ids, strict=True))
+    properties = {
+        **_without_lengths(statement.properties),
+        **_key_properties(statement),
+        **{f"{LENGTH_PREFIX}{fresh[id]}": str(length) for id, length in lengths.items()},
+    }
     if statement.comment is not None:
         properties["comment"] = statement.comment
     terms = [(t.transform, t.column, t.parameter, t.name) for t in statement.partitioning]
@@ -62,8 +75,9 @@ def complete(
     properties: Mapping[str, str],
 ) -> TableDefinition:
     """The definition with partition spec, sort order and format version taken out of terms and properties."""
-    require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED})
-    given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k != FORMAT_VERSION.name}
+    require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
+    schema = _keyed_by_property(schema, properties)
+    given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
     kept = {**DEFAULT_PROPERTIES, **given}
     definition = TableDefinition(
         schema,
@@ -72,9 +86,27 @@ def complete(
         kept,
         FORMAT_VERSION.of(properties),
     )
+    if KEY_ENFORCED.of(kept):
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason="keys are not enforced. Write NOT ENFORCED")
+    if KEY_ENFORCED.of(kept) and not definition.schema.identifier_field_ids:
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set and there is none to enforce")
+    for check in check_constraints(kept):
+        require_plain_check(check.name, check.expression, schema)
     if UPSERT_MODE.of(kept) == "equality":
         check_partition_sources(definition.schema, definition.spec, "the new table")
     return definition
+
+
+def _keyed_by_property(schema: Schema, properties: Mapping[str, str]) -> Schema:
+    """The schema with the key that the property `primary-key` names, if it does."""
+    text = PRIMARY_KEY.of(properties)
+    if text is None:
+        return schema
+    if schema.identifier_field_ids:
+        raise AnalysisError(
+            "INVALID_PRIMARY_KEY", reason=f"it is declared both as the property {PRIMARY_KEY.name} and in SQL"
+        )
+    return with_identifier_fields(schema, tuple(name.strip().strip("`") for name in text.split(",")))
 
 
 def with_identifier_fields(schema: Schema, key: Sequence[str]) -> Schema:
@@ -98,23 +130,35 @@ def _primary_key(statement: CreateTable) -> tuple[str, ...]:
     return statement.primary_key or on_columns
 
 
-def _schema(columns: Sequence[ColumnDefinition], timestamp_type: TimestampSetting) -> Schema:
+def _without_lengths(properties: Mapping[str, str]) -> Mapping[str, str]:
+    for name in properties:
+        if name.startswith(LENGTH_PREFIX):
+            reason = "ids are given by the table"
+            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out="the type VARCHAR(n)")
+    return properties
+
+
+def _key_properties(statement: CreateTable) -> Mapping[str, str]:
+    """What ENFORCED and RELY say of the key; what holds without them is not kept."""
+    said = ((KEY_ENFORCED.name, statement.key_enforced), (KEY_RELY, statement.key_rely))
+    for name, value in said:
+        if value is not None and statement.properties.get(name, str(value)).lower() != str(value).lower():
+            raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the property {name} contradicts what stands behind it")
+    return {name: "true" for name, value in said if value}
+
+
+def _schema(columns: Sequence[ColumnDefinition], timestamp_type: TimestampSetting, lengths: dict[int, int]) -> Schema:
     names = [column.name.lower() for column in columns]
     for name in names:
         if names.count(name) > 1:
             raise AnalysisError("COLUMN_ALREADY_EXISTS", column=name)
     ids = count(1)
-    fields = tuple(
-        NestedField(
-            next(ids),
-            column.name,
-            parse_type(column.type_text, timestamp_type=timestamp_type, ids=ids),
-            not column.nullable,
-            column.comment,
-        )
-        for column in columns
-    )
-    return Schema(fields)
+    fields = []
+    for column in columns:
+        id = next(ids)
+        type = parse_type(column.type_text, timestamp_type=timestamp_type, ids=ids, id=id, lengths=lengths)
+        fields.append(NestedField(id, column.name, type, not column.nullable, column.comment))
+    return Schema(tuple(fields))
 
 
 def _partition_spec(schema: Schema, terms: PartitionTerms) -> PartitionSpec:

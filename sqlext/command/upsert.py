@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.environment import Environment
+from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target, row_delta
 from sqlext.command.write_operation import begin_write
@@ -42,11 +43,11 @@ def upsert_by_equality(environment: Environment, spark: SparkSession, target: Ta
     metadata = target.table.metadata
     check_partition_sources(metadata.schema(), metadata.spec(), str(target.name))
     journal.record(lowered)
-    rows = lowered_query(spark, lowered)
+    operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
+    rows = hold(lowered_query(spark, lowered), operation.plan)
     on_driver = is_small(rows)
     if not on_driver:
         rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
-    operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         task = upsert_rows(operation.plan, metadata.schema().identifier_field_ids, task_identity=task_identity)
         written = run_write(rows, task, on_driver=on_driver)
@@ -74,13 +75,13 @@ def upsert_by_lookup(
     schema = target.table.metadata.schema()
     require_readable_columns(target.table.metadata, schema.identifier_fields)
     journal.record(lowered)
-    rows = lowered_query(spark, lowered).toArrow()
+    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+    rows = hold(lowered_query(spark, lowered), operation.plan).toArrow()
     key_ids = schema.identifier_field_ids
     keys = rows.select([schema.field(field_id).name for field_id in key_ids])
     require_distinct(keys, str(target.name))
     read: Predicate = (key_range(keys, key_ids) if rows.num_rows else None) or AlwaysTrue()
     matches = find_keys(target.version.io, environment.scans.plan(target.version, read), keys, key_ids)
-    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         task = write_rows(operation.plan, task_identity=task_identity)
         written = write_on_driver(_new_rows(rows, matches.key_rows), task)

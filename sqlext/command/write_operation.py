@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlext.spark.interrupts import raise_if_requested
 from sqlext.spec.table_metadata import TableMetadata
+from sqlext.sql.row_rules import row_rules
 from sqlext.storage.file_io import FileIO
 from sqlext.write.write_plan import WritePlan
 
@@ -52,4 +53,5 @@ class WriteOperation:
 def begin_write(metadata: TableMetadata, io: FileIO, table_name: str, rng: random.Random) -> WriteOperation:
     """A new operation on a table's current schema, spec and properties."""
     operation_id = str(uuid.UUID(int=rng.getrandbits(128), version=4))
-    return WriteOperation(WritePlan.from_metadata(metadata, operation_id, table_name), io)
+    rules = row_rules(metadata.schema(), metadata.properties)
+    return WriteOperation(WritePlan.from_metadata(metadata, operation_id, table_name, rules), io)

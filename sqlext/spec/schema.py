@@ -63,6 +63,11 @@ class Schema:
         return self._names_by_id[id]
 
     @property
+    def field_ids(self) -> tuple[int, ...]:
+        """Every id, each field before those inside it; the same order in schemas of the same shape."""
+        return tuple(self._fields_by_id)
+
+    @property
     def highest_field_id(self) -> int:
         """The highest id in use; 0 for none."""
         return max(self._fields_by_id, default=0)

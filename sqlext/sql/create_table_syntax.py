@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sqlext.errors import AnalysisError, ParseError
+from sqlext.sql.constraint_syntax import KeyCharacteristics, parse_check, parse_key_characteristics
 from sqlext.sql.property_syntax import parse_properties
 from sqlext.sql.statement import (
+    Check,
     ColumnDefinition,
     CreateTable,
     PartitionTerm,
@@ -59,6 +61,8 @@ _NOT_OURS = {
 class _Columns:
     definitions: list[ColumnDefinition] = field(default_factory=list)
     primary_key: tuple[str, ...] = ()
+    characteristics: KeyCharacteristics = field(default_factory=KeyCharacteristics)
+    checks: list[Check] = field(default_factory=list)
 
     def set_primary_key(self, columns: tuple[str, ...]) -> None:
         if self.primary_key:
@@ -97,6 +101,9 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
         must_exist=not create,
         columns=tuple(columns.definitions),
         primary_key=() if any(column.primary_key for column in columns.definitions) else columns.primary_key,
+        key_enforced=columns.characteristics.enforced,
+        key_rely=columns.characteristics.rely,
+        checks=tuple(columns.checks),
         partitioning=clauses.partitioning,
         ordering=clauses.ordering,
         properties=clauses.properties,
@@ -161,32 +168,25 @@ def _parse_columns(cursor: TokenCursor) -> _Columns:
 
 def _parse_constraint(cursor: TokenCursor, columns: _Columns) -> bool:
     """A constraint of the table, if one comes next."""
+    name = None
     if cursor.at("CONSTRAINT") and cursor.peek(2).word in ("PRIMARY", "FOREIGN", "UNIQUE", "CHECK"):
         cursor.expect("CONSTRAINT")
-        cursor.name("a constraint name")
+        name = cursor.name("a constraint name")
     if cursor.at("PRIMARY", "KEY", "("):
         cursor.expect("PRIMARY", "KEY")
         columns.set_primary_key(cursor.name_list())
-        _parse_enforcement(cursor)
+        columns.characteristics = parse_key_characteristics(cursor)
+        return True
+    if cursor.at("CHECK", "("):
+        columns.checks.append(parse_check(cursor, name))
         return True
     if cursor.at("FOREIGN", "KEY"):
         cursor.refuse("FOREIGN KEY", "Iceberg tables have no foreign keys. Leave it out")
     if cursor.at("UNIQUE", "("):
         cursor.refuse("UNIQUE", "only a PRIMARY KEY is kept. Leave it out, or make it the primary key")
-    if cursor.at("CHECK", "("):
-        cursor.refuse("CHECK", "no engine would hold other writers to it. Leave it out")
     if cursor.at("WATERMARK", "FOR"):
         cursor.refuse("WATERMARK FOR", "a watermark belongs to a streaming query, not to the table")
     return False
-
-
-def _parse_enforcement(cursor: TokenCursor) -> None:
-    if cursor.accept("NOT", "ENFORCED"):
-        pass
-    elif cursor.at("ENFORCED"):
-        cursor.refuse("PRIMARY KEY … ENFORCED", "other writers of the table are not held to it. Write NOT ENFORCED")
-    if cursor.at("RELY") or cursor.at("NORELY"):
-        cursor.refuse(cursor.peek().word, "there is no place for it in an Iceberg table. Leave it out")
 
 
 def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
@@ -207,6 +207,9 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
         elif not primary_key and _accept_column_key(cursor):
             primary_key = True
             columns.set_primary_key((name,))
+            columns.characteristics = parse_key_characteristics(cursor)
+        elif _at_column_check(cursor):
+            columns.checks.append(parse_check(cursor, _constraint_name(cursor)))
         else:
             _refuse_column_clause(cursor)
     return ColumnDefinition(
@@ -222,17 +225,21 @@ def _accept_column_key(cursor: TokenCursor) -> bool:
     if cursor.at("CONSTRAINT") and cursor.peek(2).word == "PRIMARY":
         cursor.expect("CONSTRAINT")
         cursor.name("a constraint name")
-    if not cursor.accept("PRIMARY", "KEY"):
-        return False
-    _parse_enforcement(cursor)
-    return True
+    return cursor.accept("PRIMARY", "KEY")
+
+
+def _at_column_check(cursor: TokenCursor) -> bool:
+    return cursor.at("CHECK", "(") or (cursor.at("CONSTRAINT") and cursor.peek(2).word == "CHECK")
+
+
+def _constraint_name(cursor: TokenCursor) -> str | None:
+    return cursor.name("a constraint name") if cursor.accept("CONSTRAINT") else None
 
 
 def _refuse_column_clause(cursor: TokenCursor) -> None:
     reasons = {
         "DEFAULT": "default values need format version 3. Leave it out",
         "GENERATED": "Iceberg tables hold stored columns only. Compute it in the query or a view",
-        "CHECK": "no engine would hold other writers to it. Leave it out",
         "UNIQUE": "only a PRIMARY KEY is kept. Leave it out, or make it the primary key",
         "REFERENCES": "Iceberg tables have no foreign keys. Leave it out",
         "COLLATE": "Iceberg strings have no collation. Leave it out",
@@ -240,7 +247,7 @@ def _refuse_column_clause(cursor: TokenCursor) -> None:
         "MASK": "Iceberg tables have no column masks. Leave it out",
     }
     if cursor.at("CONSTRAINT"):
-        cursor.refuse("CONSTRAINT on a column", "only a PRIMARY KEY is kept. Leave it out")
+        cursor.refuse("CONSTRAINT on a column", "only PRIMARY KEY and CHECK are kept. Leave it out")
     reason = reasons.get(cursor.peek().word)
     if reason is not None:
         cursor.refuse(cursor.peek().word, reason)

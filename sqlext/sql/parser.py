@@ -5,25 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from sqlext.sql.constraint_syntax import parse_alter_constraint
 from sqlext.sql.create_table_syntax import parse_create_table
 from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_update
 from sqlext.sql.statement import ShowCreateTable, Slice, Statement, TableName
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
 
-_HEADS = frozenset({"CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW"})
+_HEADS = frozenset({"CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER"})
 # A gap is white space and comments. A comment within a comment does not match: such a text goes on to the tokens.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
 _HEAD = re.compile(rf"{_GAP}*([A-Za-z]+)\b")
 _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
     | REPLACE~+TABLE~+ | INSERT~+(?:INTO|OVERWRITE)~+(?:TABLE~+)? | MERGE~+INTO~+ | UPDATE~+ | DELETE~+FROM~+
-    | SHOW~+CREATE~+TABLE~+)
+    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+)
     (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("~", _GAP),
     re.IGNORECASE | re.VERBOSE,
 )
 _OTHER_OBJECT = re.compile(
-    rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE)\b)|SHOW{_GAP}+(?!CREATE\b))[A-Za-z]",
+    rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE)\b)|SHOW{_GAP}+(?!CREATE\b)|ALTER{_GAP}+(?!TABLE\b))[A-Za-z]",
     re.IGNORECASE,
 )
 _ROW_VERB = re.compile(r"\b(?:INSERT|MERGE|UPDATE|DELETE)\b", re.IGNORECASE)
@@ -75,6 +76,8 @@ def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | N
     if cursor.at("WITH"):
         ctes = _skip_ctes(cursor)
         return None if ctes is None else _parse_row_statement(cursor, tables, ctes)
+    if cursor.at("ALTER"):
+        return parse_alter_constraint(cursor, tables)
     if cursor.at("SHOW"):
         return _parse_show(cursor, tables)
     if cursor.at("CREATE") or cursor.at("REPLACE"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlext.errors import UnsupportedError
+from sqlext.properties import KEY_ENFORCED
+from sqlext.spec.constraint import check_constraints, is_constraint, varchar_lengths
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField
@@ -50,11 +52,13 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
     which divide nothing. UnsupportedError for types and transforms that SQL has no spelling for.
     """
     schema, sort_order = metadata.schema(), metadata.sort_order()
-    lines = [_column(field) for field in schema.fields]
+    lengths = varchar_lengths(metadata.properties)
+    lines = [_column(field, lengths) for field in schema.fields]
     if schema.identifier_field_ids:
-        lines.append(
-            f"PRIMARY KEY ({', '.join(_source(schema, id) for id in schema.identifier_field_ids)}) NOT ENFORCED"
-        )
+        enforced = "ENFORCED" if KEY_ENFORCED.of(metadata.properties) else "NOT ENFORCED"
+        lines.append(f"PRIMARY KEY ({', '.join(_source(schema, id) for id in schema.identifier_field_ids)}) {enforced}")
+    for check in check_constraints(metadata.properties):
+        lines.append(f"CONSTRAINT {quote_identifier(check.name)} CHECK ({check.expression})")
     clauses = [f"CREATE TABLE {quote_name(name.parts)} (\n  " + ",\n  ".join(lines) + ")", "USING iceberg"]
     terms = [_partition_term(schema, f) for f in metadata.spec().fields if not isinstance(f.transform, VoidTransform)]
     if terms:
@@ -62,6 +66,7 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
     if not sort_order.is_unsorted:
         clauses.append(f"ORDERED BY ({', '.join(_sort_term(schema, field) for field in sort_order.fields)})")
     properties = {"format-version": str(metadata.format_version), **dict(sorted(metadata.properties.items()))}
+    properties = {key: text for key, text in properties.items() if not is_constraint(key) and key != KEY_ENFORCED.name}
     comment = properties.pop("comment", None)
     if comment is not None:
         clauses.append(f"COMMENT {quote_string(comment)}")
@@ -70,10 +75,10 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
     return "\n".join(clauses)
 
 
-def _column(field: NestedField) -> str:
+def _column(field: NestedField, lengths: Mapping[int, int]) -> str:
     required = " NOT NULL" if field.required else ""
     comment = "" if field.doc is None else f" COMMENT {quote_string(field.doc)}"
-    return f"{quote_identifier(field.name)} {ddl_type_text(field.type)}{required}{comment}"
+    return f"{quote_identifier(field.name)} {ddl_type_text(field.type, field.id, lengths)}{required}{comment}"
 
 
 def _source(schema: Schema, id: int) -> str:

@@ -74,10 +74,19 @@ class SortTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """CHECK (condition); `name` is None where none is written."""
+
+    name: str | None
+    condition: Slice
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTable:
     """CREATE [OR REPLACE] TABLE, REPLACE TABLE (`or_replace` and `must_exist`), with or without a query.
 
-    `primary_key` has the columns of a PRIMARY KEY (…) clause; a key that is written at a column is marked there.
+    `primary_key` has the columns of a PRIMARY KEY (…) clause; a key that is written at a column is marked there. The
+    two that follow are ENFORCED and RELY, None where neither they nor their opposites are written.
     """
 
     name: TableName
@@ -86,6 +95,9 @@ class CreateTable:
     must_exist: bool = False
     columns: tuple[ColumnDefinition, ...] = ()
     primary_key: tuple[str, ...] = ()
+    key_enforced: bool | None = None
+    key_rely: bool | None = None
+    checks: tuple[Check, ...] = ()
     partitioning: tuple[PartitionTerm, ...] = ()
     ordering: tuple[SortTerm, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -93,6 +105,23 @@ class CreateTable:
     location: str | None = None
     provider: str | None = None
     as_select: Slice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddConstraint:
+    """ALTER TABLE … ADD CONSTRAINT name CHECK (condition)."""
+
+    table: TableName
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint:
+    """ALTER TABLE … DROP CONSTRAINT [IF EXISTS] name."""
+
+    table: TableName
+    constraint: str
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,4 +216,4 @@ class Merge:
     ctes: Slice | None = None
 
 
-Statement: TypeAlias = CreateTable | ShowCreateTable | Insert | Delete | Update | Merge
+Statement: TypeAlias = AddConstraint | DropConstraint | CreateTable | ShowCreateTable | Insert | Delete | Update | Merge

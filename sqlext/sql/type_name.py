@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
+from types import MappingProxyType
 from typing import Literal, NoReturn, TypeAlias
 
 from sqlext.errors import UnsupportedError
@@ -41,9 +42,9 @@ _PLAIN: Mapping[str, Type] = {
     "DATE": DateType(), "STRING": StringType(), "BINARY": BinaryType(), "BYTES": BinaryType(), "UUID": UuidType(),
 }  # fmt: skip
 _REFUSED: Mapping[str, str] = {
-    "CHAR": "no Iceberg type has a length limit. Use STRING",
-    "CHARACTER": "no Iceberg type has a length limit. Use STRING",
-    "VARCHAR": "no Iceberg type has a length limit. Use STRING",
+    "CHAR": "Iceberg strings are not padded with blanks. Use VARCHAR(n), whose length is kept, or STRING",
+    "CHARACTER": "Iceberg strings are not padded with blanks. Use VARCHAR(n), whose length is kept, or STRING",
+    "VARCHAR": "it has no length. Use VARCHAR(n) or STRING",
     "INTERVAL": "Iceberg has no interval type. Use BIGINT with a unit of your choice",
     "VOID": "columns of nulls only need format version 3. Name the type that the column shall have",
     "NULL": "columns of nulls only need format version 3. Name the type that the column shall have",
@@ -76,27 +77,40 @@ _SPARK_NAMES: Mapping[type, str] = {
 
 
 def parse_type(
-    text: str, *, timestamp_type: TimestampSetting = "TIMESTAMP_LTZ", ids: Iterator[int] | None = None
+    text: str,
+    *,
+    timestamp_type: TimestampSetting = "TIMESTAMP_LTZ",
+    ids: Iterator[int] | None = None,
+    id: int = 0,
+    lengths: dict[int, int] | None = None,
 ) -> Type:
     """The format type of a SQL type.
 
     A bare TIMESTAMP is what Spark's `spark.sql.timestampType` says. With a precision, `TIMESTAMP(3)`, it is Flink's:
     without time zone. Precisions up to 6 are kept as microseconds. Nested fields get their ids from `ids`, or from 1.
+    `lengths` takes the n of every VARCHAR(n) by field id, `id` being the column's; without it VARCHAR(n) is refused.
     Raises ParseError and UnsupportedError.
     """
     cursor = TokenCursor(text)
-    parsed = _TypeReader(cursor, timestamp_type, count(1) if ids is None else ids).read()
+    parsed = _TypeReader(cursor, timestamp_type, count(1) if ids is None else ids, lengths).read(id)
     cursor.expect_end()
     return parsed
 
 
 class _TypeReader:
-    def __init__(self, cursor: TokenCursor, timestamp_type: TimestampSetting, ids: Iterator[int]) -> None:
+    def __init__(
+        self,
+        cursor: TokenCursor,
+        timestamp_type: TimestampSetting,
+        ids: Iterator[int],
+        lengths: dict[int, int] | None,
+    ) -> None:
         self._cursor = cursor
         self._timestamp_type = timestamp_type
         self._ids = ids
+        self._lengths = lengths
 
-    def read(self) -> Type:
+    def read(self, id: int) -> Type:
         cursor = self._cursor
         word = cursor.peek().word
         nested: Mapping[str, Callable[[], Type]] = {
@@ -108,9 +122,9 @@ class _TypeReader:
         if word in nested:
             cursor.position += 1
             return nested[word]()
-        return self._primitive(cursor.name("a type").upper())
+        return self._primitive(cursor.name("a type").upper(), id)
 
-    def _primitive(self, name: str) -> Type:
+    def _primitive(self, name: str, id: int) -> Type:
         cursor = self._cursor
         if name == "DOUBLE":
             cursor.accept("PRECISION")
@@ -126,7 +140,14 @@ class _TypeReader:
                 return FixedType(length)
             if length == _UNBOUNDED_LENGTH:
                 return StringType() if name == "VARCHAR" else BinaryType()
-            _refuse(f"{name}({length})", "no Iceberg type has a length limit. Use STRING or BINARY")
+            if name == "VARBINARY" or self._lengths is None:
+                _refuse(f"{name}({length})", "no Iceberg type has a length limit. Use STRING or BINARY")
+            if length < 1:
+                _refuse(f"{name}({length})", "its length must be at least 1")
+            self._lengths[id] = length
+            if cursor.at("COLLATE"):
+                _refuse(f"{name} COLLATE", "Iceberg strings have no collation. Leave it out")
+            return StringType()
         if name in _REFUSED:
             _refuse(name, _REFUSED[name])
         if name not in _PLAIN:
@@ -182,7 +203,7 @@ class _TypeReader:
     def _list(self) -> Type:
         self._cursor.expect("<")
         element_id = next(self._ids)
-        element = self.read()
+        element = self.read(element_id)
         required = self._nullability()
         self._cursor.expect(">")
         return ListType(element_id, element, required)
@@ -190,10 +211,10 @@ class _TypeReader:
     def _map(self) -> Type:
         self._cursor.expect("<")
         key_id, value_id = next(self._ids), next(self._ids)
-        key = self.read()
+        key = self.read(key_id)
         self._nullability()
         self._cursor.expect(",")
-        value = self.read()
+        value = self.read(value_id)
         required = self._nullability()
         self._cursor.expect(">")
         return MapType(key_id, key, value_id, value, required)
@@ -216,7 +237,7 @@ class _TypeReader:
         id = next(self._ids)
         name = cursor.name("a field name")
         cursor.accept(":")
-        type = self.read()
+        type = self.read(id)
         required = self._nullability()
         doc = cursor.string("a comment in quotes") if cursor.accept("COMMENT") else None
         return NestedField(id, name, type, required or self._nullability(), doc)
@@ -245,15 +266,21 @@ def spark_type_text(type: Type) -> str:
     return _SPARK_NAMES[type.__class__]
 
 
-def ddl_type_text(type: Type) -> str:
-    """The type as CREATE TABLE spells it, from which `parse_type` makes the same type again."""
+def ddl_type_text(type: Type, id: int = 0, lengths: Mapping[int, int] = MappingProxyType({})) -> str:
+    """The type of field `id` as CREATE TABLE spells it, from which `parse_type` makes the same type again.
+
+    `lengths` are those of VARCHAR(n), by field id.
+    """
+    if id in lengths:
+        return f"VARCHAR({lengths[id]})"
     match type:
         case StructType(fields=fields):
-            return f"STRUCT<{', '.join(map(_ddl_field, fields))}>"
+            return f"STRUCT<{', '.join(_ddl_field(field, lengths) for field in fields)}>"
         case ListType(element=element, element_required=required):
-            return f"ARRAY<{ddl_type_text(element)}{_not_null(required)}>"
+            return f"ARRAY<{ddl_type_text(element, type.element_id, lengths)}{_not_null(required)}>"
         case MapType(key=key, value=value, value_required=required):
-            return f"MAP<{ddl_type_text(key)}, {ddl_type_text(value)}{_not_null(required)}>"
+            key_text = ddl_type_text(key, type.key_id, lengths)
+            return f"MAP<{key_text}, {ddl_type_text(value, type.value_id, lengths)}{_not_null(required)}>"
         case FixedType(length=length):
             return f"BINARY({length})"
         case UuidType():
@@ -261,9 +288,10 @@ def ddl_type_text(type: Type) -> str:
     return spark_type_text(type)
 
 
-def _ddl_field(field: NestedField) -> str:
+def _ddl_field(field: NestedField, lengths: Mapping[int, int]) -> str:
     comment = "" if field.doc is None else f" COMMENT {quote_string(field.doc)}"
-    return f"{quote_identifier(field.name)}: {ddl_type_text(field.type)}{_not_null(field.required)}{comment}"
+    type_text = ddl_type_text(field.type, field.id, lengths)
+    return f"{quote_identifier(field.name)}: {type_text}{_not_null(field.required)}{comment}"
 
 
 def _not_null(required: bool) -> str:

@@ -9,6 +9,7 @@ from importlib import metadata as distribution
 from typing import Protocol, TypeAlias
 
 from sqlext.errors import AnalysisError, SqlextError, UnsupportedError, ValidationConflict
+from sqlext.spec.constraint import row_rule_properties
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.manifest import ManifestFile, encode_manifest_list
 from sqlext.spec.metadata_update import AddSnapshot, MetadataUpdate, SetSnapshotRef
@@ -74,12 +75,14 @@ class SnapshotProduction:
         self._merged: dict[tuple[_ManifestKey, ...], ManifestFile] = {}
         self._needed: frozenset[str] = frozenset()
         self._attempts = 0
+        self._rules: Mapping[str, str] | None = None
 
     def stage(self, base: TableMetadata | None) -> StagedChange:
         if base is None:
             raise ValueError("a snapshot needs a table")
         _require_writable(base, self._context.name, self._change.added)
         _require_branch(base, self._context)
+        self._require_same_rules(base)
         self._action.validate(self._context, base)
         return self.stage_on(base)
 
@@ -96,6 +99,15 @@ class SnapshotProduction:
             requirements=(AssertTableUUID(base.table_uuid), _unmoved(base, destination)),
             snapshot=snapshot,
         )
+
+    def _require_same_rules(self, base: TableMetadata) -> None:
+        """`ValidationConflict` when rows were written before the table got a constraint that they may not satisfy."""
+        rules = row_rule_properties(base.properties)
+        if self._rules is None:
+            self._rules = rules
+        if self._change.added and rules != self._rules:
+            reason = "another statement changed the constraints of the table"
+            raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
     def finish(self, landed: Snapshot | None) -> None:
         delete_files(self._context.io, [path for path in self._writer.written if path not in self._needed])

@@ -26,6 +26,7 @@ from sqlext.write.data_writer import DataWriter
 from sqlext.write.delete_writer import EqualityDeleteWriter
 from sqlext.write.distinct_keys import DistinctKeys
 from sqlext.write.row_operation import DELETE, INSERT, OPERATION_COLUMNS, UPDATE, DeletedPositions
+from sqlext.write.row_rules import held_rows
 from sqlext.write.write_plan import WritePlan
 
 Batches = Iterator[pa.RecordBatch]
@@ -49,7 +50,7 @@ def write_rows(plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | Non
     `task_identity` gives the number of the task and of its attempt, once per run, where the task runs. No two runs of
     an operation may have both in common.
     """
-    return _task(lambda store, task, attempt: _Rows(store, plan, task, attempt), task_identity, io)
+    return _task(plan, lambda store, task, attempt: _Rows(store, plan, task, attempt), task_identity, io)
 
 
 def write_changes(
@@ -61,7 +62,9 @@ def write_changes(
     deletes alone may lack the table's columns. With `distinct_keys` no row is deleted, and two source rows of one key
     within the task are an error, DUPLICATE_KEY, that names up to five. See `write_rows`.
     """
-    return _task(lambda store, task, attempt: _Changes(store, plan, task, attempt, distinct_keys), task_identity, io)
+    return _task(
+        plan, lambda store, task, attempt: _Changes(store, plan, task, attempt, distinct_keys), task_identity, io
+    )
 
 
 def upsert_rows(
@@ -72,12 +75,15 @@ def upsert_rows(
     A key that comes twice within the task is an error, DUPLICATE_KEY, that names up to five. See `write_rows`.
     """
     ids = tuple(equality_ids)
-    return _task(lambda store, task, attempt: _Upsert(store, plan, ids, task, attempt), task_identity, io)
+    return _task(plan, lambda store, task, attempt: _Upsert(store, plan, ids, task, attempt), task_identity, io)
 
 
-def _task(begin: Callable[[FileIO, int, int], _Work], task_identity: TaskIdentity, io: FileIO | None) -> WriteTask:
+def _task(
+    plan: WritePlan, begin: Callable[[FileIO, int, int], _Work], task_identity: TaskIdentity, io: FileIO | None
+) -> WriteTask:
     def run(batches: Batches) -> Batches:
-        yield encode_messages(_run(begin, task_identity, io or LocalFileIO(), batches))
+        held = (held_rows(plan, batch) for batch in batches)
+        yield encode_messages(_run(begin, task_identity, io or LocalFileIO(), held))
 
     return run
 

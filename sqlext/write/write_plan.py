@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlext.properties import (
@@ -10,6 +11,7 @@ from sqlext.properties import (
     PARQUET_ROW_GROUP_SIZE_BYTES,
     TARGET_FILE_SIZE_BYTES,
 )
+from sqlext.spec.constraint import RowRule
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
@@ -23,7 +25,8 @@ class WritePlan:
 
     `spec` is what new rows are partitioned by; `specs` are all of the table's, since a delete file lies in the
     partition of the data it deletes from. Sizes are bytes: of a file on disk, of a row group as encoded at most.
-    `operation_id` is in the name of every file the operation makes.
+    `operation_id` is in the name of every file the operation makes. `rules` are those that the rows' own column
+    `__violated` counts.
     """
 
     table_name: str
@@ -39,6 +42,7 @@ class WritePlan:
     compression: str
     compression_level: int | None
     metrics: MetricsConfig
+    rules: tuple[RowRule, ...] = ()
 
     @property
     def identifier_field_ids(self) -> tuple[int, ...]:
@@ -51,7 +55,9 @@ class WritePlan:
         return f"{self.data_location}/{path}" if path else self.data_location
 
     @classmethod
-    def from_metadata(cls, metadata: TableMetadata, operation_id: str, table_name: str) -> WritePlan:
+    def from_metadata(
+        cls, metadata: TableMetadata, operation_id: str, table_name: str, rules: Sequence[RowRule] = ()
+    ) -> WritePlan:
         """The plan of a write on the table's current schema, spec, sort order and properties.
 
         `AnalysisError` INVALID_TABLE_PROPERTY for a property whose value does not parse.
@@ -71,4 +77,5 @@ class WritePlan:
             compression=PARQUET_COMPRESSION.of(properties),
             compression_level=PARQUET_COMPRESSION_LEVEL.of(properties),
             metrics=MetricsConfig.from_properties(properties),
+            rules=tuple(rules),
         )

@@ -32,7 +32,10 @@ CREATE TABLE flink (a INTEGER, b TIMESTAMP(3), c TIMESTAMP(6), d TIMESTAMP_LTZ(3
 
 DESCRIBE TABLE flink;
 
+-- a length, kept and held
 CREATE TABLE flink_varchar (e VARCHAR(10));
+
+SHOW CREATE TABLE flink_varchar;
 
 CREATE TABLE flink_time (id INT, h TIME);
 
@@ -53,8 +56,8 @@ CREATE TABLE bad_interval (i INTERVAL DAY TO SECOND);
 
 CREATE TABLE bad_variant (v VARIANT) TBLPROPERTIES ('format-version'='2');
 
--- a length that would not be kept
-CREATE TABLE limited (c CHAR(3), v VARCHAR(2));
+-- blanks that would not be kept, and other orders of text
+CREATE TABLE limited (c CHAR(3));
 
 CREATE TABLE collated (s STRING COLLATE UTF8_LCASE);
 

@@ -69,8 +69,6 @@ CREATE TABLE bucketed (id INT) CLUSTERED BY (id) INTO 4 BUCKETS;
 
 CREATE TABLE with_default (id INT, v STRING DEFAULT 'x') TBLPROPERTIES ('format-version'='2');
 
-CREATE TABLE checked (id INT, CONSTRAINT positive CHECK (id > 0));
-
 CREATE TABLE outside (id INT) LOCATION '/tmp/../etc/sqlext';
 
 -- after all of this the table is as it was

@@ -61,6 +61,8 @@ def test_text():
         "CREATE TABLE t (a INT PRIMARY KEY, b STRING NOT NULL COMMENT 'x;y')",
         "CREATE TABLE t (a INT, b DATE, PRIMARY KEY (b, a) NOT ENFORCED)",
         "CREATE TABLE t (`a.b` INT PRIMARY KEY, c INT) PARTITIONED BY (bucket(2, `a.b`)) ORDERED BY (`a.b`)",
+        "CREATE TABLE t (a INT, PRIMARY KEY (a) NOT ENFORCED RELY)",
+        "CREATE TABLE t (a VARCHAR(3), b STRUCT<x: ARRAY<VARCHAR(4)>, y: MAP<VARCHAR(5), INT>>)",
         "CREATE TABLE t (a BOOLEAN, b BIGINT, c FLOAT, d DOUBLE, e DECIMAL(9, 2))",
         "CREATE TABLE t (f TIMESTAMP, g TIMESTAMP_NTZ, h BINARY)",
         "CREATE TABLE t (a UUID, b BINARY(12), c TIME)",

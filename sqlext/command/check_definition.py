@@ -1,0 +1,50 @@
+"""CHECKs as a statement defines them: Spark must find each to be a condition over one row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, StructType
+
+from sqlext.errors import AnalysisError
+from sqlext.spark.data_type import schema_to_spark
+from sqlext.spec.constraint import CHECK_PREFIX, CheckConstraint
+from sqlext.spec.schema import Schema
+from sqlext.sql.row_rules import require_plain_check
+from sqlext.sql.statement import Check
+
+
+def check_properties(
+    spark: SparkSession, checks: Iterable[Check], schema: Schema, known: Sequence[CheckConstraint] = ()
+) -> dict[str, str]:
+    """The properties that keep the CHECKs; one without a name gets the next `check_<n>`.
+
+    Errors: AnalysisError INVALID_CHECK_CONSTRAINT or CONSTRAINT_ALREADY_EXISTS for a name that comes twice, and Spark's
+    own for a condition that it cannot analyse.
+    """
+    properties: dict[str, str] = {}
+    taken = {one.name.lower() for one in known}
+    for check in checks:
+        name = check.name or next(n for n in map("check_{}".format, range(1, 10_000)) if n not in taken)
+        if name.lower() in {key.removeprefix(CHECK_PREFIX).lower() for key in properties}:
+            raise AnalysisError("CONSTRAINT_ALREADY_EXISTS", name=name, table="the new table")
+        taken.add(name.lower())
+        require_condition(spark, name, check.condition.text, schema)
+        properties[CHECK_PREFIX + name] = check.condition.text
+    return properties
+
+
+def require_condition(spark: SparkSession, name: str, expression: str, schema: Schema) -> None:
+    """Raises where the expression is no deterministic condition over the table's columns."""
+    require_plain_check(name, expression, schema)
+    struct = StructType.fromJson(json.loads(json.dumps(schema_to_spark(schema))))
+    tested = spark.createDataFrame([], struct).select(F.expr(expression))
+    if not isinstance(tested.schema[0].dataType, BooleanType):
+        reason = f"it gives {tested.schema[0].dataType.simpleString()}, not true or false"
+        raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason=reason)
+    plan = tested._jdf.queryExecution().analyzed()
+    if not plan.deterministic() or "Project" not in plan.nodeName():
+        raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason="it does not give one answer for one row")
