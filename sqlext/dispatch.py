@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.alter_constraint import add_constraint, drop_constraint
+from sqlext.command.alter_table import alter_columns, alter_partitioning, alter_write_order
 from sqlext.command.create_table import create_table
 from sqlext.command.data_frame_write import write_data_frame
 from sqlext.command.delete import delete
@@ -22,6 +23,9 @@ from sqlext.errors import SqlextError
 from sqlext.sql.parser import parse
 from sqlext.sql.statement import (
     AddConstraint,
+    AlterColumns,
+    AlterPartitioning,
+    AlterWriteOrder,
     CreateTable,
     Delete,
     DropConstraint,
@@ -34,6 +38,9 @@ from sqlext.sql.statement import (
 
 _COMMANDS: Mapping[type, Any] = {
     AddConstraint: add_constraint,
+    AlterColumns: alter_columns,
+    AlterPartitioning: alter_partitioning,
+    AlterWriteOrder: alter_write_order,
     CreateTable: create_table,
     Delete: delete,
     DropConstraint: drop_constraint,
@@ -42,6 +49,8 @@ _COMMANDS: Mapping[type, Any] = {
     ShowCreateTable: show_create_table,
     Update: update,
 }
+
+_WITHOUT_ANSWER = (AddConstraint, AlterColumns, AlterPartitioning, AlterWriteOrder, CreateTable, DropConstraint)
 
 
 class Dispatch:
@@ -100,6 +109,6 @@ def _catalog(statement: Statement) -> str:
 def _answer_schema(statement: Statement) -> Mapping[str, Any]:
     if isinstance(statement, ShowCreateTable):
         return struct([("createtab_stmt", "string")])
-    if isinstance(statement, AddConstraint | CreateTable | DropConstraint):
+    if isinstance(statement, _WITHOUT_ANSWER):
         return struct([])
     return count_schema()

@@ -96,11 +96,17 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "COLUMN_ALREADY_EXISTS": Condition(
             "42711", "The column {column} is named more than once. Name each column once."
         ),
+        "COLUMN_IN_USE": Condition(
+            "42000", "The column {name} cannot be changed so: {use} depends on it. Use {way_out}."
+        ),
         "DUPLICATE_ASSIGNMENTS": Condition(
             "42701", "The columns {names} are assigned more than once in {clause}. Assign each column once."
         ),
         "DUPLICATE_CLAUSES": Condition(
             "42614", "The clause {clause} stands more than once in the statement. Remove one of them."
+        ),
+        "FIELD_ALREADY_EXISTS": Condition(
+            "42710", "The column {name} exists already. Use another name, or drop the column of that name first."
         ),
         "INSERT_COLUMN_ARITY_MISMATCH": Condition(
             "21S01",
@@ -126,9 +132,15 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "A WHEN NOT MATCHED clause that is not the last of its kind has no condition, so the later ones could never"
             " apply. Add AND <condition>, or move the clause behind the others.",
         ),
+        "NOT_SUPPORTED_CHANGE_COLUMN": Condition(
+            "0A000",
+            "The column {name} cannot go from {before} to {after}: {reason}. Add a column of the new type, and fill it"
+            " with an UPDATE.",
+        ),
         "PARSE_SYNTAX_ERROR": Condition(
             "42601", "Syntax error at {near} (line {line}, column {column}): expected {expected}."
         ),
+        "SCHEMA_CHANGE_REFUSED": Condition("0A000", "The change of the column {name} is refused: {reason}."),
         "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST": Condition(
             "42713",
             "The column {name} has a static value in PARTITION and is in the column list too. Remove it from one.",
@@ -163,7 +175,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         # catalog interface
         "ALTER_TABLE_NOT_SUPPORTED": Condition(
             "0A000",
-            "ALTER TABLE with {change} is refused: this version changes table properties only. Create a new table.",
+            "ALTER TABLE with {change} is refused: it is not among the changes that this version makes. Create a new"
+            " table, or leave it out.",
         ),
         "CATALOG_NOT_FOUND": Condition(
             "42P08",

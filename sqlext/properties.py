@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from sqlext.errors import AnalysisError
 
 T = TypeVar("T")
+
+Distribution: TypeAlias = Literal["none", "hash", "range"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,14 @@ METADATA_DELETE_AFTER_COMMIT = TableProperty("write.metadata.delete-after-commit
 METADATA_PREVIOUS_VERSIONS_MAX = TableProperty("write.metadata.previous-versions-max", 100, _integer(1))
 METADATA_METRICS_DEFAULT = TableProperty("write.metadata.metrics.default", "truncate(16)", str)
 METADATA_METRICS_COLUMN_PREFIX = "write.metadata.metrics.column."
+
+# Keys that end in a column's name: they follow a column that is renamed.
+COLUMN_PROPERTY_PREFIXES = (
+    METADATA_METRICS_COLUMN_PREFIX,
+    "write.parquet.bloom-filter-enabled.column.",
+    "write.parquet.bloom-filter-fpp.column.",
+    "write.parquet.stats-enabled.column.",
+)
 
 # locations
 DATA_PATH: TableProperty[str | None] = TableProperty("write.data.path", None, str)

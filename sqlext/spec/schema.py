@@ -77,6 +77,10 @@ class Schema:
         """The identifier fields, in the order of their ids' declaration."""
         return tuple(self.field(id) for id in self.identifier_field_ids)
 
+    def is_reachable(self, id: int) -> bool:
+        """Whether each row has at most one value of the field: it lies in no list and no map."""
+        return all(isinstance(ancestor.type, StructType) for ancestor in self._ancestors(id))
+
     def as_struct(self) -> StructType:
         """The columns as one struct type."""
         return StructType(self.fields)

@@ -8,9 +8,7 @@ tables do not have is refused by name; nothing that is written is ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, field
 
 from sqlext.errors import AnalysisError, ParseError
 from sqlext.sql.constraint_syntax import KeyCharacteristics, parse_check, parse_key_characteristics
@@ -23,12 +21,10 @@ from sqlext.sql.statement import (
     Slice,
     SortTerm,
     TableName,
-    TransformName,
 )
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
-
-_Term = TypeVar("_Term", PartitionTerm, SortTerm)
+from sqlext.sql.transform_syntax import parse_partition_term, parse_sort_term, parse_terms
 
 _PROVIDERS = frozenset({"iceberg", "sqlext"})
 _BRACKETED_QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES"})
@@ -39,11 +35,6 @@ _COLUMN_CLAUSES = frozenset(
         "COLLATE", "METADATA", "MASK", "AS",
     }
 )  # fmt: skip
-_TRANSFORMS: dict[str, TransformName] = {
-    "YEAR": "year", "YEARS": "year", "MONTH": "month", "MONTHS": "month", "DAY": "day", "DAYS": "day",
-    "DATE": "day", "HOUR": "hour", "HOURS": "hour", "DATE_HOUR": "hour", "BUCKET": "bucket",
-    "TRUNCATE": "truncate", "IDENTITY": "identity",
-}  # fmt: skip
 _NOT_OURS = {
     "CLUSTERED": ("CLUSTERED BY", "use PARTITIONED BY (bucket(n, column))"),
     "CLUSTER": ("CLUSTER BY", "Iceberg has no clustering columns; use PARTITIONED BY or ORDERED BY"),
@@ -299,9 +290,9 @@ def _parse_clauses(cursor: TokenCursor, name: TableName) -> _Clauses:
         if clause == "USING":
             clauses.provider = _parse_provider(cursor, name)
         elif clause == "PARTITIONED BY":
-            clauses.partitioning = _parse_list(cursor, _parse_partition_term)
+            clauses.partitioning = parse_terms(cursor, parse_partition_term)
         elif clause == "ORDERED BY":
-            clauses.ordering = _parse_list(cursor, _parse_sort_term)
+            clauses.ordering = parse_terms(cursor, parse_sort_term)
         elif clause == "COMMENT":
             clauses.comment = cursor.string("a comment in quotes")
         elif clause == "LOCATION":
@@ -333,65 +324,3 @@ def _parse_provider(cursor: TokenCursor, name: TableName) -> str:
     if provider.lower() not in _PROVIDERS:
         raise AnalysisError("UNSUPPORTED_PROVIDER", table=name, provider=provider)
     return provider.lower()
-
-
-def _parse_list(cursor: TokenCursor, parse_term: Callable[[TokenCursor], _Term]) -> tuple[_Term, ...]:
-    cursor.expect("(")
-    terms = [parse_term(cursor)]
-    while cursor.accept(","):
-        terms.append(parse_term(cursor))
-    cursor.expect(")")
-    return tuple(terms)
-
-
-def _parse_partition_term(cursor: TokenCursor) -> PartitionTerm:
-    term = _parse_transform(cursor)
-    if cursor.accept("AS"):
-        return replace(term, name=cursor.name("a partition field name"))
-    if cursor.peek().kind in ("word", "quoted"):
-        cursor.refuse("A column type in PARTITIONED BY", "partition columns are columns of the table. Name them only")
-    return term
-
-
-def _parse_transform(cursor: TokenCursor) -> PartitionTerm:
-    if cursor.peek(1).text != "(":
-        return PartitionTerm("identity", cursor.dotted_name("a column name"))
-    start = cursor.position
-    name = cursor.name("a transform")
-    transform = _TRANSFORMS.get(name.upper())
-    if transform is None:
-        raise AnalysisError(
-            "INVALID_PARTITION_TRANSFORM",
-            transform=name,
-            reason="it is none of identity, bucket, truncate, years, months, days, hours",
-        )
-    cursor.expect("(")
-    parameter = cursor.integer() if cursor.peek().kind == "number" else None
-    if parameter is not None:
-        cursor.expect(",")
-    column = cursor.dotted_name("a column name")
-    if parameter is None and cursor.accept(","):
-        parameter = cursor.integer()
-    cursor.expect(")")
-    term_text = cursor.slice_from(start).text
-    if (parameter is not None) != (transform in ("bucket", "truncate")):
-        wanted = "takes no number" if parameter is not None else "takes a number and a column"
-        raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=term_text, reason=f"{name} {wanted}")
-    if parameter is not None and not 0 < parameter < 2**31:
-        raise AnalysisError(
-            "INVALID_PARTITION_TRANSFORM", transform=term_text, reason="the number must be 1 to 2147483647"
-        )
-    return PartitionTerm(transform, column, parameter)
-
-
-def _parse_sort_term(cursor: TokenCursor) -> SortTerm:
-    term = _parse_transform(cursor)
-    descending = cursor.accept("DESC")
-    if not descending:
-        cursor.accept("ASC")
-    nulls_first = not descending
-    if cursor.accept("NULLS"):
-        nulls_first = cursor.accept("FIRST")
-        if not nulls_first:
-            cursor.expect("LAST")
-    return SortTerm(term, descending, nulls_first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from sqlext.sql.alter_table_syntax import parse_alter_table
 from sqlext.sql.constraint_syntax import parse_alter_constraint
 from sqlext.sql.create_table_syntax import parse_create_table
 from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_update
@@ -77,7 +78,7 @@ def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | N
         ctes = _skip_ctes(cursor)
         return None if ctes is None else _parse_row_statement(cursor, tables, ctes)
     if cursor.at("ALTER"):
-        return parse_alter_constraint(cursor, tables)
+        return _parse_alter(cursor, tables)
     if cursor.at("SHOW"):
         return _parse_show(cursor, tables)
     if cursor.at("CREATE") or cursor.at("REPLACE"):
@@ -95,6 +96,15 @@ def _parse_row_statement(cursor: TokenCursor, tables: TableResolution, ctes: Sli
     if cursor.at("DELETE"):
         return parse_delete(cursor, tables, ctes)
     return None
+
+
+def _parse_alter(cursor: TokenCursor, tables: TableResolution) -> Statement | None:
+    start = cursor.position
+    constraint = parse_alter_constraint(cursor, tables)
+    if constraint is not None:
+        return constraint
+    cursor.position = start
+    return parse_alter_table(cursor, tables)
 
 
 def _skip_ctes(cursor: TokenCursor) -> Slice | None:

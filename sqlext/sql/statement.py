@@ -6,6 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from sqlext.properties import Distribution
+from sqlext.spec.schema_change import (
+    DropColumn,
+    DropIdentifierFields,
+    MoveColumn,
+    Path,
+    Position,
+    RenameColumn,
+    SetComment,
+    SetIdentifierFields,
+    SetRequired,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Slice:
@@ -216,4 +229,110 @@ class Merge:
     ctes: Slice | None = None
 
 
-Statement: TypeAlias = AddConstraint | DropConstraint | CreateTable | ShowCreateTable | Insert | Delete | Update | Merge
+@dataclass(frozen=True, slots=True)
+class ColumnAddition:
+    """A column of ADD COLUMN; `type_text` is the user's own spelling."""
+
+    path: Path
+    type_text: str
+    required: bool = False
+    comment: str | None = None
+    default: Slice | None = None
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """ALTER COLUMN … TYPE."""
+
+    path: Path
+    type_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefault:
+    """ALTER COLUMN … SET DEFAULT; None for DROP DEFAULT."""
+
+    path: Path
+    default: Slice | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedColumns:
+    """REPLACE COLUMNS."""
+
+    columns: tuple[ColumnAddition, ...]
+
+
+ColumnChange: TypeAlias = (
+    ColumnAddition
+    | ColumnType
+    | ColumnDefault
+    | ReplacedColumns
+    | DropColumn
+    | RenameColumn
+    | MoveColumn
+    | SetComment
+    | SetRequired
+    | SetIdentifierFields
+    | DropIdentifierFields
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AlterColumns:
+    """ALTER TABLE that changes columns or the key, in one commit."""
+
+    table: TableName
+    changes: tuple[ColumnChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitionField:
+    term: PartitionTerm
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropPartitionField:
+    """`term` is a transform, or as a plain column it may be the name of a partition field."""
+
+    term: PartitionTerm
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacePartitionField:
+    old: PartitionTerm
+    new: AddPartitionField
+
+
+@dataclass(frozen=True, slots=True)
+class AlterPartitioning:
+    """ALTER TABLE … ADD, DROP or REPLACE PARTITION FIELD."""
+
+    table: TableName
+    change: AddPartitionField | DropPartitionField | ReplacePartitionField
+
+
+@dataclass(frozen=True, slots=True)
+class AlterWriteOrder:
+    """ALTER TABLE … WRITE: how later writes sort and distribute rows; None leaves the distribution as it is."""
+
+    table: TableName
+    ordering: tuple[SortTerm, ...]
+    distribution: Distribution | None
+
+
+Statement: TypeAlias = (
+    AddConstraint
+    | DropConstraint
+    | CreateTable
+    | ShowCreateTable
+    | Insert
+    | Delete
+    | Update
+    | Merge
+    | AlterColumns
+    | AlterPartitioning
+    | AlterWriteOrder
+)

@@ -31,6 +31,8 @@ from sqlext.spec.sort_order import SortOrder
 from sqlext.spec.table_metadata import TableMetadata, new_table_metadata
 from sqlext.transaction.action import CommitContext, StagedChange
 from sqlext.transaction.append import AppendFiles
+from sqlext.transaction.order_change import numbered_order
+from sqlext.transaction.schema_change import numbered_schema
 from sqlext.transaction.snapshot_production import SnapshotProduction
 
 
@@ -145,9 +147,9 @@ class TableReplacement:
         updates: list[MetadataUpdate] = [RemoveSnapshotRef(MAIN_BRANCH)]
         if action.format_version > base.format_version:
             updates.append(UpgradeFormatVersion(action.format_version))
-        schema = _numbered_schema(action.schema, base)
+        schema = numbered_schema(action.schema, base)
         spec = _numbered_spec(action.spec, base)
-        order = _numbered_order(action.sort_order, base)
+        order = numbered_order(action.sort_order, base)
         updates += [
             AddSchema(schema),
             SetCurrentSchema(schema.schema_id),
@@ -182,14 +184,6 @@ def _of_spec(file: ContentFile, spec_id: int) -> ContentFile:
     return replace(file, spec_id=spec_id)
 
 
-def _numbered_schema(schema: Schema, base: TableMetadata) -> Schema:
-    """`schema` under the id of an equal one of the table, or the next."""
-    for known in base.schemas:
-        if known.same_columns(schema):
-            return known
-    return replace(schema, schema_id=max(known.schema_id for known in base.schemas) + 1)
-
-
 def _numbered_spec(spec: PartitionSpec, base: TableMetadata) -> PartitionSpec:
     """`spec` under the id of an equal one of the table, or the next.
 
@@ -211,13 +205,3 @@ def _numbered_spec(spec: PartitionSpec, base: TableMetadata) -> PartitionSpec:
 
 def _essence(partition_field: PartitionField) -> tuple[int, str, str]:
     return partition_field.source_id, partition_field.name, str(partition_field.transform)
-
-
-def _numbered_order(order: SortOrder, base: TableMetadata) -> SortOrder:
-    """`order` under the id of an equal one of the table, or the next; 0 is the order of no fields."""
-    for known in base.sort_orders:
-        if known.fields == order.fields:
-            return known
-    if not order.fields:
-        return replace(order, order_id=0)
-    return replace(order, order_id=max(0, *(known.order_id for known in base.sort_orders)) + 1)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
+from judges.pyiceberg_judge import latest_metadata
 
 CREATE = (
     "CREATE TABLE {table} (id INT, a INT, b STRING, f FLOAT, m DECIMAL(9,2), s STRUCT<x: INT, y: STRING, z: FLOAT>,"
@@ -42,14 +47,31 @@ STEPS = [
     "ALTER TABLE {table} DROP COLUMN mp.value.w",
     "ALTER TABLE {table} ADD COLUMN mp.value.w INT",
     "ALTER TABLE {table} ALTER COLUMN mp.value.v TYPE BIGINT",
+    "ALTER TABLE {table} ADD COLUMNS (n1 INT COMMENT 'one' AFTER id, n2 STRUCT<k: STRING, v: ARRAY<INT>> FIRST)",
+    "ALTER TABLE {table} ALTER COLUMN n1 AFTER n2",
+    "ALTER TABLE {table} ALTER COLUMN n2.v FIRST",
+    "ALTER TABLE {table} ALTER COLUMN n1 COMMENT 'other'",
 ]
 
 
-def test_every_step_is_read_as_iceberg_reads_it(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> None:
+def schema_json(warehouse: Path, table: str) -> Any:
+    """The current schema, as the table's metadata holds it, and the ids that were ever given."""
+    metadata = json.loads(Path(latest_metadata(warehouse.joinpath(*table.split(".")[1:]))).read_text())
+    current = next(one for one in metadata["schemas"] if one["schema-id"] == metadata["current-schema-id"])
+    return current, metadata["last-column-id"], len(metadata["schemas"])
+
+
+def test_every_step_is_made_and_read_as_iceberg_does(
+    spark: SparkSession, iceberg: IcebergJudge, warehouse: Path, table_name: str
+) -> None:
+    own = f"{table_name}_own"
     iceberg.sql(CREATE.format(table=table_name))
     iceberg.sql(FIRST_ROWS.format(table=table_name))
+    iceberg.sql(CREATE.format(table=own))
     for step in STEPS:
         iceberg.sql(step.format(table=table_name))
+        spark.sql(step.format(table=own))
+        assert schema_json(warehouse, own) == schema_json(warehouse, table_name), step
         assert canonical_rows(spark.table(table_name)) == iceberg.sql(f"SELECT * FROM {table_name}"), step
     for query in [
         "SELECT id FROM {table} WHERE a IS NULL AND renamed = 10",
@@ -68,9 +90,12 @@ def test_rows_written_after_an_evolution(spark: SparkSession, iceberg: IcebergJu
     iceberg.sql(CREATE.format(table=table_name))
     iceberg.sql(FIRST_ROWS.format(table=table_name))
     for step in STEPS:
-        iceberg.sql(step.format(table=table_name))
+        spark.sql(step.format(table=table_name))
     spark.sql(f"INSERT INTO {table_name} (id, renamed, a, b, s) VALUES (4, 3000000000, 'a', 7, 's4')")
     assert canonical_rows(spark.table(table_name)) == iceberg.sql(f"SELECT * FROM {table_name}")
     spark.sql(f"UPDATE {table_name} SET a = concat('was ', renamed), b = id WHERE renamed > 0")
     spark.sql(f"DELETE FROM {table_name} WHERE t.xx IS NULL AND f2 = 3.25")
+    assert canonical_rows(spark.table(table_name)) == iceberg.sql(f"SELECT * FROM {table_name}")
+    iceberg.sql(f"INSERT INTO {table_name} (id, renamed, n1) VALUES (5, 50, 500)")
+    iceberg.sql(f"UPDATE {table_name} SET b = 9 WHERE id = 1")
     assert canonical_rows(spark.table(table_name)) == iceberg.sql(f"SELECT * FROM {table_name}")

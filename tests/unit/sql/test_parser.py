@@ -29,7 +29,7 @@ def read(text, current=SPARK, **options):
         "CREATE FUNCTION lake.f AS 'x'",
         "CREATE TEMPORARY TABLE lake.db.t (a INT)",
         "DROP TABLE lake.db.t",
-        "ALTER TABLE lake.db.t ADD COLUMN a INT",
+        "ALTER TABLE lake.db.t RENAME TO u",
         "SHOW TABLES IN lake.db",
         "SHOW CREATE TABLE db.t",
         "DESCRIBE TABLE lake.db.t",

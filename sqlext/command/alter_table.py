@@ -1,0 +1,139 @@
+"""ALTER TABLE: changes of columns, partition fields and the write order, each one commit."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Outcome
+from sqlext.command.row_level import load_target
+from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.spark.data_type import type_to_spark
+from sqlext.spec.constraint import check_constraints
+from sqlext.spec.schema_change import (
+    AddColumn,
+    DropColumn,
+    RenameColumn,
+    ReplaceColumns,
+    SchemaChange,
+    WidenColumn,
+)
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import parse_transform
+from sqlext.spec.types import Type
+from sqlext.sql.row_rules import checked_columns
+from sqlext.sql.statement import (
+    AddPartitionField,
+    AlterColumns,
+    AlterPartitioning,
+    AlterWriteOrder,
+    ColumnAddition,
+    ColumnChange,
+    ColumnDefault,
+    ColumnType,
+    DropPartitionField,
+    PartitionTerm,
+    ReplacedColumns,
+    SortTerm,
+    TableName,
+)
+from sqlext.sql.type_name import TimestampSetting, parse_type
+from sqlext.transaction import order_change
+from sqlext.transaction.action import Action
+from sqlext.transaction.order_change import ChangeWriteOrder
+from sqlext.transaction.schema_change import ChangeSchema
+from sqlext.transaction.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
+
+
+def alter_columns(environment: Environment, spark: SparkSession, statement: AlterColumns) -> Outcome:
+    """Runs the statement; no rows."""
+    changes = tuple(_schema_change(spark, change) for change in statement.changes)
+    table = load_target(environment, statement.table).table
+    for change in changes:
+        _require_unchecked(change, table.metadata)
+    environment.commit(statement.table.catalog, table, ChangeSchema(changes))
+    return Outcome()
+
+
+def alter_partitioning(environment: Environment, spark: SparkSession, statement: AlterPartitioning) -> Outcome:
+    """Runs the statement; no rows. Data files stay as they are."""
+    match statement.change:
+        case AddPartitionField():
+            changes: tuple[SpecChange, ...] = (_added_field(statement.change),)
+        case DropPartitionField(term=term):
+            changes = (DropField(_field_term(term)),)
+        case replaced:
+            changes = (DropField(_field_term(replaced.old)), _added_field(replaced.new))
+    return _commit(environment, statement.table, ChangeSpec(changes))
+
+
+def alter_write_order(environment: Environment, spark: SparkSession, statement: AlterWriteOrder) -> Outcome:
+    """Runs the statement; no rows. Data files stay as they are."""
+    terms = tuple(_sort_term(term) for term in statement.ordering)
+    return _commit(environment, statement.table, ChangeWriteOrder(terms, statement.distribution))
+
+
+def _commit(environment: Environment, name: TableName, action: Action) -> Outcome:
+    environment.commit(name.catalog, load_target(environment, name).table, action)
+    return Outcome()
+
+
+def _require_unchecked(change: SchemaChange, metadata: TableMetadata) -> None:
+    """A CHECK names its columns, so those must keep their names."""
+    if not isinstance(change, DropColumn | RenameColumn | ReplaceColumns):
+        return
+    schema = metadata.schema()
+    for check in check_constraints(metadata.properties):
+        for column in checked_columns(schema, check.expression):
+            if isinstance(change, ReplaceColumns) or change.path[0].lower() == column.lower():
+                way_out = f"ALTER TABLE … DROP CONSTRAINT {check.name} first"
+                raise AnalysisError("COLUMN_IN_USE", name=column, use=f"the constraint {check.name}", way_out=way_out)
+
+
+def _schema_change(spark: SparkSession, change: ColumnChange) -> SchemaChange:
+    match change:
+        case ColumnAddition():
+            return _addition(spark, change)
+        case ColumnType():
+            return WidenColumn(change.path, _column_type(spark, change.type_text))
+        case ColumnDefault():
+            raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change="SET DEFAULT")
+        case ReplacedColumns(columns=columns):
+            return ReplaceColumns(tuple(_addition(spark, column) for column in columns))
+    return change
+
+
+def _addition(spark: SparkSession, change: ColumnAddition) -> AddColumn:
+    if change.default is not None:
+        raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change="DEFAULT")
+    column_type = _column_type(spark, change.type_text)
+    return AddColumn(change.path, column_type, change.required, change.comment, None, change.position)
+
+
+def _column_type(spark: SparkSession, text: str) -> Type:
+    """The type as SQL spells it; UnsupportedError for one that Spark could not show."""
+    setting = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
+    column_type = parse_type(text, timestamp_type=setting)
+    type_to_spark(column_type)
+    return column_type
+
+
+def _added_field(change: AddPartitionField) -> AddField:
+    return AddField(_field_term(change.term), change.name)
+
+
+def _field_term(term: PartitionTerm) -> FieldTerm:
+    text = term.transform if term.parameter is None else f"{term.transform}[{term.parameter}]"
+    return FieldTerm(term.column, parse_transform(text))
+
+
+def _sort_term(sort: SortTerm) -> order_change.SortTerm:
+    term = _field_term(sort.term)
+    return order_change.SortTerm(
+        term.column,
+        term.transform,
+        "desc" if sort.descending else "asc",
+        "nulls-first" if sort.nulls_first else "nulls-last",
+    )

@@ -1,0 +1,384 @@
+"""Changes of a schema, as values, and the schema after them (spec: Schema Evolution).
+
+A change names its column by parts (`("point", "x")`, `("tags", "element", "name")`), without regard to case; so it can
+be made again on a schema that another commit has changed meanwhile. Ids never change their meaning: a column that is
+added has a new one, also under a name that was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from sqlext.errors import AlreadyExistsError, AnalysisError
+from sqlext.spec.schema import Schema, assign_fresh_ids, nested_fields
+from sqlext.spec.type_promotion import is_promotion, promoted_value
+from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type
+
+Path: TypeAlias = tuple[str, ...]
+Fields: TypeAlias = tuple[NestedField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a column stands among its siblings: behind `after`, or first."""
+
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """A new column; ids inside `type` are placeholders. `default` is a stored value, for old rows and for new ones."""
+
+    path: Path
+    type: Type
+    required: bool = False
+    doc: str | None = None
+    default: Any = None
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    path: Path
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WidenColumn:
+    """Another type for a column, which must hold all values of the one it had."""
+
+    path: Path
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class MoveColumn:
+    path: Path
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class SetComment:
+    path: Path
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetRequired:
+    path: Path
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """The value that writers fill in where none is given; None for null. Rows that are there keep theirs."""
+
+    path: Path
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceColumns:
+    """Drops every column and adds these, with new ids."""
+
+    columns: tuple[AddColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetIdentifierFields:
+    """The columns that identify a row; they must be required already."""
+
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropIdentifierFields:
+    """These columns identify a row no more; they stay required."""
+
+    paths: tuple[Path, ...]
+
+
+SchemaChange: TypeAlias = (
+    AddColumn
+    | DropColumn
+    | RenameColumn
+    | WidenColumn
+    | MoveColumn
+    | SetComment
+    | SetRequired
+    | SetDefault
+    | ReplaceColumns
+    | SetIdentifierFields
+    | DropIdentifierFields
+)
+
+
+def changed_schema(schema: Schema, changes: Sequence[SchemaChange], last_column_id: int, format_version: int) -> Schema:
+    """The schema after all changes, in order, under the same schema id; new ids count from `last_column_id` + 1.
+
+    Errors: AnalysisError for a column that is not there or a change that the format does not allow, AlreadyExistsError
+    FIELD_ALREADY_EXISTS for a name that is taken.
+    """
+    edit = _Edit(schema, last_column_id, format_version)
+    for change in changes:
+        edit.apply(change)
+    edited = Schema(edit.fields, schema.schema_id, edit.identifier_field_ids)
+    edited.validate_identifier_fields()
+    return edited
+
+
+class _Edit:
+    """A schema on its way through a list of changes."""
+
+    def __init__(self, schema: Schema, last_column_id: int, format_version: int) -> None:
+        self.fields: Fields = schema.fields
+        self.identifier_field_ids = schema.identifier_field_ids
+        self._last_id = last_column_id
+        self._format_version = format_version
+        self._added: set[int] = set()
+
+    def apply(self, change: SchemaChange) -> None:
+        match change:
+            case AddColumn():
+                self._at(change.path, lambda fields: self._with_column(fields, change))
+            case DropColumn():
+                self._drop(change)
+            case RenameColumn():
+                self._at(change.path, lambda fields: _renamed(fields, change))
+            case WidenColumn():
+                self._edit_field(change.path, lambda field: self._widened(field, change))
+            case MoveColumn():
+                self._at(change.path, lambda fields: _moved(fields, change.path, change.position))
+            case SetComment():
+                self._edit_field(change.path, lambda field: replace(field, doc=change.doc))
+            case SetRequired():
+                self._edit_field(change.path, lambda field: self._with_nullability(field, change))
+            case SetDefault():
+                self._edit_field(change.path, lambda field: self._with_default(field, change))
+            case ReplaceColumns():
+                self._replace(change)
+            case SetIdentifierFields():
+                self._set_identifier_fields(change.paths)
+            case DropIdentifierFields():
+                self._drop_identifier_fields(change.paths)
+
+    def _at(self, path: Path, edit: Callable[[Fields], Fields]) -> None:
+        """Edits the fields beside the one that `path` ends in."""
+        self.fields = _edited(self.fields, path, 0, edit)
+
+    def _edit_field(self, path: Path, edit: Callable[[NestedField], NestedField]) -> None:
+        def edit_one(fields: Fields) -> Fields:
+            index = _index(fields, path)
+            return (*fields[:index], edit(fields[index]), *fields[index + 1 :])
+
+        self._at(path, edit_one)
+
+    def _with_column(self, fields: Fields, change: AddColumn) -> Fields:
+        name = change.path[-1]
+        if _find(fields, name) is not None:
+            raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=_dotted(change.path))
+        if change.default is not None and self._format_version < 3:
+            raise _refused(change.path, "default values need format version 3. Leave DEFAULT out, or upgrade the table")
+        if change.required and change.default is None:
+            raise _refused(
+                change.path,
+                "rows that are there have no value for a required column. Leave NOT NULL out, or give a DEFAULT",
+            )
+        default = change.default
+        numbered = self._numbered(NestedField(0, name, change.type, change.required, change.doc, default, default))
+        fields = (*fields, numbered)
+        return fields if change.position is None else _moved(fields, change.path, change.position)
+
+    def _numbered(self, field: NestedField) -> NestedField:
+        fresh = assign_fresh_ids(Schema((field,)), self._last_id + 1)
+        self._last_id = fresh.highest_field_id
+        self._added.add(fresh.fields[0].id)
+        return fresh.fields[0]
+
+    def _drop(self, change: DropColumn) -> None:
+        def drop(fields: Fields) -> Fields:
+            index = _index(fields, change.path)
+            self._require_outside_key(fields[index], change.path)
+            return (*fields[:index], *fields[index + 1 :])
+
+        if change.if_exists and not _exists(self.fields, change.path):
+            return
+        self._at(change.path, drop)
+
+    def _require_outside_key(self, field: NestedField, path: Path) -> None:
+        inside = Schema((field,))
+        for id in self.identifier_field_ids:
+            if inside.field_or_none(id) is not None:
+                way_out = f"ALTER TABLE … DROP IDENTIFIER FIELDS {inside.column_name(id)} first"
+                raise AnalysisError("COLUMN_IN_USE", name=_dotted(path), use="the primary key", way_out=way_out)
+
+    def _widened(self, field: NestedField, change: WidenColumn) -> NestedField:
+        widened = self._widened_type(field.type, change)
+        if widened == field.type:
+            return field
+        return replace(
+            field,
+            type=widened,
+            initial_default=promoted_value(field.type, widened, field.initial_default),
+            write_default=promoted_value(field.type, widened, field.write_default),
+        )
+
+    def _widened_type(self, before: Type, change: WidenColumn) -> Type:
+        if isinstance(before, StructType | ListType | MapType) or isinstance(
+            change.type, StructType | ListType | MapType
+        ):
+            if _same_shape(before, change.type):
+                return before
+            reason = "a nested type is changed field by field. Name the field: ALTER COLUMN a.b TYPE …"
+            raise _not_widened(change.path, before, change.type, reason)
+        if not is_promotion(before, change.type, self._format_version):
+            reason = "the format widens int to bigint, float to double, decimals in their precision"
+            if self._format_version >= 3:
+                reason += ", date to timestamp_ntz"
+            raise _not_widened(change.path, before, change.type, reason)
+        return change.type
+
+    def _with_nullability(self, field: NestedField, change: SetRequired) -> NestedField:
+        if change.required and not field.required and field.id not in self._added:
+            raise _refused(change.path, "rows that are there may hold null. A required column is added with the table")
+        if not change.required and field.id in self.identifier_field_ids:
+            way_out = f"ALTER TABLE … DROP IDENTIFIER FIELDS {field.name} first"
+            raise AnalysisError("COLUMN_IN_USE", name=_dotted(change.path), use="the primary key", way_out=way_out)
+        return replace(field, required=change.required)
+
+    def _with_default(self, field: NestedField, change: SetDefault) -> NestedField:
+        if change.value is not None and self._format_version < 3:
+            raise _refused(change.path, "default values need format version 3. Upgrade the table")
+        return replace(field, write_default=change.value)
+
+    def _replace(self, change: ReplaceColumns) -> None:
+        for field in self.fields:
+            self._require_outside_key(field, (field.name,))
+        self.fields = ()
+        for column in change.columns:
+            self.apply(column)
+
+    def _set_identifier_fields(self, paths: tuple[Path, ...]) -> None:
+        ids = [self._field(path).id for path in paths]
+        for path, id in zip(paths, ids, strict=True):
+            if ids.count(id) > 1:
+                raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the column {_dotted(path)} is named twice")
+        self.identifier_field_ids = tuple(sorted(ids))
+
+    def _drop_identifier_fields(self, paths: tuple[Path, ...]) -> None:
+        for path in paths:
+            id = self._field(path).id
+            if id not in self.identifier_field_ids:
+                raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the column {_dotted(path)} is no part of it")
+            self.identifier_field_ids = tuple(one for one in self.identifier_field_ids if one != id)
+
+    def _field(self, path: Path) -> NestedField:
+        found: list[NestedField] = []
+
+        def look(fields: Fields) -> Fields:
+            found.append(fields[_index(fields, path)])
+            return fields
+
+        self._at(path, look)
+        return found[0]
+
+
+def _edited(fields: Fields, path: Path, depth: int, edit: Callable[[Fields], Fields]) -> Fields:
+    if depth == len(path) - 1:
+        return edit(fields)
+    index = _index(fields, path, depth)
+    field = fields[index]
+    if isinstance(field.type, MapType) and path[depth + 1].lower() == "key":
+        raise _refused(path, "the keys of a map cannot be changed, since equal keys could come to differ")
+    inner = nested_fields(field.type)
+    if not inner:
+        raise _refused(path, f"{_dotted(path[: depth + 1])} of type {field.type} has no fields")
+    edited = _edited(inner, path, depth + 1, edit)
+    return (*fields[:index], replace(field, type=_rebuilt(field.type, edited, path)), *fields[index + 1 :])
+
+
+def _rebuilt(type: Type, fields: Fields, path: Path) -> Type:
+    """The nested type with other fields inside; a list or map keeps its own under the format's names."""
+    match type:
+        case StructType():
+            if not fields:
+                raise _refused(path, "a struct must keep a field. Drop the whole column")
+            return StructType(fields)
+        case ListType() if [field.name for field in fields] == ["element"]:
+            return replace(type, element=fields[0].type, element_required=fields[0].required)
+        case MapType() if [field.name for field in fields] == ["key", "value"]:
+            return replace(type, value=fields[1].type, value_required=fields[1].required)
+    raise _refused(path, "the element of a list and the value of a map cannot be added, dropped, renamed or moved")
+
+
+def _find(fields: Fields, name: str) -> int | None:
+    """The field of that name: one in the same case first."""
+    exact = [index for index, field in enumerate(fields) if field.name == name]
+    alike = [index for index, field in enumerate(fields) if field.name.lower() == name.lower()]
+    return next(iter((*exact, *alike)), None)
+
+
+def _index(fields: Fields, path: Path, depth: int = -1) -> int:
+    index = _find(fields, path[depth])
+    if index is None:
+        names = ", ".join(f"`{field.name}`" for field in fields)
+        raise AnalysisError(
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION", name=_dotted(path), where="the table", suggestions=names
+        )
+    return index
+
+
+def _exists(fields: Fields, path: Path) -> bool:
+    index = _find(fields, path[0])
+    if index is None:
+        return False
+    return len(path) == 1 or _exists(nested_fields(fields[index].type), path[1:])
+
+
+def _renamed(fields: Fields, change: RenameColumn) -> Fields:
+    index = _index(fields, change.path)
+    taken = _find((*fields[:index], *fields[index + 1 :]), change.name)
+    if taken is not None:
+        raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=_dotted((*change.path[:-1], change.name)))
+    return (*fields[:index], replace(fields[index], name=change.name), *fields[index + 1 :])
+
+
+def _moved(fields: Fields, path: Path, position: Position) -> Fields:
+    index = _index(fields, path)
+    field, others = fields[index], (*fields[:index], *fields[index + 1 :])
+    if position.after is None:
+        return (field, *others)
+    behind = _index(others, (*path[:-1], position.after)) + 1
+    return (*others[:behind], field, *others[behind:])
+
+
+def _same_shape(left: Type, right: Type) -> bool:
+    """Whether two types differ in ids and comments at most."""
+    inner_left, inner_right = nested_fields(left), nested_fields(right)
+    if not inner_left and not inner_right:
+        return left == right
+    return (
+        type(left) is type(right)
+        and [(f.name, f.required) for f in inner_left] == [(f.name, f.required) for f in inner_right]
+        and all(_same_shape(a.type, b.type) for a, b in zip(inner_left, inner_right, strict=True))
+    )
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path)
+
+
+def _refused(path: Path, reason: str) -> AnalysisError:
+    return AnalysisError("SCHEMA_CHANGE_REFUSED", name=_dotted(path), reason=reason)
+
+
+def _not_widened(path: Path, before: Type, after: Type, reason: str) -> AnalysisError:
+    return AnalysisError("NOT_SUPPORTED_CHANGE_COLUMN", name=_dotted(path), before=before, after=after, reason=reason)

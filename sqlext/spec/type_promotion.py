@@ -1,0 +1,54 @@
+"""Which types a column may be widened to (spec: Schema Evolution)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlext.spec.iso_date_time import MICROS_PER_SECOND, NANOS_PER_SECOND, SECONDS_PER_DAY
+from sqlext.spec.types import (
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    TimestampNanoType,
+    TimestampType,
+    Type,
+    UnknownType,
+)
+
+
+def is_promotion(before: Type, after: Type, format_version: int) -> bool:
+    """Whether files with values of type `before` may be read as `after`; also true for the same type."""
+    if before == after:
+        return True
+    match before, after:
+        case (IntegerType(), LongType()) | (FloatType(), DoubleType()):
+            return True
+        case DecimalType(), DecimalType():
+            return before.scale == after.scale and before.precision <= after.precision
+        case (DateType(), TimestampType() | TimestampNanoType()):
+            return format_version >= 3
+        case UnknownType(), _:
+            return format_version >= 3
+    return False
+
+
+def widest(left: Type, right: Type, format_version: int) -> Type | None:
+    """The type that holds the values of both: one of the two, or a decimal that is wide enough; None for none."""
+    if is_promotion(left, right, format_version):
+        return right
+    return left if is_promotion(right, left, format_version) else None
+
+
+def promoted_value(before: Type, after: Type, value: Any) -> Any:
+    """A stored value of type `before` as one of the type it is widened to."""
+    if value is None or not isinstance(before, DateType):
+        return value
+    match after:
+        case TimestampType():
+            return value * SECONDS_PER_DAY * MICROS_PER_SECOND
+        case TimestampNanoType():
+            return value * SECONDS_PER_DAY * NANOS_PER_SECOND
+    return value

@@ -1,0 +1,141 @@
+"""Changes of a table's columns, alone in a commit or together with rows of the new columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sqlext.errors import AnalysisError
+from sqlext.properties import COLUMN_PROPERTY_PREFIXES
+from sqlext.spec.metadata_update import AddSchema, MetadataUpdate, RemoveProperties, SetCurrentSchema, SetProperties
+from sqlext.spec.partition_spec import PartitionField
+from sqlext.spec.requirement import (
+    AssertCurrentSchemaId,
+    AssertLastAssignedFieldId,
+    AssertTableUUID,
+)
+from sqlext.spec.schema import Schema
+from sqlext.spec.schema_change import SchemaChange, changed_schema
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import VoidTransform
+from sqlext.spec.types import DateType
+from sqlext.transaction.action import CommitContext, StagedChange
+
+_CALENDAR = ("year", "month", "day")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSchema:
+    """Makes changes of columns, in order. Against a commit that came first they are made again, on its schema."""
+
+    changes: tuple[SchemaChange, ...]
+
+    def begin(self, context: CommitContext) -> ChangeSchema:
+        return self
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is None:
+            raise ValueError("a change of columns needs a table")
+        schema = changed_schema(base.schema(), self.changes, base.last_column_id, base.format_version)
+        requirements = (
+            AssertTableUUID(base.table_uuid),
+            AssertCurrentSchemaId(base.current_schema_id),
+            AssertLastAssignedFieldId(base.last_column_id),
+        )
+        return StagedChange(base, schema_updates(base, schema), requirements)
+
+    def finish(self, landed: Snapshot | None) -> None:
+        """No files."""
+
+    def abandon(self) -> None:
+        """No files."""
+
+
+def schema_updates(base: TableMetadata, schema: Schema) -> tuple[MetadataUpdate, ...]:
+    """What makes `schema` the table's current one; nothing when it is.
+
+    AnalysisError COLUMN_IN_USE where partitioning or sort order lose a column, or one changes under a transform.
+    """
+    if base.schema().same_columns(schema):
+        return ()
+    _require_sources(base, schema)
+    numbered = numbered_schema(schema, base)
+    updates: list[MetadataUpdate] = []
+    if numbered not in base.schemas:
+        updates.append(AddSchema(numbered))
+    updates.append(SetCurrentSchema(numbered.schema_id))
+    return (*updates, *_column_properties(base, schema))
+
+
+def numbered_schema(schema: Schema, base: TableMetadata) -> Schema:
+    """`schema` under the id of an equal one of the table, or the next."""
+    for known in base.schemas:
+        if known.same_columns(schema):
+            return known
+    return replace(schema, schema_id=max(known.schema_id for known in base.schemas) + 1)
+
+
+def _require_sources(base: TableMetadata, schema: Schema) -> None:
+    before = base.schema()
+    for field in base.spec().fields:
+        if schema.field_or_none(field.source_id) is None and not isinstance(field.transform, VoidTransform):
+            name = before.column_name(field.source_id)
+            way_out = f"ALTER TABLE … DROP PARTITION FIELD {field.name} first"
+            raise AnalysisError("COLUMN_IN_USE", name=name, use=f"the partition field {field.name}", way_out=way_out)
+    for sort in base.sort_order().fields:
+        if schema.field_or_none(sort.source_id) is None:
+            name = before.column_name(sort.source_id)
+            way_out = "ALTER TABLE … WRITE UNORDERED, or another order, first"
+            raise AnalysisError("COLUMN_IN_USE", name=name, use="the table's sort order", way_out=way_out)
+    for field in _fields_of_all_specs(base):
+        if not _keeps_partitions(field, before, schema):
+            raise AnalysisError(
+                "COLUMN_IN_USE",
+                name=before.column_name(field.source_id),
+                use=f"the partition field {field.name}, whose values would be others for the wider type,",
+                way_out="a new column of the wider type",
+            )
+
+
+def _fields_of_all_specs(base: TableMetadata) -> Iterator[PartitionField]:
+    return (field for spec in base.partition_specs for field in spec.fields)
+
+
+def _keeps_partitions(field: PartitionField, before: Schema, after: Schema) -> bool:
+    """Whether a widened column has the partition values that its files have (spec: Schema Evolution)."""
+    source, widened = before.field_or_none(field.source_id), after.field_or_none(field.source_id)
+    if source is None or widened is None or source.type == widened.type or not isinstance(source.type, DateType):
+        return True
+    return str(field.transform) in _CALENDAR or isinstance(field.transform, VoidTransform)
+
+
+def _column_properties(base: TableMetadata, schema: Schema) -> tuple[MetadataUpdate, ...]:
+    """Properties that name a column follow it, and go with it."""
+    moved: dict[str, str] = {}
+    removed: list[str] = []
+    for key, value in base.properties.items():
+        renamed = _renamed_property(key, base.schema(), schema)
+        if renamed != key:
+            removed.append(key)
+            if renamed is not None:
+                moved[renamed] = value
+    updates: list[MetadataUpdate] = []
+    if removed:
+        updates.append(RemoveProperties(tuple(sorted(removed))))
+    if moved:
+        updates.append(SetProperties(_sorted(moved)))
+    return tuple(updates)
+
+
+def _renamed_property(key: str, before: Schema, after: Schema) -> str | None:
+    """The key under the column's name in `after`; None where the column is gone."""
+    for prefix in COLUMN_PROPERTY_PREFIXES:
+        field = before.find(key.removeprefix(prefix)) if key.startswith(prefix) else None
+        if field is not None:
+            return None if after.field_or_none(field.id) is None else prefix + after.column_name(field.id)
+    return key
+
+
+def _sorted(properties: Mapping[str, str]) -> dict[str, str]:
+    return dict(sorted(properties.items()))

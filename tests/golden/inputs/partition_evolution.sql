@@ -1,0 +1,63 @@
+CREATE TABLE t (id INT, kind STRING, ts TIMESTAMP_NTZ, PRIMARY KEY (id) NOT ENFORCED);
+
+INSERT INTO t VALUES (1, 'a', TIMESTAMP_NTZ'2024-01-01 10:00:00'), (2, 'b', TIMESTAMP_NTZ'2024-02-01 11:00:00');
+
+ALTER TABLE t ADD PARTITION FIELD kind;
+
+INSERT INTO t VALUES (3, 'a', TIMESTAMP_NTZ'2024-01-02 10:00:00'), (4, 'b', TIMESTAMP_NTZ'2024-02-02 11:00:00');
+
+ALTER TABLE t ADD PARTITION FIELD bucket(4, id) AS shard;
+
+ALTER TABLE t REPLACE PARTITION FIELD kind WITH days(ts);
+
+INSERT INTO t VALUES (5, 'a', TIMESTAMP_NTZ'2024-01-03 10:00:00'), (6, 'b', TIMESTAMP_NTZ'2024-02-03 11:00:00');
+
+-- files of three specs
+SELECT spec_id, record_count, partition FROM lake.partition_evolution.t.files ORDER BY spec_id, record_count;
+
+SELECT * FROM t WHERE kind = 'a' AND ts < TIMESTAMP_NTZ'2024-01-15' ORDER BY id;
+
+-- row-level changes go to the partitions of each file's own spec
+DELETE FROM t WHERE kind = 'b';
+
+UPDATE t SET kind = 'c' WHERE id < 5;
+
+MERGE INTO t USING (SELECT 5 AS id, 'm' AS kind, TIMESTAMP_NTZ'2024-03-01' AS ts UNION ALL SELECT 7, 'n', NULL) AS s
+ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+
+SELECT * FROM t ORDER BY id;
+
+SHOW CREATE TABLE t;
+
+-- a dropped field can come back under its id
+ALTER TABLE t DROP PARTITION FIELD shard;
+
+ALTER TABLE t DROP PARTITION FIELD days(ts);
+
+ALTER TABLE t ADD PARTITION FIELD kind;
+
+ALTER TABLE t DROP PARTITION FIELD kind;
+
+-- the source of an earlier partition field may go
+ALTER TABLE t DROP COLUMN kind;
+
+UPDATE t SET ts = NULL WHERE id = 3;
+
+DELETE FROM t WHERE id = 1;
+
+SELECT * FROM t ORDER BY id;
+
+-- refused
+ALTER TABLE t ADD PARTITION FIELD nothing;
+
+ALTER TABLE t ADD PARTITION FIELD days(id);
+
+ALTER TABLE t ADD PARTITION FIELD bucket(0, id);
+
+ALTER TABLE t DROP PARTITION FIELD days(ts);
+
+ALTER TABLE t ADD PARTITION FIELD id;
+
+ALTER TABLE t DROP COLUMN id;
+
+ALTER TABLE t ADD PARTITION FIELD id;
