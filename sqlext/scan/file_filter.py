@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from sqlext.scan.column_pruning import metrics_may_match, partitions_may_match
 from sqlext.scan.projection import project
 from sqlext.scan.pruning import (
     column_types,
@@ -16,11 +19,14 @@ from sqlext.scan.pruning import (
     partition_ranges,
 )
 from sqlext.scan.value_range import UNKNOWN_RANGE
+from sqlext.spec.avro_columns import Mask
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifest import ManifestFile
+from sqlext.spec.manifest_columns import ManifestColumns
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
+from sqlext.spec.types import Type
 
 PartitionKey = tuple[int, tuple[Any, ...]]
 
@@ -43,6 +49,7 @@ class FileFilter:
         self._specs = specs
         self._types = column_types((schema,))
         self._keeps_all = isinstance(predicate, AlwaysTrue)
+        self._types_by_spec: dict[int, Mapping[int, Type]] = {}
         self._projections: dict[int, Predicate] = {}
         self._partitions: dict[PartitionKey, bool] = {}
         self._whole_partitions: dict[PartitionKey, bool] = {}
@@ -59,8 +66,9 @@ class FileFilter:
         spec = self._specs.get(manifest.spec_id)
         if spec is None:
             return True
-        types = {field.id: field.type for field in spec.partition_type(self._schema).fields}
-        return may_match(self._projection(manifest.spec_id), manifest_ranges(manifest, spec, types))
+        return may_match(
+            self._projection(manifest.spec_id), manifest_ranges(manifest, spec, self._partition_types(manifest.spec_id))
+        )
 
     def file_may_match(self, file: ContentFile) -> bool:
         """Whether a data file may hold matching rows, or a delete file may delete some."""
@@ -69,6 +77,25 @@ class FileFilter:
         if self._keeps_all:
             return True
         return self.partition_may_match(file) and self._metrics_may_match(file)
+
+    def files_may_match(self, columns: ManifestColumns) -> Mask:
+        """For each entry whether its file is live and `file_may_match`."""
+        may_match: Mask = columns.is_live & (columns.record_count.array() != 0)
+        if self._keeps_all or not may_match.any():
+            return may_match
+        if columns.partition:
+            may_match &= partitions_may_match(self._projection(columns.spec_id), columns, self._specs[columns.spec_id])
+        content = columns.content.array()
+        if (content == Content.DATA).any():
+            may_match &= (content != Content.DATA) | metrics_may_match(self._predicate, columns, self._types)
+        keyed = np.flatnonzero(content == Content.EQUALITY_DELETES).tolist()
+        by_key: dict[tuple[int, ...], list[int]] = {}
+        for row, ids in zip(keyed, columns.equality_ids(keyed), strict=True):
+            by_key.setdefault(ids or (), []).append(row)
+        for ids, rows in by_key.items():
+            types = {field_id: self._types[field_id] for field_id in ids if field_id in self._types}
+            may_match[rows] &= metrics_may_match(self._predicate, columns, types)[rows]
+        return may_match
 
     def partition_may_match(self, file: ContentFile) -> bool:
         """Whether rows of the partition that `file` belongs to may match."""
@@ -102,6 +129,12 @@ class FileFilter:
         if file.content == Content.EQUALITY_DELETES:  # only the key columns say which rows it deletes
             types = {field_id: types[field_id] for field_id in file.equality_ids or () if field_id in types}
         return may_match(self._predicate, metrics_ranges(file, types))
+
+    def _partition_types(self, spec_id: int) -> Mapping[int, Type]:
+        if spec_id not in self._types_by_spec:
+            fields = self._specs[spec_id].partition_type(self._schema).fields
+            self._types_by_spec[spec_id] = {field.id: field.type for field in fields}
+        return self._types_by_spec[spec_id]
 
     def _projection(self, spec_id: int) -> Predicate:
         if spec_id not in self._projections:

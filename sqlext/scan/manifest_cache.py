@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.byte_cache import ByteCache
+from sqlext.scan.file_filter import FileFilter
 from sqlext.spec import avro_file
+from sqlext.spec.avro_columns import NotColumnar
 from sqlext.spec.manifest import (
     ManifestContent,
     ManifestEntry,
@@ -12,24 +18,31 @@ from sqlext.spec.manifest import (
     decode_manifest,
     decode_manifest_list,
 )
+from sqlext.spec.manifest_columns import ManifestColumns, decode_manifest_columns
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
-_DEFAULT_CAPACITY = 256 * 1024 * 1024
+_DEFAULT_CAPACITY = 400 * 1024 * 1024
+# Columns cost some milliseconds however few entries they hold, objects a tenth of one for each.
+_FEWEST_FOR_COLUMNS = 50
+_COMPRESSED_ENTRY_BYTES = 100
 # By tracemalloc, an entry without metrics takes 825 bytes, and a metric of one column 42 if its number is a small one.
 _ENTRY_BYTES = 850
 _METRIC_BYTES = 60
 
 
 class ManifestCache:
-    """Decoded manifest lists and manifests by path, for one process; thread-safe."""
+    """Decoded manifest lists and manifests by path, for one process; thread-safe.
+
+    Manifests of many entries are kept as columns, and entries are made of those that a scan wants.
+    """
 
     def __init__(self, capacity: int = _DEFAULT_CAPACITY) -> None:
-        """`capacity` is in bytes of memory, estimated."""
-        self._lists: ByteCache[str, tuple[ManifestFile, ...]] = ByteCache(capacity // 8)
-        # By path and first row id: in a table that was upgraded, lists of two snapshots may give it different ones.
-        self._entries: ByteCache[tuple[str, int | None], tuple[ManifestEntry, ...]] = ByteCache(capacity)
+        """`capacity` is in bytes of memory; what objects take is estimated, what columns take is known."""
+        self._lists: ByteCache[str, tuple[ManifestFile, ...]] = ByteCache(capacity // 16)
+        self._entries: ByteCache[str, tuple[ManifestEntry, ...]] = ByteCache(capacity // 8)
+        self._columns: ByteCache[str, tuple[ManifestColumns, ...] | None] = ByteCache(capacity * 13 // 16)
 
     def manifests(self, io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
         """The manifests of a snapshot. Raises NotFoundError, CorruptionError, or UnsupportedError if encrypted."""
@@ -50,19 +63,61 @@ class ManifestCache:
 
         Raises NotFoundError, CorruptionError, or UnsupportedError if encrypted.
         """
-        if manifest.key_metadata is not None:
-            raise _encrypted("manifest", manifest.path)
+        columns = self._large(io, manifest, metadata)
 
         def load() -> tuple[tuple[ManifestEntry, ...], int]:
-            data = _read(io, manifest.path, "manifest")
-            entries = tuple(decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id()))
+            if columns is not None:
+                entries = tuple(entry for part in columns for entry in part.entries())
+            else:
+                data = _read(io, manifest.path, "manifest")
+                entries = tuple(decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id()))
             return entries, _memory_size(entries)
 
-        return self._entries.load_once((manifest.path, manifest.first_row_id), load)
+        return self._entries.load_once(manifest.path, load)
 
     def live_entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> list[ManifestEntry]:
         """The entries whose files belong to the snapshot."""
         return [entry for entry in self.entries(io, manifest, metadata) if entry.is_live]
+
+    def matching_entries(
+        self, io: FileIO, manifests: Sequence[ManifestFile], metadata: TableMetadata, files: FileFilter
+    ) -> list[ManifestEntry]:
+        """The live entries of some manifests whose files may match; raises what `entries` does."""
+        found: list[ManifestEntry] = []
+        for manifest in manifests:
+            columns = self._large(io, manifest, metadata)
+            if columns is None:
+                live = self.live_entries(io, manifest, metadata)
+                found += [entry for entry in live if files.file_may_match(entry.file)]
+                continue
+            for part in columns:
+                found += part.entries(np.flatnonzero(files.files_may_match(part)).tolist())
+        return found
+
+    def _large(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> tuple[ManifestColumns, ...] | None:
+        """The columns of a manifest; None for one of few entries, or of a shape that has none."""
+        if manifest.key_metadata is not None:
+            raise _encrypted("manifest", manifest.path)
+        if _entry_count(manifest) < _FEWEST_FOR_COLUMNS:
+            return None
+
+        def load() -> tuple[tuple[ManifestColumns, ...] | None, int]:
+            data = _read(io, manifest.path, "manifest")
+            try:
+                parts = decode_manifest_columns(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id())
+            except NotColumnar:
+                return None, 0
+            return parts, sum(part.nbytes for part in parts)
+
+        return self._columns.load_once(manifest.path, load)
+
+
+def _entry_count(manifest: ManifestFile) -> int:
+    """About as many entries as it has."""
+    counts = (manifest.added_files_count, manifest.existing_files_count, manifest.deleted_files_count)
+    if None in counts:
+        return manifest.length // _COMPRESSED_ENTRY_BYTES
+    return sum(count for count in counts if count is not None)
 
 
 def _embedded_manifest(io: FileIO, path: str) -> ManifestFile:

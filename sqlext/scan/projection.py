@@ -41,8 +41,9 @@ from sqlext.spec.transform import (
     VoidTransform,
     YearTransform,
 )
-from sqlext.spec.types import DateType, Type
+from sqlext.spec.types import DateType, IntegerType, LongType, Type
 
+_LARGEST = {IntegerType: 2**31 - 1, LongType: 2**63 - 1}
 _TIME_TRANSFORMS = (YearTransform, MonthTransform, DayTransform, HourTransform)
 
 
@@ -125,17 +126,27 @@ def _project_equality(values: Iterable[Any], field: PartitionField, source_type:
 
 
 def _project_inequality(term: Comparison, field: PartitionField, source_type: Type) -> Predicate:
-    """`<` and `>` through a transform that keeps order and maps each value to the floor of its cell."""
+    """`<` and `>` through a transform that keeps order and maps each value to the floor of its cell.
+
+    But for `truncate`: below the least integer it goes on from the largest, so the smallest values are in high cells.
+    """
     below, strict, value = term.op in ("<", "<="), term.op in ("<", ">"), term.value
     if strict and isinstance(value, int):  # values are dense in steps of one: the bound can be made inclusive
         value, strict = value + (-1 if below else 1), False
     result = field.transform.apply(source_type, value)
+    largest = _LARGEST.get(type(source_type)) if isinstance(transform := field.transform, TruncateTransform) else None
+    if largest is not None and result > value:
+        return AlwaysTrue()
     if not below:
         return Comparison(">=", field.field_id, result)
     if _may_be_off_by_one(field, source_type) and result < 0:
         result += 1
+    at_most: Predicate = Comparison("<=", field.field_id, result)
+    if largest is not None:
+        assert isinstance(transform, TruncateTransform)
+        return Or(at_most, Comparison(">", field.field_id, largest - transform.width))
     starts_cell = strict and result == value  # smaller values are then in cells before it
-    return Comparison("<" if starts_cell else "<=", field.field_id, result)
+    return Comparison("<", field.field_id, result) if starts_cell else at_most
 
 
 def _project_prefix(term: Predicate, field_id: int, width: int) -> Predicate:

@@ -54,7 +54,7 @@ class Outcome(IntFlag):
     UNKNOWN = 4
 
 
-class _Order(IntFlag):
+class Order(IntFlag):
     """How a column's value may compare with a literal."""
 
     LESS = 1
@@ -63,13 +63,13 @@ class _Order(IntFlag):
     ANY = 7
 
 
-_ORDERS: Mapping[str, _Order] = {
-    "<": _Order.LESS,
-    "<=": _Order.LESS | _Order.EQUAL,
-    ">": _Order.GREATER,
-    ">=": _Order.GREATER | _Order.EQUAL,
-    "=": _Order.EQUAL,
-    "!=": _Order.LESS | _Order.GREATER,
+ORDERS: Mapping[str, Order] = {
+    "<": Order.LESS,
+    "<=": Order.LESS | Order.EQUAL,
+    ">": Order.GREATER,
+    ">=": Order.GREATER | Order.EQUAL,
+    "=": Order.EQUAL,
+    "!=": Order.LESS | Order.GREATER,
 }
 
 
@@ -150,31 +150,32 @@ def outcomes(predicate: Predicate, range_of: RangeOf) -> Outcome:
         case AlwaysFalse():
             return Outcome.FALSE
         case Not():
-            return _negated(outcomes(predicate.child, range_of))
+            return negated(outcomes(predicate.child, range_of))
         case And():
-            return _conjunction(outcomes(predicate.left, range_of), outcomes(predicate.right, range_of))
+            return conjoined(outcomes(predicate.left, range_of), outcomes(predicate.right, range_of))
         case Or():
             left, right = outcomes(predicate.left, range_of), outcomes(predicate.right, range_of)
-            return _negated(_conjunction(_negated(left), _negated(right)))
+            return negated(conjoined(negated(left), negated(right)))
         case IsNull():
             return _null_outcomes(range_of(predicate.id))
         case NotNull():
-            return _negated(_null_outcomes(range_of(predicate.id)))
+            return negated(_null_outcomes(range_of(predicate.id)))
         case IsNaN():
             return _nan_outcomes(range_of(predicate.id))
         case NotNaN():
-            return _negated(_nan_outcomes(range_of(predicate.id)))
+            return negated(_nan_outcomes(range_of(predicate.id)))
         case Comparison():
             return _comparison_outcomes(predicate.op, range_of(predicate.id), predicate.value)
         case In():
             return _membership_outcomes(predicate.values, range_of(predicate.id))
         case NotIn():
-            return _negated(_membership_outcomes(predicate.values, range_of(predicate.id)))
+            return negated(_membership_outcomes(predicate.values, range_of(predicate.id)))
         case StartsWith():
             return _prefix_outcomes(predicate.prefix, range_of(predicate.id))
 
 
-def _negated(outcome: Outcome) -> Outcome:
+def negated(outcome: Outcome) -> Outcome:
+    """Outcomes of NOT."""
     swapped = outcome & Outcome.UNKNOWN
     if outcome & Outcome.TRUE:
         swapped |= Outcome.FALSE
@@ -183,7 +184,7 @@ def _negated(outcome: Outcome) -> Outcome:
     return swapped
 
 
-def _conjunction(left: Outcome, right: Outcome) -> Outcome:
+def conjoined(left: Outcome, right: Outcome) -> Outcome:
     """Outcomes of AND, taking the sides as independent."""
     if not left or not right:
         return Outcome.NONE
@@ -212,38 +213,38 @@ def _nan_outcomes(values: ValueRange) -> Outcome:
 
 
 def _comparison_outcomes(op: str, values: ValueRange, literal: Any) -> Outcome:
-    orders, wanted = _orders(values, literal), _ORDERS[op]
-    return _outcome(true=bool(orders & wanted), false=bool(orders & (_Order.ANY ^ wanted)), unknown=values.may_be_null)
+    orders, wanted = _orders(values, literal), ORDERS[op]
+    return _outcome(true=bool(orders & wanted), false=bool(orders & (Order.ANY ^ wanted)), unknown=values.may_be_null)
 
 
 def _membership_outcomes(literals: frozenset[Any], values: ValueRange) -> Outcome:
     """Outcomes of IN: it is false only for a value that differs from every literal."""
     orders = [_orders(values, literal) for literal in literals]
     return _outcome(
-        true=any(order & _Order.EQUAL for order in orders),
-        false=(values.may_be_value or values.may_be_nan) and all(order & ~_Order.EQUAL for order in orders),
+        true=any(order & Order.EQUAL for order in orders),
+        false=(values.may_be_value or values.may_be_nan) and all(order & ~Order.EQUAL for order in orders),
         unknown=values.may_be_null,
     )
 
 
-def _orders(values: ValueRange, literal: Any) -> _Order:
-    orders = _Order(0)
+def _orders(values: ValueRange, literal: Any) -> Order:
+    orders = Order(0)
     if is_nan(literal):
         if values.may_be_value:
-            orders |= _Order.LESS
+            orders |= Order.LESS
         if values.may_be_nan:
-            orders |= _Order.EQUAL
+            orders |= Order.EQUAL
         return orders
     if values.may_be_nan:
-        orders |= _Order.GREATER
+        orders |= Order.GREATER
     if values.may_be_value:
         lower, upper = values.lower, values.upper
         if lower is None or lower < literal:
-            orders |= _Order.LESS
+            orders |= Order.LESS
         if upper is None or upper > literal:
-            orders |= _Order.GREATER
+            orders |= Order.GREATER
         if (lower is None or lower <= literal) and (upper is None or upper >= literal):
-            orders |= _Order.EQUAL
+            orders |= Order.EQUAL
     return orders
 
 

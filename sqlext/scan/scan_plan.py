@@ -8,7 +8,7 @@ number is larger than the task's, and, in a group that is not global, their part
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,14 +113,14 @@ def plan_scan(
     files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
     listed = [one for one in manifests.manifests(io, snapshot) if files.manifest_may_match(one)]
 
-    def live(manifest: ManifestFile) -> list[ManifestEntry]:
-        entries = manifests.live_entries(io, manifest, metadata)
-        return [entry for entry in entries if files.file_may_match(entry.file)]
-
-    data = [entry for one in listed if one.content == ManifestContent.DATA for entry in live(one)]
+    data = manifests.matching_entries(io, _of(ManifestContent.DATA, listed), metadata, files)
     for entry in data:
         require_readable(entry.file)
-    index = _index_deletes(data, [one for one in listed if one.content == ManifestContent.DELETES], live, metadata)
+    oldest = min(map(sequence_number, data), default=None)
+    newer = () if oldest is None else [one for one in listed if one.sequence_number >= oldest]
+    deletes = manifests.matching_entries(io, _of(ManifestContent.DELETES, newer), metadata, files)
+    types = column_types((metadata.schema(), *reversed(metadata.schemas)))
+    index = DeleteFileIndex(deletes, specs=metadata.specs_by_id(), types=types)
     deleted = deleted_positions(io, data, index, position_deletes or PositionDeleteCache(0))
     data = [entry for entry in data if not leaves_no_row(entry.file, deleted.get(entry.file.file_path))]
     return _assemble(data, index, deleted)
@@ -134,21 +134,8 @@ def scan_schema(metadata: TableMetadata, snapshot: Snapshot, predicate: Predicat
     return metadata.schemas_by_id().get(snapshot.schema_id, current) if snapshot.schema_id is not None else current
 
 
-def _index_deletes(
-    data: Sequence[ManifestEntry],
-    manifests: Iterable[ManifestFile],
-    live: Callable[[ManifestFile], list[ManifestEntry]],
-    metadata: TableMetadata,
-) -> DeleteFileIndex:
-    """The deletes that may apply to `data`; a manifest older than all of it is not opened."""
-    types = column_types((metadata.schema(), *reversed(metadata.schemas)))
-    oldest = min(map(sequence_number, data), default=None)
-    entries: list[ManifestEntry] = []
-    if oldest is not None:
-        for manifest in manifests:
-            if manifest.sequence_number >= oldest:
-                entries += live(manifest)
-    return DeleteFileIndex(entries, specs=metadata.specs_by_id(), types=types)
+def _of(content: ManifestContent, manifests: Iterable[ManifestFile]) -> list[ManifestFile]:
+    return [one for one in manifests if one.content == content]
 
 
 def _assemble(

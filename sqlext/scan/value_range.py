@@ -28,7 +28,7 @@ from sqlext.spec.types import (
     VariantType,
 )
 
-_UNORDERED = (StructType, ListType, MapType, UnknownType, VariantType)
+UNORDERED = (StructType, ListType, MapType, UnknownType, VariantType)
 _WIDEST: Mapping[type, Type] = {IntegerType: LongType(), FloatType: DoubleType()}
 
 
@@ -79,7 +79,7 @@ def summary_range(summary: FieldSummary, value_type: Type) -> ValueRange:
     A summary without bounds says that all values are null or NaN. One that names neither contradicts itself, and so
     says nothing.
     """
-    if isinstance(value_type, _UNORDERED):
+    if isinstance(value_type, UNORDERED):
         return UNKNOWN_RANGE
     floating = isinstance(value_type, (FloatType, DoubleType))
     may_be_nan = floating and summary.contains_nan is not False
@@ -99,7 +99,7 @@ def metrics_range(file: ContentFile, field_id: int, value_type: Type) -> ValueRa
     """
     if file.record_count == 0:
         return EMPTY_RANGE
-    if isinstance(value_type, _UNORDERED):
+    if isinstance(value_type, UNORDERED):
         return UNKNOWN_RANGE
     values = _metric(file.value_counts, field_id)
     nulls = _metric(file.null_value_counts, field_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import fastavro
@@ -66,7 +66,15 @@ def decode_header(data: bytes) -> tuple[dict[str, bytes], int]:
 
 
 def decode_blocks(data: bytes, start: int, *, codec: str, record_schema: Any, smallest_record: int) -> list[Any]:
-    """The records of all blocks from `start`, where the header ends. Raises ValueError, EOFError or an Avro error.
+    """The records of all blocks from `start`, where the header ends. Raises ValueError, EOFError or an Avro error."""
+    records: list[Any] = []
+    for count, block in plain_blocks(data, start, codec=codec, smallest_record=smallest_record):
+        records += _read_items(block, count, record_schema)
+    return records
+
+
+def plain_blocks(data: bytes, start: int, *, codec: str, smallest_record: int) -> Iterator[tuple[int, bytes]]:
+    """Count and uncompressed bytes of the records of each block from `start`. Raises ValueError or EOFError.
 
     `smallest_record` is the `smallest_size` of the records' schema: no block holds more of them than it has room for.
     """
@@ -76,16 +84,14 @@ def decode_blocks(data: bytes, start: int, *, codec: str, record_schema: Any, sm
     source = io.BytesIO(data)
     source.seek(start)
     sync = _read(source, _SYNC_SIZE)
-    records: list[Any] = []
     while source.tell() < len(data):
         count = _read_long(source)
         block = decompress(_read_bytes(source))
         if not 0 <= count * max(1, smallest_record) <= len(block):
             raise ValueError(f"a block of {len(block)} bytes claims to hold {count} records")
-        records += _read_items(block, count, record_schema)
+        yield count, block
         if _read(source, _SYNC_SIZE) != sync:
             raise ValueError("a block does not end where it should")
-    return records
 
 
 def array_of(record: Any) -> Any:

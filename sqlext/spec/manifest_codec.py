@@ -82,9 +82,10 @@ class RecordReader:
 
     def __init__(self, schema_text: bytes) -> None:
         schema = json.loads(schema_text)
-        record = physical(schema, NAMES)
-        self.record_schema = avro_file.array_of(record)
-        self.smallest_record = max(_SMALLEST_RECORD_BYTES, avro_file.smallest_size(record))
+        self.physical_schema = physical(schema, NAMES)
+        self.record_schema = avro_file.array_of(self.physical_schema)
+        self.smallest_record = max(_SMALLEST_RECORD_BYTES, avro_file.smallest_size(self.physical_schema))
+        self.field_types = dict(_field_types(self.physical_schema))
         self._logical_types = dict(_partition_logical_types(schema))
 
     def partition_conversions(self, partition_type: StructType) -> list[tuple[str, Conversion | None]]:
@@ -94,18 +95,30 @@ class RecordReader:
 
 
 @lru_cache(maxsize=256)
-def _reader(schema_text: bytes) -> RecordReader:
+def record_reader(schema_text: bytes) -> RecordReader:
     return RecordReader(schema_text)
 
 
 def read_records(data: bytes) -> tuple[RecordReader, list[Any]]:
     metadata, start = avro_file.decode_header(data)
-    reader = _reader(metadata["avro.schema"])
+    reader = record_reader(metadata["avro.schema"])
     codec = metadata.get("avro.codec", b"null").decode()
     records = avro_file.decode_blocks(
         data, start, codec=codec, record_schema=reader.record_schema, smallest_record=reader.smallest_record
     )
     return reader, records
+
+
+def _field_types(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The physical type of each field, but for its being null, those of records inside among them."""
+    for field in record["fields"]:
+        type = field["type"]
+        if isinstance(type, list):
+            type = next((branch for branch in type if branch != "null"), "null")
+        if isinstance(type, dict) and type.get("type") == "record":
+            yield from _field_types(type)
+        else:
+            yield field["name"], type
 
 
 def _partition_logical_types(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

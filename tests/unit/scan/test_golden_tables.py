@@ -21,6 +21,8 @@ from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_table import METADATA_TABLES
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, plan_scan
 from sqlext.spec.expression import AlwaysTrue, Comparison, In, IsNull, Predicate, StartsWith
+from sqlext.spec.manifest import decode_manifest
+from sqlext.spec.manifest_columns import decode_manifest_columns
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import LocalFileIO
@@ -67,6 +69,17 @@ def test_rows_of_every_snapshot(golden: dict[str, Path], number: str) -> None:
     current = plan(metadata, metadata.current_snapshot())
     if folder.name not in WITHOUT_ROWS:
         assert rows_of(current, metadata, metadata.current_schema_id) == sorted_rows(expected["rows"])
+
+
+@pytest.mark.parametrize("number", TABLES)
+def test_manifests_as_columns_hold_what_their_entries_do(golden: dict[str, Path], number: str) -> None:
+    metadata, _ = load(golden[number])
+    for snapshot in metadata.snapshots:
+        for manifest in ManifestCache().manifests(LocalFileIO(), snapshot):
+            data = LocalFileIO().read(manifest.path)
+            known = {"schema": metadata.schema(), "specs": metadata.specs_by_id()}
+            parts = decode_manifest_columns(data, manifest, **known)
+            assert [entry for part in parts for entry in part.entries()] == decode_manifest(data, manifest, **known)
 
 
 @pytest.mark.parametrize("number", TABLES)

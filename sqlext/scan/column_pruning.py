@@ -1,0 +1,239 @@
+"""Pruning (`pruning`) over the columns of a manifest: one predicate, all entries at once.
+
+What a term may come out as is found in vectors where metrics are of one form, else entry by entry; how terms combine is
+looked up in tables made of `pruning`'s own functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlext.scan.bound_column import bound_column
+from sqlext.scan.pruning import ORDERS, Order, Outcome, conjoined, negated, outcomes
+from sqlext.scan.value_range import (
+    UNKNOWN_RANGE,
+    UNORDERED,
+    ValueRange,
+    decode_bound,
+    is_nan,
+    point_range,
+)
+from sqlext.spec.avro_columns import Integers, Mask, Octets
+from sqlext.spec.expression import (
+    AlwaysFalse,
+    AlwaysTrue,
+    And,
+    Comparison,
+    In,
+    IsNaN,
+    IsNull,
+    Not,
+    NotIn,
+    NotNaN,
+    NotNull,
+    Or,
+    Predicate,
+    StartsWith,
+)
+from sqlext.spec.manifest_columns import ManifestColumns
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.types import DoubleType, FloatType, Type
+
+Outcomes: TypeAlias = npt.NDArray[np.uint8]
+"""`Outcome` flags by entry, or a single element for all."""
+
+# numpy would take the flags themselves for 64-bit integers
+_TRUE, _FALSE, _UNKNOWN = np.uint8(Outcome.TRUE), np.uint8(Outcome.FALSE), np.uint8(Outcome.UNKNOWN)
+_LESS, _EQUAL, _GREATER = np.uint8(Order.LESS), np.uint8(Order.EQUAL), np.uint8(Order.GREATER)
+_ALL = [Outcome(flags) for flags in range(8)]
+_NEGATED = np.asarray([negated(one) for one in _ALL], np.uint8)
+_CONJOINED = np.asarray([[conjoined(left, right) for right in _ALL] for left in _ALL], np.uint8)
+
+
+def partitions_may_match(projected: Predicate, columns: ManifestColumns, spec: PartitionSpec) -> Mask:
+    """For each entry whether a predicate over partition fields may hold in its partition."""
+    positions = {field.field_id: position for position, field in enumerate(spec.fields)}
+
+    def of_term(term: Any) -> Outcomes:
+        if term.id not in positions:
+            return _same(outcomes(term, lambda _: UNKNOWN_RANGE))
+        column = columns.partition[positions[term.id]]
+        by_value = [outcomes(term, lambda _, value=value: point_range(value)) for value in column.values]  # type: ignore[misc]
+        found: Outcomes = np.asarray(by_value, np.uint8)[column.codes]
+        return found
+
+    return _may_match(projected, of_term, columns.size)
+
+
+def metrics_may_match(predicate: Predicate, columns: ManifestColumns, types: Mapping[int, Type]) -> Mask:
+    """For each entry whether its file's metrics allow for a row that satisfies the predicate.
+
+    As with `metrics_ranges`, nothing is known of columns that are not in `types`.
+    """
+    ranges: dict[int, _Ranges] = {}
+
+    def of_term(term: Any) -> Outcomes:
+        value_type = types.get(term.id)
+        if value_type is None or isinstance(value_type, UNORDERED):
+            return _same(outcomes(term, lambda _: UNKNOWN_RANGE))
+        if term.id not in ranges:
+            ranges[term.id] = _Ranges(columns, term.id, value_type)
+        return ranges[term.id].outcomes(term)
+
+    has_rows: Mask = columns.record_count.array() != 0
+    return has_rows & _may_match(predicate, of_term, columns.size)
+
+
+def _may_match(predicate: Predicate, of_term: Callable[[Any], Outcomes], size: int) -> Mask:
+    return np.broadcast_to(_combined(predicate, of_term) & _TRUE != 0, (size,))
+
+
+def _combined(predicate: Predicate, of_term: Callable[[Any], Outcomes]) -> Outcomes:
+    match predicate:
+        case AlwaysTrue():
+            return _same(Outcome.TRUE)
+        case AlwaysFalse():
+            return _same(Outcome.FALSE)
+        case Not():
+            return _NEGATED[_combined(predicate.child, of_term)]
+        case And():
+            return _CONJOINED[_combined(predicate.left, of_term), _combined(predicate.right, of_term)]
+        case Or():
+            left, right = _combined(predicate.left, of_term), _combined(predicate.right, of_term)
+            return _NEGATED[_CONJOINED[_NEGATED[left], _NEGATED[right]]]
+        case NotNull():
+            return _NEGATED[of_term(IsNull(predicate.id))]
+        case NotNaN():
+            return _NEGATED[of_term(IsNaN(predicate.id))]
+        case NotIn():
+            return _NEGATED[of_term(In(predicate.id, predicate.values))]
+        case _:
+            return of_term(predicate)
+
+
+def _same(outcome: Outcome) -> Outcomes:
+    return np.asarray([outcome], np.uint8)
+
+
+def _flags(true: Mask, false: Mask, unknown: Mask) -> Outcomes:
+    flags: Outcomes = _TRUE * true | _FALSE * false | _UNKNOWN * unknown
+    return flags
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """A count by entry and where it is known."""
+
+    number: npt.NDArray[np.int64]
+    known: Mask
+
+
+class _Ranges:
+    """The ranges (`ValueRange`) of one column over the files of all entries."""
+
+    def __init__(self, columns: ManifestColumns, field_id: int, value_type: Type) -> None:
+        self._columns = columns
+        self._field_id = field_id
+        self._type = value_type
+        self._size = columns.size
+        values, nulls = self._count("value_counts"), self._count("null_value_counts")
+        nans = _Count(np.zeros(self._size, np.int64), np.ones(self._size, np.bool_))
+        if isinstance(value_type, (FloatType, DoubleType)):
+            nans = self._count("nan_value_counts")
+        counted = values.known & nulls.known
+        self._may_be_null = ~nulls.known | (nulls.number != 0)
+        self._may_be_nan = (~nans.known | (nans.number != 0)) & (~counted | (nulls.number < values.number))
+        present = nulls.number + np.where(nans.known, nans.number, 0)
+        self._may_be_value = ~counted | (present < values.number)
+        self._lower = bound_column(self._bounds("lower_bounds"), value_type, self._size)
+        self._upper = bound_column(self._bounds("upper_bounds"), value_type, self._size)
+
+    def outcomes(self, term: Any) -> Outcomes:
+        found = self._vectorised(term)
+        return self._one_by_one(term) if found is None else found
+
+    def _vectorised(self, term: Any) -> Outcomes | None:
+        """None where bounds or literals are not of one form."""
+        has_value = self._may_be_value | self._may_be_nan
+        match term:
+            case IsNull():
+                return _flags(self._may_be_null, has_value, np.zeros(self._size, np.bool_))
+            case IsNaN():
+                return _flags(self._may_be_nan, self._may_be_value | self._may_be_null, self._may_be_null)
+        if self._lower is None or self._upper is None:
+            return None
+        match term:
+            case Comparison(op=op, value=value):
+                orders = self._orders(value)
+                if orders is None:
+                    return None
+                wanted, others = np.uint8(ORDERS[op]), np.uint8(Order.ANY ^ ORDERS[op])
+                return _flags(orders & wanted != 0, orders & others != 0, self._may_be_null)
+            case In(values=values):
+                all_orders = [self._orders(value) for value in values]
+                true, false = np.zeros(self._size, np.bool_), has_value
+                for orders in all_orders:
+                    if orders is None:
+                        return None
+                    true = true | (orders & _EQUAL != 0)
+                    false = false & (orders & (_LESS | _GREATER) != 0)
+                return _flags(true, false, self._may_be_null)
+            case StartsWith(prefix=prefix):
+                return self._starts_with(prefix)
+        return None
+
+    def _orders(self, literal: Any) -> npt.NDArray[np.uint8] | None:
+        """`Order` flags by entry."""
+        if is_nan(literal):
+            beside_nan: Outcomes = _LESS * self._may_be_value | _EQUAL * self._may_be_nan
+            return beside_nan
+        assert self._lower is not None
+        assert self._upper is not None
+        lower, upper = self._lower.compared(literal), self._upper.compared(literal)
+        if lower is None or upper is None:
+            return None
+        equal = self._may_be_value & lower.may_be_at_most & upper.may_be_at_least
+        greater = self._may_be_nan | (self._may_be_value & upper.may_be_greater)
+        less = self._may_be_value & lower.may_be_less
+        orders: Outcomes = _LESS * less | _EQUAL * equal | _GREATER * greater
+        return orders
+
+    def _starts_with(self, prefix: Any) -> Outcomes | None:
+        assert self._lower is not None
+        assert self._upper is not None
+        lower, upper = self._lower.compared_with_prefix(prefix), self._upper.compared_with_prefix(prefix)
+        if lower is None or upper is None:
+            return None
+        may_start = self._may_be_value & lower.may_be_at_most & upper.may_be_at_least
+        all_start = lower.is_equal & upper.is_equal
+        return _flags(may_start, self._may_be_value & ~all_start, self._may_be_null)
+
+    def _one_by_one(self, term: Any) -> Outcomes:
+        rows = range(self._size)
+        lower, upper = (
+            [None] * self._size if column is None else column.pick(rows)
+            for column in (self._bounds("lower_bounds"), self._bounds("upper_bounds"))
+        )
+        found = np.zeros(self._size, np.uint8)
+        counts = (self._may_be_null.tolist(), self._may_be_nan.tolist(), self._may_be_value.tolist())
+        for row, null, nan, value, low, high in zip(rows, *counts, lower, upper, strict=True):
+            of_row = ValueRange(null, nan, value, decode_bound(self._type, low), decode_bound(self._type, high))
+            found[row] = outcomes(term, lambda _, of_row=of_row: of_row)  # type: ignore[misc]
+        return found
+
+    def _count(self, name: str) -> _Count:
+        column = self._columns.metric(name, self._field_id)
+        if column is None:
+            return _Count(np.zeros(self._size, np.int64), np.zeros(self._size, np.bool_))
+        assert isinstance(column, Integers)
+        return _Count(column.array(), np.ones(self._size, np.bool_) if column.valid is None else column.valid)
+
+    def _bounds(self, name: str) -> Octets | None:
+        column = self._columns.metric(name, self._field_id)
+        assert column is None or isinstance(column, Octets)
+        return column

@@ -1,0 +1,497 @@
+"""The records of Avro blocks as columns: all records are decoded at once, one step of numpy per field.
+
+Avro is read front to back, and where a record begins is known only when the one before it has been read. But every
+manifest entry holds the name of its file's format, a word that is seldom elsewhere: where a block has as many of them
+as records, each is one record's. Decoding goes on from those words in all records together, and is checked by each
+record's end being the next one's beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Positions: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = npt.NDArray[np.int64] | None
+"""Numbers of rows; None: all."""
+
+_ANCHORS = tuple(
+    bytes([2 * len(word)]) + word for name in (b"PARQUET", b"PUFFIN", b"AVRO", b"ORC") for word in (name, name.lower())
+)
+_PADDING = 64
+_MAX_ITEMS = 100_000
+_FIXED_WIDTHS = {"float": 4, "double": 8}
+
+
+class NotColumnar(ValueError):
+    """The blocks are damaged, or of a shape that only reading one record after the other tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """A column of integers: `values` has one per row, or a single one for all; `valid` None means no nulls."""
+
+    size: int
+    values: npt.NDArray[np.integer[Any]]
+    valid: Mask | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.values.nbytes) + (0 if self.valid is None else int(self.valid.nbytes))
+
+    def array(self) -> npt.NDArray[np.int64]:
+        """One value per row; that of a null is arbitrary."""
+        return np.broadcast_to(self.values.astype(np.int64), (self.size,))
+
+    def pick(self, rows: Sequence[int]) -> list[int | None]:
+        return _picked(self.values, self.valid, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Octets:
+    """A column of byte strings: of one width as an array (rows or 1, width), else as Arrow's; `valid` as above."""
+
+    size: int
+    values: npt.NDArray[np.uint8] | pa.BinaryArray
+    valid: Mask | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.values.nbytes) + (0 if self.valid is None else int(self.valid.nbytes))
+
+    @property
+    def width(self) -> int | None:
+        """The width of all values, None if they differ."""
+        return self.values.shape[1] if isinstance(self.values, np.ndarray) else None
+
+    def arrow(self) -> pa.BinaryArray:
+        """One value per row, or a single one for all; nulls are null."""
+        if not isinstance(self.values, np.ndarray):
+            return self.values
+        rows, width = self.values.shape
+        offsets = pa.py_buffer(np.arange(rows + 1, dtype=np.int32) * np.int32(width))
+        values = pa.py_buffer(np.ascontiguousarray(self.values))
+        return pa.Array.from_buffers(pa.binary(), rows, [None, offsets, values])
+
+    def pick(self, rows: Sequence[int]) -> list[bytes | None]:
+        if isinstance(self.values, np.ndarray):
+            if len(self.values) == 1:
+                constant = self.values[0].tobytes()
+                return [constant if self.valid is None or self.valid[row] else None for row in rows]
+            return [self.values[row].tobytes() if self.valid is None or self.valid[row] else None for row in rows]
+        found: list[bytes | None] = self.values.take(pa.array(rows, pa.int64())).to_pylist()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A column of maps with integer keys: a column for each key that is in some map; `valid` as of integers."""
+
+    size: int
+    columns: Mapping[int, Integers | Octets]
+    valid: Mask | None = None
+
+    @property
+    def nbytes(self) -> int:
+        own = 0 if self.valid is None else int(self.valid.nbytes)
+        return own + sum(column.nbytes for column in self.columns.values())
+
+    def pick(self, rows: Sequence[int]) -> list[dict[int, Any] | None]:
+        picked: list[dict[int, Any] | None] = [{} if self.valid is None or self.valid[row] else None for row in rows]
+        for key, column in self.columns.items():
+            for into, value in zip(picked, column.pick(rows), strict=True):
+                if value is not None and into is not None:
+                    into[key] = value
+        return picked
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """A column of lists of integers: `items[k]` holds the k-th of each, null where the list is shorter."""
+
+    size: int
+    items: tuple[Integers, ...]
+    valid: Mask | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return (0 if self.valid is None else int(self.valid.nbytes)) + sum(item.nbytes for item in self.items)
+
+    def pick(self, rows: Sequence[int]) -> list[tuple[int, ...] | None]:
+        parts = [item.pick(rows) for item in self.items]
+        return [
+            tuple(part[at] for part in parts if part[at] is not None)  # type: ignore[misc]
+            if self.valid is None or self.valid[row]
+            else None
+            for at, row in enumerate(rows)
+        ]
+
+
+Column: TypeAlias = Integers | Octets | Pairs | Lists
+Columns: TypeAlias = dict[str, Column | None]
+"""Columns by name; None: all values are null."""
+
+
+def _picked(values: npt.NDArray[Any], valid: Mask | None, rows: Sequence[int]) -> list[Any]:
+    if len(values) == 1:
+        constant = values[0].item()
+        return [constant if valid is None or valid[row] else None for row in rows]
+    index = np.asarray(rows, np.int64)
+    taken = values[index].tolist()
+    if valid is None:
+        return list(taken)
+    return [value if there else None for value, there in zip(taken, valid[index].tolist(), strict=True)]
+
+
+def decode_columns(record: Mapping[str, Any], blocks: Sequence[tuple[int, bytes]], anchor: str) -> Columns:
+    """The fields of all records; those of records inside are told apart by their names alone.
+
+    `record` is a schema of physical types whose field names are unique throughout; `anchor` names the one that holds a
+    file format. `blocks` are (records, plain bytes). Raises NotColumnar.
+    """
+    blocks = [(count, block) for count, block in blocks if count]
+    if any(count < 0 or count > len(block) for count, block in blocks):
+        raise NotColumnar("a block has fewer bytes than records")
+    fields = list(_flattened(record))
+    names = [name for name, _ in fields]
+    if anchor not in names or len(set(names)) < len(names):
+        raise NotColumnar(f"not one field is {anchor}")
+    size = sum(count for count, _ in blocks)
+    if not size:
+        return {}
+    try:
+        return _Decoder(blocks, size).decode(fields, names.index(anchor))
+    except (IndexError, KeyError, TypeError, OverflowError, pa.ArrowInvalid) as error:
+        raise NotColumnar(str(error)) from error
+
+
+def _flattened(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for field in record["fields"]:
+        if isinstance(field["type"], dict) and field["type"].get("type") == "record":
+            yield from _flattened(field["type"])
+        else:
+            yield field["name"], field["type"]
+
+
+class _Decoder:
+    """`data` is all blocks one after the other and some padding, `at` where each record is being read."""
+
+    def __init__(self, blocks: Sequence[tuple[int, bytes]], size: int) -> None:
+        self._blocks = blocks
+        self._size = size
+        self._data = np.frombuffer(b"".join([*(block for _, block in blocks), bytes(_PADDING)]), np.uint8)
+        ends = np.cumsum([len(block) for _, block in blocks], dtype=np.int64)
+        self._block_starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+        self._block_ends = ends
+        self._named: dict[str, Any] = {}
+
+    def decode(self, fields: Sequence[tuple[str, Any]], anchor: int) -> Columns:
+        for _, type in fields:
+            self._note_names(type)
+        anchors = self._anchors()
+        columns: Columns = {}
+        at = anchors
+        for name, type in fields[anchor:]:
+            columns[name], at = self._read(type, at)
+        first_of_block = np.cumsum([0, *(count for count, _ in self._blocks[:-1])])
+        starts = np.empty(self._size, np.int64)
+        starts[1:] = at[:-1]
+        starts[first_of_block] = self._block_starts
+        last_of_block = np.append(first_of_block[1:], self._size) - 1
+        if not np.array_equal(at[last_of_block], self._block_ends):
+            raise NotColumnar("the last record of a block does not end with it")
+        at = starts
+        for name, type in fields[:anchor]:
+            columns[name], at = self._read(type, at)
+        if not np.array_equal(at, anchors):
+            raise NotColumnar("a record does not begin where the one before it ends")
+        return columns
+
+    def _note_names(self, type: Any) -> None:
+        if isinstance(type, list):
+            for branch in type:
+                self._note_names(branch)
+        elif isinstance(type, dict):
+            if "name" in type:
+                self._named[type["name"]] = type
+            for inner in (type.get("items"), *(field["type"] for field in type.get("fields", ()))):
+                self._note_names(inner)
+
+    def _anchors(self) -> Positions:
+        """Where the anchor field of each record begins."""
+        found = np.zeros(0, np.int64)
+        expected = [count for count, _ in self._blocks]
+        for word in _ANCHORS:
+            found = np.sort(np.concatenate([found, self._places(word)]))
+            counts = np.searchsorted(found, self._block_ends) - np.searchsorted(found, self._block_starts)
+            if counts.tolist() == expected:
+                return found
+        raise NotColumnar("the word that tells records apart is also elsewhere")
+
+    def _places(self, word: bytes) -> Positions:
+        places = np.flatnonzero(self._data[:-_PADDING] == word[0])
+        for offset, byte in enumerate(word[1:], 1):
+            places = places[self._data[places + offset] == byte]
+        return places.astype(np.int64)
+
+    def _read(self, type: Any, at: Positions) -> tuple[Column | None, Positions]:
+        if isinstance(type, str):
+            type = self._named.get(type, type)
+        match type:
+            case ["null", branch]:
+                return self._optional(branch, at, null=0)
+            case [branch, "null"]:
+                return self._optional(branch, at, null=1)
+            case "null":
+                return None, at
+            case "int" | "long":
+                values, after = self._varint(at)
+                return _integers(values, len(at)), after
+            case "boolean":
+                return _integers(self._data[at], len(at)), at + 1
+            case "float" | "double":
+                width = _FIXED_WIDTHS[type]
+                return self._octets(at, np.asarray([width])), at + width
+            case "bytes" | "string":
+                lengths, at = self._varint(at)
+                return self._octets(at, lengths), at + lengths
+            case {"type": "fixed", "size": size}:
+                return self._octets(at, np.asarray([size])), at + size
+            case {"type": "array", "items": {"type": "record", "fields": [{"type": "int"}, {"type": value}]}}:
+                return self._pairs(value, at)
+            case {"type": "array", "items": "int" | "long"}:
+                return self._lists(at)
+        raise NotColumnar(f"no column for {type}")
+
+    def _optional(self, type: Any, at: Positions, *, null: int) -> tuple[Column | None, Positions]:
+        branch = self._data[at]
+        at = at + 1
+        there = branch == (2 if null == 0 else 0)
+        if there.all():
+            return self._read(type, at)
+        if not np.array_equal(~there, branch == (0 if null == 0 else 2)):
+            raise NotColumnar("a union has no such branch")
+        rows = np.flatnonzero(there)
+        if not len(rows):
+            return None, at
+        column, ends = self._read(type, at[rows])
+        at[rows] = ends
+        return None if column is None else _spread(column, rows, len(at)), at
+
+    def _varint(self, at: Positions) -> tuple[npt.NDArray[np.int64], Positions]:
+        """The numbers that begin there, a single one if all are found equal, and where they end."""
+        values, after = np.zeros(1, np.int64), at
+        for shift in range(0, 70, 7):
+            byte, after = self._data.take(after), after + 1
+            if (byte == byte[0]).all():
+                byte = byte[:1]
+            values = values | (byte & _LOW_BITS).astype(np.int64) << shift
+            goes_on = byte >= 0x80
+            if not goes_on.any():
+                return _unzigzag(values), after
+            if not goes_on.all():
+                return self._longer(values, after, np.flatnonzero(goes_on), shift + 7)
+        raise NotColumnar("a number does not end")
+
+    def _longer(
+        self, values: npt.NDArray[np.int64], after: Positions, rows: npt.NDArray[np.int64], first: int
+    ) -> tuple[npt.NDArray[np.int64], Positions]:
+        """Goes on with those numbers that are longer than others."""
+        for shift in range(first, 70, 7):
+            byte = self._data.take(after[rows])
+            values[rows] |= (byte & _LOW_BITS).astype(np.int64) << shift
+            after[rows] += 1
+            rows = rows[byte >= 0x80]
+            if not len(rows):
+                return _unzigzag(values), after
+        raise NotColumnar("a number does not end")
+
+    def _octets(self, at: Positions, lengths: npt.NDArray[np.int64]) -> Octets:
+        """`lengths` has one for each, or a single one for all."""
+        if lengths.min() < 0 or (at + lengths).max() > len(self._data):
+            raise NotColumnar("a byte string is longer than its block")
+        if len(lengths) == 1:
+            return Octets(len(at), self._window(at, int(lengths[0])))
+        whole = memoryview(self._data)  # type: ignore[arg-type]
+        values = [whole[start:end] for start, end in zip(at.tolist(), (at + lengths).tolist(), strict=True)]
+        return Octets(len(at), pa.array(values, pa.binary()))
+
+    def _window(self, at: Positions, width: int) -> npt.NDArray[np.uint8]:
+        if width == 0:
+            return np.zeros((1, 0), np.uint8)
+        windows = np.ndarray((len(self._data) - width + 1,), f"V{width}", self._data.data, 0, (1,))
+        values: npt.NDArray[np.uint8] = windows[at].view(np.uint8).reshape(len(at), width)
+        return values[:1].copy() if (values == values[0]).all() else values
+
+    def _item_counts(self, at: Positions) -> tuple[npt.NDArray[np.int64], Positions]:
+        counts, at = self._varint(at)
+        if counts.min() < 0:  # such a block states its size in bytes, too
+            counts = np.broadcast_to(counts, at.shape)
+            sized = np.flatnonzero(counts < 0)
+            _, at[sized] = self._varint(at[sized])
+            counts = np.abs(counts)
+        if counts.max() > _MAX_ITEMS:
+            raise NotColumnar("an array has too many items")
+        return counts, at
+
+    def _items(self, at: Positions, read: Callable[[Positions, Rows], Positions]) -> Positions:
+        """Calls `read` (positions, rows) -> ends for the first items of all arrays, then for the second ones, ..."""
+        rows: Rows = None
+        while True:
+            counts, after = self._item_counts(at if rows is None else at[rows])
+            if rows is None:
+                at = after
+            else:
+                at[rows] = after
+            if len(counts) == 1:
+                if counts[0] == 0:
+                    return at
+            elif counts.min() == 0:
+                having = counts > 0
+                rows = np.flatnonzero(having) if rows is None else rows[having]
+                counts = counts[having]
+            fewest = int(counts.min())
+            for item in range(int(counts.max())):
+                of_item = rows
+                if item >= fewest:
+                    having = counts > item
+                    of_item = np.flatnonzero(having) if rows is None else rows[having]
+                if of_item is None:
+                    at = read(at, None)
+                else:
+                    at[of_item] = read(at[of_item], of_item)
+
+    def _pairs(self, value_type: Any, at: Positions) -> tuple[Pairs, Positions]:
+        if value_type not in ("bytes", "string", "int", "long"):
+            raise NotColumnar(f"no column for maps to {value_type}")
+        parts: dict[int, list[tuple[Rows, Integers | Octets]]] = {}
+        size = len(at)
+
+        def read(positions: Positions, rows: Rows) -> Positions:
+            keys, positions = self._varint(positions)
+            numbers, positions = self._varint(positions)
+            after = positions + numbers if value_type in ("bytes", "string") else positions
+            if len(keys) == 1:
+                column = self._map_values(value_type, positions, numbers)
+                parts.setdefault(int(keys[0]), []).append((rows, column))
+                return after
+            for key in np.unique(keys).tolist():
+                of_key = np.flatnonzero(keys == key)
+                column = self._map_values(
+                    value_type, positions[of_key], numbers if len(numbers) == 1 else numbers[of_key]
+                )
+                parts.setdefault(key, []).append((of_key if rows is None else rows[of_key], column))
+            return after
+
+        at = self._items(at, read)
+        return Pairs(size, {key: _merged(pieces, size) for key, pieces in parts.items()}), at
+
+    def _map_values(self, type: str, at: Positions, numbers: npt.NDArray[np.int64]) -> Integers | Octets:
+        """Of `numbers` themselves, or of the strings that have them as lengths."""
+        return self._octets(at, numbers) if type in ("bytes", "string") else _integers(numbers, len(at))
+
+    def _lists(self, at: Positions) -> tuple[Lists, Positions]:
+        items: list[Integers] = []
+        size = len(at)
+
+        def read(positions: Positions, rows: Rows) -> Positions:
+            values, positions = self._varint(positions)
+            item = _integers(values, len(positions))
+            items.append(item if rows is None else _spread_integers(item, rows, size))
+            return positions
+
+        at = self._items(at, read)
+        return Lists(size, tuple(items)), at
+
+
+_SIGNED = tuple(np.dtype(f"i{width}") for width in (1, 2, 4, 8))
+_LOW_BITS = np.uint8(0x7F)
+
+
+def _unzigzag(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    # the shift is that of all 64 bits, the sign among them
+    halved: npt.NDArray[np.int64] = (values.view(np.uint64) >> np.uint64(1)).view(np.int64)
+    return halved ^ -(values & 1)
+
+
+def _integers(values: npt.NDArray[Any], size: int) -> Integers:
+    """The column in as few bytes as its values need."""
+    low, high = values.min(), values.max()
+    if low == high:
+        return Integers(size, values[:1].astype(np.int64))
+    fitting = (of for of in _SIGNED if np.iinfo(of).min <= low and high <= np.iinfo(of).max)
+    return Integers(size, values.astype(next(fitting)))
+
+
+def _spread(column: Column, rows: npt.NDArray[np.int64], size: int) -> Column:
+    """A column of `size` rows, null but for `rows`, which are those of `column`."""
+    match column:
+        case Integers():
+            return _spread_integers(column, rows, size)
+        case Octets():
+            return _spread_octets(column, rows, size)
+        case Pairs():
+            columns = {key: _spread(inner, rows, size) for key, inner in column.columns.items()}
+            return Pairs(size, columns, _spread_mask(column.valid, rows, size))  # type: ignore[arg-type]
+        case Lists():
+            items = tuple(_spread_integers(item, rows, size) for item in column.items)
+            return Lists(size, items, _spread_mask(column.valid, rows, size))
+
+
+def _spread_mask(valid: Mask | None, rows: npt.NDArray[np.int64], size: int) -> Mask:
+    spread = np.zeros(size, np.bool_)
+    spread[rows] = True if valid is None else valid
+    return spread
+
+
+def _spread_integers(column: Integers, rows: npt.NDArray[np.int64], size: int) -> Integers:
+    valid = _spread_mask(column.valid, rows, size)
+    if len(column.values) == 1:
+        return Integers(size, column.values, valid)
+    values = np.zeros(size, column.values.dtype)
+    values[rows] = column.values
+    return Integers(size, values, valid)
+
+
+def _spread_octets(column: Octets, rows: npt.NDArray[np.int64], size: int) -> Octets:
+    valid = _spread_mask(column.valid, rows, size)
+    if isinstance(column.values, np.ndarray):
+        if len(column.values) == 1:
+            return Octets(size, column.values, valid)
+        values = np.zeros((size, column.values.shape[1]), np.uint8)
+        values[rows] = column.values
+        return Octets(size, values, valid)
+    places = np.full(size, -1, np.int64)
+    places[rows] = np.arange(len(rows))
+    return Octets(size, column.values.take(pa.array(places, mask=places < 0)), valid)
+
+
+def _merged(pieces: Sequence[tuple[Rows, Integers | Octets]], size: int) -> Integers | Octets:
+    """One column of pieces whose rows are given; where two have the same row, the later one counts."""
+    if len(pieces) == 1 and pieces[0][0] is None:
+        return pieces[0][1]
+    placed = [(np.arange(size) if rows is None else rows, column) for rows, column in pieces]
+    spread = [(rows, _spread(column, rows, size)) for rows, column in placed]
+    if len(spread) == 1:
+        column = spread[0][1]
+        assert isinstance(column, (Integers, Octets))
+        return column
+    there = _spread_mask(None, np.concatenate([rows for rows, _ in placed]), size)
+    valid = None if there.all() else there
+    if isinstance(placed[0][1], Integers):
+        values = np.zeros(size, np.int64)
+        for rows, piece in spread:
+            assert isinstance(piece, Integers)
+            values[rows] = piece.array()[rows]
+        return Integers(size, _integers(values, size).values, valid)
+    octets: list[bytes | None] = [None] * size
+    for rows, piece in spread:
+        for row, value in zip(rows.tolist(), piece.pick(rows.tolist()), strict=True):
+            octets[row] = value  # type: ignore[assignment]
+    return Octets(size, pa.array(octets, pa.binary()), valid)
