@@ -77,7 +77,7 @@ def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFr
     """Data files of the rows, on the driver when they are few."""
     rows = hold(rows, operation.plan)
     on_driver = is_small(rows)
-    spread = order(rows, metadata) if on_driver else order(distribute(rows, metadata), metadata)
+    spread = order(rows, metadata, one_task=True) if on_driver else order(distribute(rows, metadata), metadata)
     return run_write(spread, write_rows(operation.plan, task_identity=task_identity), on_driver=on_driver)
 
 

@@ -1,20 +1,20 @@
 """How rows are spread over write tasks, so that a partition's rows meet in few files.
 
-`write.distribution-mode`: `hash` (the default of a partitioned table) brings rows of one partition to one task, `none`
-leaves rows where they are.
+`write.distribution-mode`: `hash` (the default of a partitioned table) brings rows of one partition to one task, `range`
+gives each task a range of partitions and, within them, of the table's sort order, `none` leaves rows where they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from sqlext.properties import DISTRIBUTION_MODE
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
-from sqlext.spec.sort_order import SortOrder
+from sqlext.spec.sort_order import SortField, SortOrder
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import (
     BucketTransform,
@@ -32,15 +32,20 @@ from sqlext.sql.quoting import quote_identifier
 
 def distribute(rows: DataFrame, metadata: TableMetadata) -> DataFrame:
     """The rows in the table's distribution."""
-    if _mode(metadata) != "hash":
+    schema, mode = metadata.schema(), DISTRIBUTION_MODE.of(metadata.properties)
+    partition = partition_expressions(schema, metadata.spec())
+    if mode == "hash" and partition:
+        return rows.repartition(*map(F.expr, partition))
+    ordering = [*map(F.expr, partition), *sort_terms(schema, metadata.sort_order())]
+    return rows.repartitionByRange(*ordering) if mode == "range" and ordering else rows
+
+
+def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -> DataFrame:
+    """The rows of each task in the table's sort order; with `one_task` those of all partitions together."""
+    terms = sort_terms(metadata.schema(), metadata.sort_order())
+    if not terms:
         return rows
-    return rows.repartition(*(F.expr(text) for text in partition_expressions(metadata.schema(), metadata.spec())))
-
-
-def order(rows: DataFrame, metadata: TableMetadata) -> DataFrame:
-    """The rows of each task in the table's sort order."""
-    terms = sort_expressions(metadata.schema(), metadata.sort_order())
-    return rows.sortWithinPartitions(*(F.expr(text) for text in terms)) if terms else rows
+    return rows.sort(*terms) if one_task else rows.sortWithinPartitions(*terms)
 
 
 def partition_expressions(schema: Schema, spec: PartitionSpec) -> Sequence[str]:
@@ -48,18 +53,22 @@ def partition_expressions(schema: Schema, spec: PartitionSpec) -> Sequence[str]:
     return [text for text in (_partition_expression(schema, field) for field in spec.fields) if text is not None]
 
 
-def sort_expressions(schema: Schema, order: SortOrder) -> Sequence[str]:
-    """The table's sort order as Spark ORDER BY terms; a transform's own column orders at least as finely."""
-    return [
-        f"{_column(schema, field.source_id)} {field.direction.upper()} NULLS {field.null_order.split('-')[1].upper()}"
-        for field in order.fields
-    ]
+def sort_terms(schema: Schema, order: SortOrder) -> Sequence[Column]:
+    """The table's sort order; the column of a transform that keeps its order does so at least as finely."""
+    return [_sort_term(_sorted_column(schema, field), field) for field in order.fields]
 
 
-def _mode(metadata: TableMetadata) -> str:
-    if not partition_expressions(metadata.schema(), metadata.spec()):
-        return "none"
-    return DISTRIBUTION_MODE.of(metadata.properties)
+def _sorted_column(schema: Schema, field: SortField) -> Column:
+    column = _column(schema, field.source_id)
+    if isinstance(field.transform, BucketTransform):
+        return F.expr(f"CASE WHEN {column} IS NOT NULL THEN sqlext_bucket({field.transform.n}, {column}) END")
+    return F.expr(column)
+
+
+def _sort_term(column: Column, field: SortField) -> Column:
+    if field.direction == "asc":
+        return column.asc_nulls_first() if field.null_order == "nulls-first" else column.asc_nulls_last()
+    return column.desc_nulls_first() if field.null_order == "nulls-first" else column.desc_nulls_last()
 
 
 def _column(schema: Schema, field_id: int) -> str:
