@@ -1,8 +1,9 @@
 """Table properties that change what sqlext does: name, type and default, one row each.
 
-Names and meanings are Iceberg's where Iceberg has the property; those under `sqlext.` and `write.upsert.` are ours.
-A property that is not listed here is kept in the table's metadata and has no effect; `property_names` says which may be
-set at all.
+Names and meanings are Iceberg's where Iceberg has the property; those under `sqlext.` and `write.upsert.` are ours. One
+whose only value is its default asks for what is not done, and other values are refused: when they are set, and when a
+table that another engine gave them is written. A property that is not listed here is kept in the table's metadata and
+has no effect; `property_names` says which may be set at all.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ class TableProperty(Generic[T]):
         try:
             return self.parse(text.strip())
         except ValueError as error:
+            default = "none" if self.default is None else self.default
             raise AnalysisError(
-                "INVALID_TABLE_PROPERTY", name=self.name, value=text, reason=error, default=self.default
+                "INVALID_TABLE_PROPERTY", name=self.name, value=text, reason=error, default=default
             ) from None
 
 
@@ -68,6 +70,22 @@ def _one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+def _only(default: str, reason: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.lower() != default:
+            raise ValueError(reason)
+        return default
+
+    return parse
+
+
+def _none(reason: str) -> Callable[[str], None]:
+    def parse(text: str) -> None:
+        raise ValueError(reason)
+
+    return parse
+
+
 def _optional_integer(text: str) -> int | None:
     return _integer(-1)(text)
 
@@ -91,6 +109,7 @@ METADATA_COMPRESSION = TableProperty("write.metadata.compression-codec", "none",
 METADATA_DELETE_AFTER_COMMIT = TableProperty("write.metadata.delete-after-commit.enabled", False, _boolean)
 METADATA_PREVIOUS_VERSIONS_MAX = TableProperty("write.metadata.previous-versions-max", 100, _integer(1))
 METADATA_METRICS_DEFAULT = TableProperty("write.metadata.metrics.default", "truncate(16)", str)
+METADATA_METRICS_MAX_INFERRED = TableProperty("write.metadata.metrics.max-inferred-column-defaults", 100, _integer(0))
 METADATA_METRICS_COLUMN_PREFIX = "write.metadata.metrics.column."
 
 # Keys that end in a column's name: they follow a column that is renamed.
@@ -104,12 +123,25 @@ COLUMN_PROPERTY_PREFIXES = (
 # locations
 DATA_PATH: TableProperty[str | None] = TableProperty("write.data.path", None, str)
 METADATA_PATH: TableProperty[str | None] = TableProperty("write.metadata.path", None, str)
+OBJECT_STORAGE_ENABLED = TableProperty("write.object-storage.enabled", False, _boolean)
+OBJECT_STORAGE_PARTITIONED_PATHS = TableProperty("write.object-storage.partitioned-paths", True, _boolean)
+_DATA_PATH_INSTEAD = _none(f"it is an old name that Iceberg has given up; use {DATA_PATH.name}")
+OBJECT_STORAGE_PATH = TableProperty("write.object-storage.path", None, _DATA_PATH_INSTEAD)
+FOLDER_STORAGE_PATH = TableProperty("write.folder-storage.path", None, _DATA_PATH_INSTEAD)
+LOCATION_PROVIDER = TableProperty(
+    "write.location-provider.impl", None, _none(f"a Java class cannot be asked; use {OBJECT_STORAGE_ENABLED.name}")
+)
 
 # the key; the first says it to a CREATE TABLE and is not stored
 PRIMARY_KEY: TableProperty[str | None] = TableProperty("primary-key", None, str)
 KEY_ENFORCED = TableProperty("write.key.enforced", False, _boolean)
 
 # data files
+FILE_FORMAT = TableProperty("write.format.default", "parquet", _only("parquet", "data files are written as Parquet"))
+DELETE_FILE_FORMAT = TableProperty(
+    "write.delete.format.default", "parquet", _only("parquet", "delete files are written as Parquet")
+)
+ENCRYPTION_KEY = TableProperty("encryption.key-id", None, _none("files are not written encrypted"))
 TARGET_FILE_SIZE_BYTES = TableProperty("write.target-file-size-bytes", 512 * 1024 * 1024, _integer(1))
 PARQUET_COMPRESSION = TableProperty(
     "write.parquet.compression-codec",
@@ -123,14 +155,35 @@ PARQUET_ROW_GROUP_SIZE_BYTES = TableProperty("write.parquet.row-group-size-bytes
 
 DISTRIBUTION_MODE = TableProperty("write.distribution-mode", "hash", _one_of("none", "hash", "range"))
 
+GC_ENABLED = TableProperty("gc.enabled", True, _boolean)
+
 # row-level changes
+_ROW_LEVEL_MODE = _one_of("copy-on-write", "merge-on-read")
+DELETE_MODE = TableProperty("write.delete.mode", "merge-on-read", _ROW_LEVEL_MODE)
+UPDATE_MODE = TableProperty("write.update.mode", "merge-on-read", _ROW_LEVEL_MODE)
+MERGE_MODE = TableProperty("write.merge.mode", "merge-on-read", _ROW_LEVEL_MODE)
+DELETE_GRANULARITY = TableProperty("write.delete.granularity", "partition", _one_of("partition", "file"))
 _ISOLATION = _one_of("serializable", "snapshot")
 DELETE_ISOLATION_LEVEL = TableProperty("write.delete.isolation-level", "serializable", _ISOLATION)
 UPDATE_ISOLATION_LEVEL = TableProperty("write.update.isolation-level", "serializable", _ISOLATION)
 MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializable", _ISOLATION)
 UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))
-UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)
 
 ALL: Mapping[str, TableProperty[Any]] = {
     known.name: known for known in tuple(globals().values()) if isinstance(known, TableProperty)
 }
+
+_NOT_DONE = (
+    FILE_FORMAT,
+    DELETE_FILE_FORMAT,
+    ENCRYPTION_KEY,
+    LOCATION_PROVIDER,
+    OBJECT_STORAGE_PATH,
+    FOLDER_STORAGE_PATH,
+)
+
+
+def require_writable(properties: Mapping[str, str]) -> None:
+    """`AnalysisError` INVALID_TABLE_PROPERTY for a property that asks of a write what is not done."""
+    for known in _NOT_DONE:
+        known.of(properties)

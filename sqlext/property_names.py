@@ -148,6 +148,25 @@ _BY_COLUMN = (
 )
 # Only under these is an unknown name an error of its own; anything else may belong to another program.
 _CHECKED = ("write.", "read.", "commit.", "history.", "gc.", "sqlext.")
+# What the metadata tells, and Iceberg's Spark shows among the properties.
+_TOLD: Mapping[str, str] = {
+    "cherry-pick-snapshot-id": "a table does not change its snapshot by a property",
+    "current-schema": "the metadata tells it",
+    "current-snapshot-id": "a table does not change its snapshot by a property",
+    "current-snapshot-summary": "the metadata tells it",
+    "current-snapshot-timestamp-ms": "the metadata tells it",
+    "default-partition-spec": "the metadata tells it",
+    "default-sort-order": "the metadata tells it",
+    "format": "the metadata tells it",
+    "identifier-fields": "the key is part of the schema",
+    "snapshot-count": "the metadata tells it",
+    "sort-order": "the metadata tells it",
+    "uuid": "the metadata tells it",
+}
+_WAYS_OUT: Mapping[str, str] = {
+    "identifier-fields": "PRIMARY KEY in CREATE TABLE",
+    "sort-order": "ORDERED BY in CREATE TABLE",
+}
 # So near to a known name that it can only be meant to be it.
 _A_SLIP = 0.88
 _SECRET = re.compile(
@@ -167,6 +186,14 @@ def require_known(names: Iterable[str]) -> None:
         nearest = get_close_matches(name.lower().replace("_", "-"), [*known, *_BY_COLUMN], n=1, cutoff=cutoff)
         if nearest:
             raise AnalysisError("UNKNOWN_TABLE_PROPERTY", name=name, nearest=nearest[0])
+
+
+def require_not_told(names: Iterable[str]) -> None:
+    """AnalysisError RESERVED_TABLE_PROPERTY for the name of what the metadata tells, which no property changes."""
+    for name in names:
+        if name in _TOLD:
+            way_out = _WAYS_OUT.get(name, "the statement without it")
+            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=_TOLD[name], way_out=way_out)
 
 
 def require_no_secrets(names: Iterable[str]) -> None:
@@ -190,6 +217,7 @@ def require_changeable(names: Iterable[str]) -> None:
 def require_valid_properties(properties: Mapping[str, str]) -> None:
     """Names as above; the values of those that sqlext reads, by their type (INVALID_TABLE_PROPERTY)."""
     require_no_secrets(properties)
+    require_not_told(properties)
     require_known(properties)
     for name in properties:
         if name in ALL:

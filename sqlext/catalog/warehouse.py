@@ -24,7 +24,7 @@ from sqlext.errors import (
     StorageError,
     UnsupportedError,
 )
-from sqlext.properties import METADATA_DELETE_AFTER_COMMIT, METADATA_PATH, METADATA_PREVIOUS_VERSIONS_MAX
+from sqlext.properties import GC_ENABLED, METADATA_DELETE_AFTER_COMMIT, METADATA_PATH, METADATA_PREVIOUS_VERSIONS_MAX
 from sqlext.spec.metadata_update import with_metadata_log
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import FolderIO
@@ -106,11 +106,20 @@ class WarehouseCatalog:
         )
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
-        """As Iceberg's Hadoop catalog: the folder goes either way; `purge` removes data outside of it as well."""
+        """As Iceberg's Hadoop catalog: the folder goes either way; `purge` removes data outside of it as well.
+
+        UnsupportedError for a purge where `gc.enabled` says that other tables may use the table's files.
+        """
         location = self.default_table_location(identifier)
         folder = self._metadata_folder(identifier)
         if not folder.holds_metadata():
             return False
+        if purge and self._shares_files(identifier):
+            raise self._unsupported(
+                f"DROP TABLE {self._qualified_table(identifier)} PURGE",
+                f"{GC_ENABLED.name} is false, so other tables may use its files",
+                "Leave PURGE out.",
+            )
         outside = self._files_outside(identifier, location) if purge else ()
         try:
             self._io.delete_folder(location)
@@ -165,7 +174,7 @@ class WarehouseCatalog:
             for child in self.list_namespaces(namespace):
                 self.drop_namespace(child, cascade=True)
             for table in self.list_tables(namespace):
-                self.drop_table(table, purge=True)
+                self.drop_table(table, purge=not self._shares_files(table))
         if not self._io.delete_empty_folder(location):
             raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._qualified(*namespace), holds=self._contents(namespace))
         return True
@@ -289,6 +298,14 @@ class WarehouseCatalog:
             if self._is_table(self._namespace_location(namespace[:depth])):
                 name = self._qualified(*namespace[:depth])
                 raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
+
+    def _shares_files(self, identifier: TableIdentifier) -> bool:
+        """Whether the table says that its files may be those of others too."""
+        try:
+            metadata = self.load_table(identifier).metadata
+        except SqlextError:
+            return False
+        return not GC_ENABLED.of(metadata.properties)
 
     def _files_outside(self, identifier: TableIdentifier, location: str) -> tuple[str, ...]:
         """Files of the table that are not in its own folder. Their folders may be shared, so they go one by one."""

@@ -13,6 +13,7 @@ from sqlext.spec.schema import Schema
 from sqlext.transaction.property_change import ChangeProperties
 from sqlext.transaction.table_creation import CreateTable
 from sqlext.transaction.transaction import commit
+from sqlext.write.metrics import MetricsConfig
 
 
 class TableDefinitions:
@@ -56,5 +57,6 @@ class TableDefinitions:
         """SET and UNSET TBLPROPERTIES, in one commit. AnalysisError for a name or a value that is none."""
         require_changeable({*changed, *removed})
         require_valid_properties(changed)
+        MetricsConfig.from_properties(changed)
         table = self._environment.catalogs.load(parts)
         self._environment.commit(parts[0], table, ChangeProperties(changed, removed))

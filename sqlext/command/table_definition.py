@@ -21,6 +21,7 @@ from sqlext.sql.binding import resolve_column
 from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
 from sqlext.sql.type_name import TimestampSetting, parse_type
+from sqlext.write.metrics import MetricsConfig
 
 # Keys that Spark adds to the properties by itself, or that say what the metadata says elsewhere.
 _NOT_STORED = frozenset({"provider", "owner", "location", "external", "is_managed_location"})
@@ -58,7 +59,7 @@ def define_table(
     keyed = with_identifier_fields(schema, key)
     fresh = dict(zip(columns.field_ids, schema.field_ids, strict=True))
     properties = {
-        **_without_lengths(statement.properties),
+        **_settable(statement.properties),
         **_key_properties(statement),
         **{f"{LENGTH_PREFIX}{fresh[id]}": str(length) for id, length in lengths.items()},
     }
@@ -76,6 +77,7 @@ def complete(
 ) -> TableDefinition:
     """The definition with partition spec, sort order and format version taken out of terms and properties."""
     require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
+    MetricsConfig.from_properties(properties)
     schema = _keyed_by_property(schema, properties)
     given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
     kept = {**DEFAULT_PROPERTIES, **given}
@@ -130,11 +132,15 @@ def _primary_key(statement: CreateTable) -> tuple[str, ...]:
     return statement.primary_key or on_columns
 
 
-def _without_lengths(properties: Mapping[str, str]) -> Mapping[str, str]:
+def _settable(properties: Mapping[str, str]) -> Mapping[str, str]:
+    """What a user's own properties may be; those that Spark puts among them say something else."""
     for name in properties:
         if name.startswith(LENGTH_PREFIX):
             reason = "ids are given by the table"
             raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out="the type VARCHAR(n)")
+        if name in _NOT_STORED:
+            reason, way_out = "Spark keeps it for itself", "the clause USING or LOCATION"
+            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
     return properties
 
 

@@ -175,9 +175,8 @@ class ContentWriter:
             self._finish_file(open_files[0])
 
     def _open_file(self, rows: _PartitionRows) -> ParquetFile:
-        folder = self._plan.partition_folder(self._plan.spec.spec_id, rows.partition)
-        encodings = self._encodings_for(rows.batches)
-        return ParquetFile(self._io, f"{folder}/{next(self._names)}", self._layout, encodings)
+        location = self._plan.file_location(self._plan.spec.spec_id, rows.partition, next(self._names))
+        return ParquetFile(self._io, location, self._layout, self._encodings_for(rows.batches))
 
     def _encodings_for(self, batches: list[pa.RecordBatch]) -> Encodings:
         """The encodings chosen for an earlier file of this writer, unless so much more is known by now."""

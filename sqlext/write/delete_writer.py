@@ -45,17 +45,18 @@ def write_position_deletes(
 ) -> list[ContentFile]:
     """Writes the deleted `positions` of data files, given by path; `partitions` has each path's spec id and partition.
 
-    One file for each partition, sorted by path and position. StorageError from the store, and then no file is left.
+    One file for each partition, or each data file as the plan's granularity says, sorted by path and position.
+    StorageError from the store, and then no file is left.
     """
-    groups: dict[tuple[int, tuple[Any, ...]], list[str]] = defaultdict(list)
+    groups: dict[tuple[tuple[int, tuple[Any, ...]], str], list[str]] = defaultdict(list)
     for path in sorted(positions):
         if positions[path]:
-            groups[partitions[path]].append(path)
+            groups[partitions[path], path if plan.delete_granularity == "file" else ""].append(path)
     layout = ParquetLayout.of(POSITION_DELETE_SCHEMA, _FULL_METRICS, plan.compression, plan.compression_level)
     written: list[ContentFile] = []
     try:
-        for number, ((spec_id, partition), paths) in enumerate(groups.items(), 1):
-            location = f"{plan.partition_folder(spec_id, partition)}/{plan.operation_id}-{number:05d}-deletes.parquet"
+        for number, (((spec_id, partition), _), paths) in enumerate(groups.items(), 1):
+            location = plan.file_location(spec_id, partition, f"{plan.operation_id}-{number:05d}-deletes.parquet")
             rows = {path: positions[path] for path in paths}
             written.append(_write_position_delete_file(io, location, layout, rows, spec_id, partition))
     except BaseException:

@@ -15,14 +15,11 @@ from uuid import UUID
 import pyarrow.parquet as pq
 
 from sqlext.errors import AnalysisError
-from sqlext.properties import METADATA_METRICS_COLUMN_PREFIX, METADATA_METRICS_DEFAULT
+from sqlext.properties import METADATA_METRICS_COLUMN_PREFIX, METADATA_METRICS_DEFAULT, METADATA_METRICS_MAX_INFERRED
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import encode, scaled
 from sqlext.spec.types import BinaryType, DecimalType, StringType, Type, UuidType
 from sqlext.write.parquet_column import ParquetColumn
-
-# Where no default is set, only so many leading columns get bounds: a table of thousands would swamp its manifests.
-MAX_INFERRED_COLUMNS = 100
 
 _MODE = re.compile(r"(none|counts|full)|truncate\(\s*([1-9]\d*)\s*\)", re.IGNORECASE)
 _MAX_CODE_POINT = 0x10FFFF
@@ -43,10 +40,14 @@ FULL = MetricsMode("full")
 
 @dataclass(frozen=True, slots=True)
 class MetricsConfig:
-    """The metrics modes a table's properties ask for; `default` is None where no property sets it."""
+    """The metrics modes a table's properties ask for; `default` is None where no property sets it.
+
+    Only `max_inferred` leading columns then get bounds: a table of thousands would swamp its manifests.
+    """
 
     default: MetricsMode | None
     columns: tuple[tuple[str, MetricsMode], ...] = ()
+    max_inferred: int = METADATA_METRICS_MAX_INFERRED.default
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> MetricsConfig:
@@ -61,6 +62,7 @@ class MetricsConfig:
                 for name, text in properties.items()
                 if name.startswith(prefix)
             ),
+            METADATA_METRICS_MAX_INFERRED.of(properties),
         )
 
     def modes(self, schema: Schema, columns: Sequence[ParquetColumn]) -> tuple[MetricsMode, ...]:
@@ -69,7 +71,7 @@ class MetricsConfig:
         inferred = _parse_mode(METADATA_METRICS_DEFAULT.name, METADATA_METRICS_DEFAULT.default)
         modes = []
         for position, column in enumerate(columns):
-            fallback = self.default or (inferred if position < MAX_INFERRED_COLUMNS else NONE)
+            fallback = self.default or (inferred if position < self.max_inferred else NONE)
             modes.append(named.get(schema.column_name(column.field_id), fallback))
         return tuple(modes)
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
+from sqlext.errors import AnalysisError
 from sqlext.properties import (
+    DELETE_GRANULARITY,
     PARQUET_COMPRESSION,
     PARQUET_COMPRESSION_LEVEL,
     PARQUET_ROW_GROUP_SIZE_BYTES,
     TARGET_FILE_SIZE_BYTES,
+    require_writable,
 )
 from sqlext.spec.constraint import RowRule
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.location import data_location
+from sqlext.write.file_layout import FileLayout
 from sqlext.write.metrics import MetricsConfig
+from sqlext.write.parquet_file import LEVELLED_CODECS
 
 
 @dataclass(frozen=True)
@@ -42,17 +49,18 @@ class WritePlan:
     compression: str
     compression_level: int | None
     metrics: MetricsConfig
+    layout: FileLayout
+    delete_granularity: str
     rules: tuple[RowRule, ...] = ()
 
     @property
     def identifier_field_ids(self) -> tuple[int, ...]:
         return self.schema.identifier_field_ids
 
-    def partition_folder(self, spec_id: int, partition: tuple[object, ...]) -> str:
-        """The folder of a partition's files."""
+    def file_location(self, spec_id: int, partition: tuple[object, ...], name: str) -> str:
+        """Where a partition's file of that name goes."""
         spec = next(spec for spec in self.specs if spec.spec_id == spec_id)
-        path = spec.partition_path(self.schema, partition)
-        return f"{self.data_location}/{path}" if path else self.data_location
+        return self.layout.location(self.data_location, spec.partition_path(self.schema, partition), name)
 
     @classmethod
     def from_metadata(
@@ -60,9 +68,10 @@ class WritePlan:
     ) -> WritePlan:
         """The plan of a write on the table's current schema, spec, sort order and properties.
 
-        `AnalysisError` INVALID_TABLE_PROPERTY for a property whose value does not parse.
+        `AnalysisError` INVALID_TABLE_PROPERTY for a property whose value does not parse, or asks for what is not done.
         """
         properties = metadata.properties
+        require_writable(properties)
         return cls(
             table_name=table_name,
             schema=metadata.schema(),
@@ -75,7 +84,26 @@ class WritePlan:
             target_file_size=TARGET_FILE_SIZE_BYTES.of(properties),
             row_group_size=PARQUET_ROW_GROUP_SIZE_BYTES.of(properties),
             compression=PARQUET_COMPRESSION.of(properties),
-            compression_level=PARQUET_COMPRESSION_LEVEL.of(properties),
+            compression_level=_compression_level(PARQUET_COMPRESSION.of(properties), properties),
             metrics=MetricsConfig.from_properties(properties),
             rules=tuple(rules),
+            layout=FileLayout.from_properties(properties),
+            delete_granularity=DELETE_GRANULARITY.of(properties),
         )
+
+
+def _compression_level(codec: str, properties: Mapping[str, str]) -> int | None:
+    """The level, None for the codec's own; `AnalysisError` for one that the codec lacks."""
+    level = PARQUET_COMPRESSION_LEVEL.of(properties)
+    if level in (None, -1) or codec not in LEVELLED_CODECS:
+        return None
+    lowest, highest = pa.Codec.minimum_compression_level(codec), pa.Codec.maximum_compression_level(codec)
+    if not lowest <= level <= highest:
+        raise AnalysisError(
+            "INVALID_TABLE_PROPERTY",
+            name=PARQUET_COMPRESSION_LEVEL.name,
+            value=level,
+            reason=f"{codec} has the levels {lowest} to {highest}",
+            default="the codec's own",
+        )
+    return level

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,6 +131,33 @@ def test_create_table_as_select(judged: Judged) -> None:
     )
     judged.run("CREATE OR REPLACE TABLE {table} AS SELECT id, kind FROM {table} WHERE id < 3")
     assert judged.count() == 2
+
+
+def test_the_layout_for_object_stores(judged: Judged) -> None:
+    create(judged, PARTITIONINGS["transforms"], "TBLPROPERTIES ('write.object-storage.enabled'='true')")
+    judged.run("UPDATE {table} SET kind = 'u' WHERE id = 2")
+    judged.run_in_iceberg("INSERT INTO {table} VALUES (6, 'f', NULL, 6.00)")
+    paths = [row.file_path for row in judged.spark.table(f"{judged.table}.files").collect()]
+    assert all(re.search("/data(/[01]{4}){3}/[01]{8}/day_month=", path) for path in paths)
+
+
+def test_a_sorted_table(judged: Judged) -> None:
+    create(judged, "PARTITIONED BY (kind) ORDERED BY (id DESC, bucket(2, amount))")
+    judged.run_in_iceberg("INSERT INTO {table} VALUES (6, 'a', NULL, 6.00), (9, 'a', NULL, 9.00)")
+    judged.run("INSERT INTO {table} VALUES (7, 'a', NULL, 7.00), (8, 'a', NULL, 8.00)")
+    newest = judged.spark.table(f"{judged.table}.files").where("readable_metrics.id.upper_bound = 8").first()
+    assert newest is not None
+    assert [row.id for row in judged.spark.read.parquet(newest.file_path).collect()] == [8, 7]
+
+
+def test_a_format_version_is_raised(judged: Judged) -> None:
+    create(judged, PARTITIONINGS["identity"], "TBLPROPERTIES ('format-version'='1')")
+    judged.run_in_iceberg("INSERT INTO {table} VALUES (6, 'a', NULL, 6.00)")
+    judged.run("ALTER TABLE {table} SET TBLPROPERTIES ('format-version'='2')")
+    judged.run("DELETE FROM {table} WHERE id IN (1, 6)")
+    judged.run("INSERT INTO {table} VALUES (7, 'a', NULL, 7.00)")
+    judged.run_in_iceberg("UPDATE {table} SET kind = 'i' WHERE id = 2")
+    assert judged.count() == 5
 
 
 def test_every_type(judged: Judged) -> None:

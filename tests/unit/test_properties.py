@@ -4,11 +4,13 @@ import pytest
 
 from sqlext.errors import AnalysisError
 from sqlext.properties import (
+    ALL,
     COMMIT_RETRY_TOTAL_TIMEOUT_MS,
     MANIFEST_MERGE_ENABLED,
     PARQUET_COMPRESSION_LEVEL,
     UPSERT_MODE,
     TableProperty,
+    require_writable,
 )
 
 
@@ -36,3 +38,24 @@ def test_a_value_that_does_not_fit_is_refused_by_name(known: TableProperty[objec
     with pytest.raises(AnalysisError, match=known.name) as raised:
         known.of({known.name: text})
     assert raised.value.condition == "INVALID_TABLE_PROPERTY"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("write.format.default", "avro"),
+        ("write.delete.format.default", "orc"),
+        ("write.location-provider.impl", "org.example.Locations"),
+        ("write.object-storage.path", "/x"),
+        ("write.folder-storage.path", "/x"),
+        ("encryption.key-id", "k"),
+    ],
+)
+def test_what_a_write_would_not_do_is_refused(name: str, value: str) -> None:
+    with pytest.raises(AnalysisError, match=name):
+        require_writable({name: value})
+    assert ALL[name].default in (None, "parquet")
+
+
+def test_what_asks_for_what_is_done_anyway_is_lawful() -> None:
+    require_writable({"write.format.default": "PARQUET", "write.delete.mode": "copy-on-write", "owner-team": "x"})

@@ -69,3 +69,10 @@ def test_values_are_checked_when_they_are_set() -> None:
     with pytest.raises(AnalysisError) as refusal:
         require_valid_properties({"write.upsert.mode": "fast"})
     assert refusal.value.condition == "INVALID_TABLE_PROPERTY"
+
+
+@pytest.mark.parametrize("name", ["identifier-fields", "current-snapshot-id", "sort-order", "uuid", "format"])
+def test_what_the_metadata_tells_is_not_set(name: str) -> None:
+    with pytest.raises(AnalysisError) as refusal:
+        require_valid_properties({name: "1"})
+    assert refusal.value.condition == "RESERVED_TABLE_PROPERTY"

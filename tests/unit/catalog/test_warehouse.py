@@ -250,6 +250,15 @@ def test_a_purge_removes_data_elsewhere_file_by_file(writer: Writer, tmp_path: P
     assert files_below(tmp_path) == {"shared/of_another_table.parquet"}
 
 
+def test_files_that_others_may_use_are_not_purged(writer: Writer, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    writer.append(1, base=writer.create(properties={"write.data.path": str(shared), "gc.enabled": "false"}))
+    with pytest.raises(UnsupportedError, match=r"gc\.enabled is false"):
+        writer.catalog.drop_table(ORDERS, purge=True)
+    assert writer.catalog.drop_namespace(("db",), cascade=True)
+    assert [Path(name).suffix for name in files_below(tmp_path)] == [".parquet"]
+
+
 def test_a_damaged_table_can_be_dropped(writer: Writer, metadata_folder: Path) -> None:
     writer.create()
     (metadata_folder / "v1.metadata.json").write_text("{")

@@ -39,6 +39,13 @@ def test_positions_are_sorted_by_path_and_position_in_one_file_for_each_partitio
     assert rows.to_pydict() == {"file_path": ["a", "a", "z", "z"], "pos": [4, 2**33, 1, 9]}
 
 
+def test_one_file_for_each_data_file_where_that_is_wanted(tmp_path: Path) -> None:
+    positions = {"z": BitMap64([9, 1]), "a": BitMap64([4])}
+    single = plan(tmp_path, delete_granularity="file")
+    files = write_position_deletes(LocalFileIO(), single, positions, dict.fromkeys(positions, (0, ())))
+    assert [(f.record_count, f.referenced_data_file) for f in files] == [(1, "a"), (2, "z")]
+
+
 def test_position_deletes_have_the_reserved_ids_and_whole_bounds(tmp_path: Path) -> None:
     path = "file:///a/rather/long/path/to/a/data/file.parquet"
     (file,) = write_position_deletes(LocalFileIO(), plan(tmp_path), {path: BitMap64([3, 8])}, {path: (0, ())})

@@ -31,6 +31,7 @@ from sqlext.spec.types import (
     TimeType,
 )
 from sqlext.write.arrow_schema import schema_to_arrow
+from sqlext.write.file_layout import FileLayout
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.write_plan import WritePlan
 
@@ -86,6 +87,8 @@ def plan(folder: Path, schema: Schema = KEYED, spec: PartitionSpec = UNPARTITION
         "compression": "zstd",
         "compression_level": None,
         "metrics": MetricsConfig(None),
+        "layout": FileLayout(),
+        "delete_granularity": "partition",
     }
     return WritePlan(**(values | changes))
 
