@@ -293,6 +293,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "23505",
             "The rows for {table} hold a key more than once: {keys}. Keep one row per key, for instance the latest.",
         ),
+        "KEY_ALREADY_EXISTS": Condition(
+            "23505",
+            "The rows for {table} hold keys that it has already, and its primary key is ENFORCED: {keys}. Leave them"
+            " out, or change the rows that are there with MERGE.",
+        ),
         "INVALID_COLUMN_VALUE": Condition(
             "22018", "A value for the column {column} of {table} is no {type}: {reason}. Cast it in the query."
         ),

@@ -12,6 +12,7 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.check_definition import check_properties, require_condition
 from sqlext.command.data_frame_write import write_files
+from sqlext.command.enforced_key import require_distinct_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.table_definition import TableDefinition, define_table
@@ -85,7 +86,9 @@ def _define(
         try:
             with operation.cleaned_on_failure():
                 rows = align(spark, query, name.parts, definition.schema, by_name=False)
-                initial = AppendFiles(write_files(operation, metadata, rows).data_files)
+                files = write_files(operation, metadata, rows).data_files
+                require_distinct_files(catalog.io, metadata, files, str(name))
+                initial = AppendFiles(files)
         except BaseException:
             if base is None:
                 catalog.discard_creation(identifier)

@@ -6,25 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.distribution import distribute, order
+from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.replaced_rows import ReplacedRows, take_out
 from sqlext.command.row_level import Target
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import UnsupportedError
+from sqlext.scan.file_filter import FileFilter, partition_key
 from sqlext.spark.pushdown import exact_predicate
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
 from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import TableName
 from sqlext.transaction.action import Action
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.transaction.overwrite_rows import OverwriteRows
+from sqlext.transaction.row_delta import RowDelta
 from sqlext.write.task import write_rows
 
 Mode = Literal["append", "overwrite", "overwrite partitions", "overwrite where"]
@@ -63,11 +68,14 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
     """Writes and commits rows that are in the table's columns; the number of rows written."""
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        removal = None
+        removal: OverwriteRows | None = None
+        positions: Mapping[str, BitMap64] = {}
         if mode.replaced is not None:
-            removal = take_out(environment, rows.sparkSession, target, operation, mode.replaced)
+            removal, positions = take_out(environment, rows.sparkSession, target, operation, mode.replaced)
         files = write_files(operation, target.table.metadata, rows).data_files
-        action = _action(files, mode) if removal is None else _overwrite(removal, files)
+        removed = _removed(environment, target, mode, files, removal, positions)
+        read = require_unique_keys(environment, rows.sparkSession, target, files, removed)
+        action = _action(target, files, mode, read) if removal is None else _overwrite(removal, files, read)
     if action is not None:
         environment.commit(target.name.catalog, target.table, action)
     return sum(file.record_count for file in files)
@@ -81,18 +89,48 @@ def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFr
     return run_write(spread, write_rows(operation.plan, task_identity=task_identity), on_driver=on_driver)
 
 
-def _action(files: Sequence[ContentFile], mode: WriteMode) -> Action | None:
-    """What is to be committed; None where nothing changes."""
+def _removed(
+    environment: Environment,
+    target: Target,
+    mode: WriteMode,
+    files: Sequence[ContentFile],
+    removal: OverwriteRows | None,
+    positions: Mapping[str, BitMap64],
+) -> Removed:
+    """The rows that the write takes out; asked for an enforced key only, as it lists files."""
+    if mode.mode == "overwrite" or not is_enforced(target.table.metadata):
+        return Removed(everything=mode.mode == "overwrite")
+    tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
+    if removal is not None:
+        gone = {file.file_path for file in removal.deleted_files}
+        if removal.row_filter is not None:
+            metadata = target.table.metadata
+            whole = FileFilter(removal.row_filter, schema=metadata.schema(), specs=metadata.specs_by_id())
+            gone |= {task.file.file_path for task in tasks if whole.file_must_match(task.file)}
+        return Removed(paths=frozenset(gone), positions=positions)
+    if mode.mode == "append":
+        return Removed()
+    partitions = {partition_key(file) for file in files}
+    return Removed(paths=frozenset(t.file.file_path for t in tasks if partition_key(t.file) in partitions))
+
+
+def _action(target: Target, files: Sequence[ContentFile], mode: WriteMode, read: Predicate | None) -> Action | None:
+    """What is to be committed; None where nothing changes. `read` selects rows that no other commit may add."""
+    snapshot = target.version.snapshot
+    base = None if snapshot is None else snapshot.snapshot_id
     if mode.mode == "overwrite":
         return OverwriteFiles(files, delete_all=True)
     if not files:
         return None
-    if mode.mode == "append":
+    if mode.mode == "append" and read is None:
         return AppendFiles(files)
-    return OverwriteFiles(files, partitions=frozenset((file.spec_id, file.partition) for file in files))
+    if mode.mode == "append":
+        return RowDelta(files, base_snapshot_id=base, read_filter=read)
+    partitions = frozenset((file.spec_id, file.partition) for file in files)
+    return OverwriteFiles(files, partitions=partitions, base_snapshot_id=base, read_filter=read)
 
 
-def _overwrite(removal: OverwriteRows, files: Sequence[ContentFile]) -> Action | None:
+def _overwrite(removal: OverwriteRows, files: Sequence[ContentFile], read: Predicate | None) -> Action | None:
     """With a filter even when nothing is there that goes: by the time of the commit there may be."""
     changes = files or removal.row_filter is not None or removal.deleted_files or removal.delete_files
-    return replace(removal, added=files) if changes else None
+    return replace(removal, added=files, read_filter=read) if changes else None

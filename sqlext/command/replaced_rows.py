@@ -32,8 +32,8 @@ class ReplacedRows:
 
 def take_out(
     environment: Environment, spark: SparkSession, target: Target, operation: WriteOperation, rows: ReplacedRows
-) -> OverwriteRows:
-    """The removal of what goes, no rows in its place yet.
+) -> tuple[OverwriteRows, Mapping[str, BitMap64]]:
+    """The removal of what goes, no rows in its place yet, and the positions that go by data file.
 
     Files are read only where partition and metrics leave it open. Writes delete files for those of which a part goes.
     UnsupportedError FORMAT_VERSION_1_ROW_LEVEL where a file of a version 1 table holds other rows too.
@@ -53,13 +53,14 @@ def take_out(
         require_delete_files(target, "Overwriting some of the rows of a data file")
     partitions = {task.file.file_path: (task.spec_id, task.partition) for task in undecided}
     snapshot = target.version.snapshot
-    return OverwriteRows(
+    removal = OverwriteRows(
         rows.row_filter,
         deleted_files=whole,
         delete_files=write_position_deletes(target.version.io, operation.plan, partial, partitions),
         referenced_data_files=frozenset(partial),
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
     )
+    return removal, partial
 
 
 def _undecided(environment: Environment, target: Target, row_filter: Predicate | None) -> Sequence[FileScanTask]:

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
@@ -22,6 +23,7 @@ from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_ident
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
+from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.transaction.row_delta import RowDelta
 from sqlext.write.delete_writer import write_position_deletes
 from sqlext.write.row_operation import OPERATION_COLUMNS
@@ -64,13 +66,14 @@ def change_rows(
     isolation: str,
     violation: str | None = None,
     distinct_keys: bool = False,
+    keeps_keys: bool = False,
 ) -> Counts:
     """Runs the lowered SELECT, writes what comes out and commits it.
 
     `violation` lists the keys of target rows that two source rows changed, should that happen; without it a row may
-    be hit twice. With `distinct_keys` the rows come distributed by key, and no two source rows may have one. Errors:
-    DataError MERGE_CARDINALITY_VIOLATION or DUPLICATE_KEY, or the first row that breaks a rule; then nothing is left
-    behind.
+    be hit twice. With `distinct_keys` the rows come distributed by key, and no two source rows may have one. With
+    `keeps_keys` each new row has the key of the row it replaces. Errors: DataError MERGE_CARDINALITY_VIOLATION,
+    DUPLICATE_KEY or KEY_ALREADY_EXISTS, or the first row that breaks a rule; then nothing is left behind.
     """
     journal.record(lowered)
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
@@ -82,6 +85,11 @@ def change_rows(
         written = run_write(rows, task, on_driver=is_small(rows))
         if written.repeated and violation is not None:
             raise _cardinality_violation(spark, target, violation)
+        if not (distinct_keys or keeps_keys):
+            removed = Removed(positions=written.positions)
+            require_unique_keys(environment, spark, target, written.data_files, removed)
+        if is_enforced(target.table.metadata):
+            isolation = SERIALIZABLE
         delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)
     if delta is not None:
         environment.commit(target.name.catalog, target.table, delta)

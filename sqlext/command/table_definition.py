@@ -88,8 +88,6 @@ def complete(
         kept,
         FORMAT_VERSION.of(properties),
     )
-    if KEY_ENFORCED.of(kept):
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason="keys are not enforced. Write NOT ENFORCED")
     if KEY_ENFORCED.of(kept) and not definition.schema.identifier_field_ids:
         raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set and there is none to enforce")
     for check in check_constraints(kept):

@@ -16,11 +16,15 @@ def update(environment: Environment, spark: SparkSession, statement: Update) -> 
     """Runs the statement; one row of counts."""
     target = load_target(environment, statement.table)
     require_delete_files(target, "UPDATE")
+    schema = target.table.metadata.schema()
+    lowered = lower_update(statement, schema, target.relation)
+    assigned = {assignment.column[-1].lower() for assignment in statement.assignments}
     counts = change_rows(
         environment,
         spark,
         target,
-        lower_update(statement, target.table.metadata.schema(), target.relation),
+        lowered,
         isolation=UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
+        keeps_keys=not any(field.name.lower() in assigned for field in schema.identifier_fields),
     )
     return Outcome([counts.row()])

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
@@ -31,6 +32,7 @@ from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import VoidTransform
 from sqlext.sql.quoting import quote_identifier
+from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.write.distinct_keys import require_distinct
 from sqlext.write.task import upsert_rows, write_rows
 
@@ -86,6 +88,8 @@ def upsert_by_lookup(
         task = write_rows(operation.plan, task_identity=task_identity)
         written = write_on_driver(_new_rows(rows, matches.key_rows), task)
         written = replace(written, positions=matches.positions)
+        if is_enforced(target.table.metadata):
+            isolation = SERIALIZABLE
         delta = row_delta(environment, target, operation, written, read_filter=read, isolation=isolation)
     if delta is not None:
         environment.commit(target.name.catalog, target.table, delta)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
-from sqlext.scan.scan_plan import FileScanTask, ScanPlan
+from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spec.expression import And, Comparison, Predicate
 from sqlext.storage.file_io import FileIO
 
@@ -58,7 +58,7 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
     positions: dict[str, BitMap64] = {}
     key_rows: list[numpy.ndarray] = []
     for task in plan.tasks:
-        stored = _read_keys(io, task, field_ids)
+        stored = _read_keys(io, task.file.file_path, field_ids)
         if stored is None:
             continue
         found, rows = _matches(stored, keys)
@@ -72,8 +72,15 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
     return KeyMatches(positions, numpy.concatenate(key_rows) if key_rows else numpy.empty(0, numpy.int64))
 
 
-def _read_keys(io: FileIO, task: FileScanTask, field_ids: Sequence[int]) -> list[pa.ChunkedArray] | None:
-    location = task.file.file_path
+def stored_keys(io: FileIO, location: str, field_ids: Sequence[int], names: Sequence[str]) -> pa.Table:
+    """The key columns of one data file, under `names`. Errors as of `find_keys`; no such column is an error too."""
+    columns = _read_keys(io, location, field_ids)
+    if columns is None:
+        raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason="it has no key columns")
+    return pa.table(columns, names=list(names))
+
+
+def _read_keys(io: FileIO, location: str, field_ids: Sequence[int]) -> list[pa.ChunkedArray] | None:
     try:
         with io.open_input(location) as source:
             file = pq.ParquetFile(source)

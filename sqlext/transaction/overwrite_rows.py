@@ -25,6 +25,7 @@ class OverwriteRows:
     `referenced_data_files` by position. It conflicts with a commit since then that removed one of those, or that added
     a file of which only some rows may match.
 
+    `read_filter` selects rows that the added ones depend on: a commit that adds one of them is a conflict as well.
     Without `row_filter` every file was read, and any new row is a conflict.
     """
 
@@ -34,6 +35,7 @@ class OverwriteRows:
     delete_files: Sequence[ContentFile] = ()
     referenced_data_files: frozenset[str] = frozenset()
     base_snapshot_id: int | None = None
+    read_filter: Predicate | None = None
 
     def __post_init__(self) -> None:
         if any(file.content != Content.DATA for file in (*self.added, *self.deleted_files)):
@@ -55,6 +57,7 @@ class OverwriteRows:
             history.require_no_new_rows(AlwaysTrue())
         else:
             history.require_whole_files(self.row_filter)
+        history.require_no_new_rows(self.read_filter)
 
     def _removal(self) -> Removal:
         paths = frozenset(file.file_path for file in self.deleted_files)

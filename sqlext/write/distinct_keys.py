@@ -13,7 +13,7 @@ from sqlext.spec.schema import Schema
 from sqlext.write.alignment import Aligner
 from sqlext.write.write_plan import WritePlan
 
-_NAMED_KEYS = 5
+NAMED_KEYS = 5
 
 
 class DistinctKeys:
@@ -75,6 +75,10 @@ def _repeated(rows: pa.Table, names: Sequence[str]) -> pa.Table:
 def _refuse(repeated: pa.Table, table_name: str) -> None:
     if repeated.num_rows == 0:
         return
-    keys = repeated.slice(0, _NAMED_KEYS).to_pylist()
-    named = ", ".join(json.dumps(key, default=str, ensure_ascii=False) for key in keys)
-    raise DataError("DUPLICATE_KEY", table=table_name, keys=named)
+    raise DataError("DUPLICATE_KEY", table=table_name, keys=named_keys(repeated))
+
+
+def named_keys(keys: pa.Table) -> str:
+    """Up to five keys as a message names them."""
+    rows = keys.slice(0, NAMED_KEYS).to_pylist()
+    return ", ".join(json.dumps(key, default=str, ensure_ascii=False) for key in rows)
