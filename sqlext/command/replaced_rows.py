@@ -9,7 +9,7 @@ from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
-from sqlext.command.row_level import Target, require_delete_files
+from sqlext.command.row_level import Target, delete_rows, require_delete_files
 from sqlext.command.write_operation import WriteOperation
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask
@@ -18,7 +18,6 @@ from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import is_small, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.transaction.overwrite_rows import OverwriteRows
-from sqlext.write.delete_writer import write_position_deletes
 from sqlext.write.task import write_changes
 
 
@@ -52,11 +51,13 @@ def take_out(
     if partial:
         require_delete_files(target, "Overwriting some of the rows of a data file")
     partitions = {task.file.file_path: (task.spec_id, task.partition) for task in undecided}
+    deletes = delete_rows(operation, partial, partitions)
     snapshot = target.version.snapshot
     removal = OverwriteRows(
         rows.row_filter,
         deleted_files=whole,
-        delete_files=write_position_deletes(target.version.io, operation.plan, partial, partitions),
+        delete_files=deletes.files,
+        deleted_rows=deletes.rows,
         referenced_data_files=frozenset(partial),
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
@@ -20,10 +21,12 @@ from sqlext.spark import journal
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
+from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
 from sqlext.transaction.conflict import SERIALIZABLE
+from sqlext.transaction.deletion_vectors import DeletedRows
 from sqlext.transaction.row_delta import RowDelta
 from sqlext.write.delete_writer import write_position_deletes
 from sqlext.write.row_operation import OPERATION_COLUMNS
@@ -112,17 +115,36 @@ def row_delta(
     positions = {path: bitmap for path, bitmap in written.positions.items() if bitmap}
     if not (written.data_files or written.delete_files or positions):
         return None
-    partitions = _partitions(environment, target, positions)
-    position_deletes = write_position_deletes(target.version.io, operation.plan, positions, partitions)
+    deletes = delete_rows(operation, positions, _partitions(environment, target, positions))
     snapshot = target.version.snapshot
     return RowDelta(
         data_files=written.data_files,
-        delete_files=(*written.delete_files, *position_deletes),
+        delete_files=(*written.delete_files, *deletes.files),
+        deleted_rows=deletes.rows,
         referenced_data_files=frozenset(positions),
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
         read_filter=read_filter,
         isolation=isolation,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PositionDeletes:
+    """Deleted rows in the form of the table's format version: delete files, or rows that a commit makes vectors of."""
+
+    files: Sequence[ContentFile] = ()
+    rows: Mapping[str, DeletedRows] = field(default_factory=dict)
+
+
+def delete_rows(
+    operation: WriteOperation,
+    positions: Mapping[str, BitMap64],
+    partitions: Mapping[str, tuple[int, tuple[Any, ...]]],
+) -> PositionDeletes:
+    """Deletes of `positions` by data file path; `partitions` has each path's spec id and partition."""
+    if operation.plan.format_version > 2:
+        return PositionDeletes(rows={path: DeletedRows(*partitions[path], positions[path]) for path in positions})
+    return PositionDeletes(write_position_deletes(operation.io, operation.plan, positions, partitions))
 
 
 def _partitions(

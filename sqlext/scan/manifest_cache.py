@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -31,6 +32,9 @@ _COMPRESSED_ENTRY_BYTES = 100
 _ENTRY_BYTES = 850
 _METRIC_BYTES = 60
 
+# In a table that was upgraded to format version 3, lists of two snapshots may give a manifest different row ids.
+_ManifestKey: TypeAlias = tuple[str, int | None]
+
 
 class ManifestCache:
     """Decoded manifest lists and manifests by path, for one process; thread-safe.
@@ -41,8 +45,8 @@ class ManifestCache:
     def __init__(self, capacity: int = _DEFAULT_CAPACITY) -> None:
         """`capacity` is in bytes of memory; what objects take is estimated, what columns take is known."""
         self._lists: ByteCache[str, tuple[ManifestFile, ...]] = ByteCache(capacity // 16)
-        self._entries: ByteCache[str, tuple[ManifestEntry, ...]] = ByteCache(capacity // 8)
-        self._columns: ByteCache[str, tuple[ManifestColumns, ...] | None] = ByteCache(capacity * 13 // 16)
+        self._entries: ByteCache[_ManifestKey, tuple[ManifestEntry, ...]] = ByteCache(capacity // 8)
+        self._columns: ByteCache[_ManifestKey, tuple[ManifestColumns, ...] | None] = ByteCache(capacity * 13 // 16)
 
     def manifests(self, io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
         """The manifests of a snapshot. Raises NotFoundError, CorruptionError, or UnsupportedError if encrypted."""
@@ -73,7 +77,7 @@ class ManifestCache:
                 entries = tuple(decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id()))
             return entries, _memory_size(entries)
 
-        return self._entries.load_once(manifest.path, load)
+        return self._entries.load_once((manifest.path, manifest.first_row_id), load)
 
     def live_entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> list[ManifestEntry]:
         """The entries whose files belong to the snapshot."""
@@ -109,7 +113,7 @@ class ManifestCache:
                 return None, 0
             return parts, sum(part.nbytes for part in parts)
 
-        return self._columns.load_once(manifest.path, load)
+        return self._columns.load_once((manifest.path, manifest.first_row_id), load)
 
 
 def _entry_count(manifest: ManifestFile) -> int:

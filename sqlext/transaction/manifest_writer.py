@@ -13,7 +13,7 @@ from sqlext.properties import (
     METADATA_PATH,
 )
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.manifest import (
     UNASSIGNED_SEQUENCE_NUMBER,
     EntryStatus,
@@ -63,13 +63,17 @@ class ManifestWriter:
         )
 
     def without(
-        self, manifest: ManifestFile, entries: Sequence[ManifestEntry], removed: frozenset[str], metadata: TableMetadata
+        self,
+        manifest: ManifestFile,
+        entries: Sequence[ManifestEntry],
+        removed: frozenset[ContentKey],
+        metadata: TableMetadata,
     ) -> ManifestFile:
-        """`manifest` with the files at `removed` marked deleted by this snapshot; other files keep their numbers."""
+        """`manifest` with the files of `removed` marked deleted by this snapshot; other files keep their numbers."""
         return self._write(
             [
                 replace(entry, status=EntryStatus.DELETED, snapshot_id=self._snapshot_id)
-                if entry.file.file_path in removed
+                if entry.file.key in removed
                 else replace(entry, status=EntryStatus.EXISTING)
                 for entry in entries
                 if entry.is_live

@@ -10,7 +10,6 @@ from typing import Any
 from sqlext.scan.file_filter import PartitionKey, partition_key
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import Predicate
-from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
 from sqlext.transaction.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
@@ -55,7 +54,7 @@ class OverwriteFiles:
         properties = dict(self.summary_properties)
         if self.partitions is not None:
             properties["replace-partitions"] = "true"
-        return FileChange(self._operation(), tuple(self.added), self._removal(), properties)
+        return FileChange(self._operation(), tuple(self.added), self._removal(), summary_properties=properties)
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
         history = History(context, base, self.base_snapshot_id)
@@ -71,7 +70,7 @@ class OverwriteFiles:
         if self.partitions is not None:
             return RemovePartitions(frozenset(_key(spec_id, partition) for spec_id, partition in self.partitions))
         if self.deleted_files:
-            return RemovePaths(ManifestContent.DATA, frozenset(file.file_path for file in self.deleted_files))
+            return RemovePaths(frozenset(file.file_path for file in self.deleted_files))
         return RemoveNothing()
 
     def _operation(self) -> str:

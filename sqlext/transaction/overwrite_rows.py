@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
-from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
 from sqlext.transaction.conflict import History
+from sqlext.transaction.deletion_vectors import DeletedRows
 from sqlext.transaction.removal import Removal, RemoveMatching, RemoveNothing, RemovePaths
 from sqlext.transaction.snapshot_production import FileChange, SnapshotProduction
 
@@ -21,9 +21,9 @@ class OverwriteRows:
 
     With `row_filter`, which must say exactly what the condition does, data files go of which partition or metrics say
     that all rows match, whoever added them: the last writer wins. All others that may match were read at
-    `base_snapshot_id`: of them `deleted_files` hold such rows only and go too, while `delete_files` delete the rows of
-    `referenced_data_files` by position. It conflicts with a commit since then that removed one of those, or that added
-    a file of which only some rows may match.
+    `base_snapshot_id`: of them `deleted_files` hold such rows only and go too, while `delete_files`, or from format
+    version 3 on `deleted_rows`, delete the rows of `referenced_data_files` by position. It conflicts with a commit
+    since then that removed one of those, or that added a file of which only some rows may match.
 
     `read_filter` selects rows that the added ones depend on: a commit that adds one of them is a conflict as well.
     Without `row_filter` every file was read, and any new row is a conflict.
@@ -36,6 +36,7 @@ class OverwriteRows:
     referenced_data_files: frozenset[str] = frozenset()
     base_snapshot_id: int | None = None
     read_filter: Predicate | None = None
+    deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if any(file.content != Content.DATA for file in (*self.added, *self.deleted_files)):
@@ -48,7 +49,7 @@ class OverwriteRows:
 
     def change(self) -> FileChange:
         operation = "overwrite" if self.added else "delete"
-        return FileChange(operation, (*self.added, *self.delete_files), self._removal())
+        return FileChange(operation, (*self.added, *self.delete_files), self._removal(), self.deleted_rows)
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
         history = History(context, base, self.base_snapshot_id)
@@ -63,4 +64,4 @@ class OverwriteRows:
         paths = frozenset(file.file_path for file in self.deleted_files)
         if self.row_filter is not None:
             return RemoveMatching(self.row_filter, paths)
-        return RemovePaths(ManifestContent.DATA, paths) if paths else RemoveNothing()
+        return RemovePaths(paths) if paths else RemoveNothing()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.expression import Predicate
 from sqlext.spec.manifest import ManifestContent, ManifestFile
 from sqlext.spec.table_metadata import TableMetadata
@@ -29,7 +29,7 @@ class Removal(Protocol):
     def of(self, base: TableMetadata) -> Selection:
         """The files of that version which go."""
 
-    def missing(self, removed: Set[str]) -> frozenset[str]:
+    def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         """Paths that had to go and were not among `removed`."""
 
 
@@ -44,28 +44,46 @@ class RemoveNothing:
     def selects(self, file: ContentFile) -> bool:
         return False
 
-    def missing(self, removed: Set[str]) -> frozenset[str]:
+    def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class RemovePaths:
-    """Data files, or delete files, by path; each must be there."""
+    """Data files by path; each must be there."""
 
-    content: ManifestContent
     paths: frozenset[str]
 
     def of(self, base: TableMetadata) -> RemovePaths:
         return self
 
     def touches(self, manifest: ManifestFile) -> bool:
-        return manifest.content == self.content
+        return manifest.content == ManifestContent.DATA
 
     def selects(self, file: ContentFile) -> bool:
         return file.file_path in self.paths
 
-    def missing(self, removed: Set[str]) -> frozenset[str]:
-        return self.paths - removed
+    def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
+        return self.paths - {file.file_path for file in removed}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDeleteFiles:
+    """Delete files and deletion vectors; each must be there."""
+
+    keys: frozenset[ContentKey]
+
+    def of(self, base: TableMetadata) -> RemoveDeleteFiles:
+        return self
+
+    def touches(self, manifest: ManifestFile) -> bool:
+        return manifest.content == ManifestContent.DELETES
+
+    def selects(self, file: ContentFile) -> bool:
+        return file.key in self.keys
+
+    def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
+        return frozenset(path for path, _ in self.keys - {file.key for file in removed})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +99,7 @@ class RemoveAll:
     def selects(self, file: ContentFile) -> bool:
         return True
 
-    def missing(self, removed: Set[str]) -> frozenset[str]:
+    def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         return frozenset()
 
 
@@ -100,7 +118,7 @@ class RemovePartitions:
     def selects(self, file: ContentFile) -> bool:
         return partition_key(file) in self.partitions
 
-    def missing(self, removed: Set[str]) -> frozenset[str]:
+    def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         return frozenset()
 
 
@@ -118,8 +136,8 @@ class RemoveMatching:
         files = FileFilter(self.row_filter, schema=base.schema(), specs=base.specs_by_id())
         return _MatchingFiles(files, self.paths)
 
-    def missing(self, removed: Set[str]) -> frozenset[str]:
-        return self.paths - removed
+    def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
+        return self.paths - {file.file_path for file in removed}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +153,21 @@ class _MatchingFiles:
         if file.content != Content.DATA:
             return self.files.partition_must_match(file)
         return file.file_path in self.paths or self.files.file_must_match(file)
+
+
+@dataclass(frozen=True, slots=True)
+class WithVectors:
+    """What another selection takes out of delete manifests, delete files that new deletion vectors replace, and the
+    vectors of data files that go."""
+
+    others: Selection
+    superseded: frozenset[ContentKey]
+    data_files: frozenset[str]
+
+    def touches(self, manifest: ManifestFile) -> bool:
+        return bool(self.superseded or self.data_files) or self.others.touches(manifest)
+
+    def selects(self, file: ContentFile) -> bool:
+        if file.key in self.superseded or (file.is_deletion_vector and file.referenced_data_file in self.data_files):
+            return True
+        return self.others.selects(file)

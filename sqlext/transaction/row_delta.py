@@ -7,22 +7,24 @@ from dataclasses import dataclass, field
 
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import Predicate
-from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
 from sqlext.transaction.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
-from sqlext.transaction.removal import RemoveNothing, RemovePaths
+from sqlext.transaction.deletion_vectors import DeletedRows
+from sqlext.transaction.removal import RemoveDeleteFiles, RemoveNothing
 from sqlext.transaction.snapshot_production import FileChange, SnapshotProduction
 
 
 @dataclass(frozen=True, slots=True)
 class RowDelta:
-    """Adds data files and delete files, and says what it read of the table at `base_snapshot_id`.
+    """Adds data files and deletes, and says what it read of the table at `base_snapshot_id`.
 
     It conflicts with a commit since then that removed one of `referenced_data_files`, whose rows it deletes by
     position; that deleted rows of one, if this adds rows (an update of a row that is gone would bring it back); and,
     when `isolation` is serializable, that added rows which `read_filter` may select. `read_filter` None: it read no
     rows, as an upsert by equality deletes. Where all rows were read, pass `AlwaysTrue()`.
+
+    Deletes by position are `delete_files` in format version 2 and `deleted_rows`, by data file, from version 3 on.
     """
 
     data_files: Sequence[ContentFile] = ()
@@ -33,6 +35,7 @@ class RowDelta:
     read_filter: Predicate | None = None
     isolation: str = SERIALIZABLE
     summary_properties: Mapping[str, str] = field(default_factory=dict)
+    deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.isolation not in ISOLATION_LEVELS:
@@ -46,11 +49,12 @@ class RowDelta:
         return SnapshotProduction(self, context)
 
     def change(self) -> FileChange:
-        removed = frozenset(file.file_path for file in self.removed_delete_files)
+        removed = frozenset(file.key for file in self.removed_delete_files)
         return FileChange(
             operation=self._operation(),
             added=(*self.data_files, *self.delete_files),
-            removal=RemovePaths(ManifestContent.DELETES, removed) if removed else RemoveNothing(),
+            removal=RemoveDeleteFiles(removed) if removed else RemoveNothing(),
+            deleted_rows=self.deleted_rows,
             summary_properties=self.summary_properties,
         )
 
@@ -63,6 +67,7 @@ class RowDelta:
             history.require_no_new_rows(self.read_filter)
 
     def _operation(self) -> str:
-        if not (self.delete_files or self.removed_delete_files):
+        deletes = bool(self.delete_files or self.deleted_rows)
+        if not (deletes or self.removed_delete_files):
             return "append"
-        return "overwrite" if self.data_files or not self.delete_files else "delete"
+        return "overwrite" if self.data_files or not deletes else "delete"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from importlib import metadata as distribution
 from typing import Protocol, TypeAlias
 
 from sqlext.errors import AnalysisError, SqlextError, UnsupportedError, ValidationConflict
 from sqlext.spec.constraint import row_rule_properties
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest import ManifestFile, encode_manifest_list
+from sqlext.spec.content_file import Content, ContentFile, ContentKey
+from sqlext.spec.manifest import ManifestContent, ManifestFile, encode_manifest_list
 from sqlext.spec.metadata_update import AddSnapshot, MetadataUpdate, SetSnapshotRef
 from sqlext.spec.reference import SnapshotReference
 from sqlext.spec.requirement import AssertRefSnapshotId, AssertTableUUID
@@ -20,8 +20,10 @@ from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.transaction.action import CommitContext, Destination, StagedChange
+from sqlext.transaction.deletion_vectors import DeletedRows, VectorProduction
+from sqlext.transaction.engine import ENGINE_NAME, ENGINE_VERSION
 from sqlext.transaction.manifest_writer import ManifestWriter, merge_groups
-from sqlext.transaction.removal import Removal, RemoveNothing, Selection
+from sqlext.transaction.removal import Removal, RemoveNothing, Selection, WithVectors
 from sqlext.transaction.summary import snapshot_summary
 
 COMMIT_ID_PROPERTY = "sqlext.commit-id"
@@ -37,11 +39,16 @@ _ManifestKey: TypeAlias = tuple[int, str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a snapshot does to the files of a table; `operation` is append, replace, overwrite or delete."""
+    """What a snapshot does to the files of a table; `operation` is append, replace, overwrite or delete.
+
+    `deleted_rows` by path of the data file are for format version 3, where they become deletion vectors. So do
+    position-delete files among `added`, should the table have been upgraded since they were written.
+    """
 
     operation: str
     added: tuple[ContentFile, ...] = ()
     removal: Removal = field(default_factory=RemoveNothing)
+    deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
     summary_properties: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -70,8 +77,9 @@ class SnapshotProduction:
         self._writer = ManifestWriter(
             context.io, context.manifests, context.commit_id, self._snapshot_id, makes_table=makes_table
         )
-        self._added: dict[int, tuple[ManifestFile, ...]] = {}
-        self._kept: dict[_ManifestKey, tuple[ManifestFile, tuple[ContentFile, ...]]] = {}
+        self._vectors = VectorProduction(context, self._change.deleted_rows, self._position_delete_files())
+        self._added: dict[tuple[int, frozenset[ContentKey]], tuple[ManifestFile, ...]] = {}
+        self._kept: dict[tuple[int, str, int | None, frozenset[ContentKey]], ManifestFile] = {}
         self._merged: dict[tuple[_ManifestKey, ...], ManifestFile] = {}
         self._needed: frozenset[str] = frozenset()
         self._attempts = 0
@@ -90,9 +98,10 @@ class SnapshotProduction:
         """The change on metadata that nobody else has changed: a base already validated, or a table being made."""
         destination = self._context.destination
         parent = base.head(destination.branch)
-        kept, removed = self._kept_manifests(base, parent)
-        manifests = self._merged_manifests((*self._added_manifests(base), *kept), base)
-        snapshot = self._snapshot(base, parent, manifests, removed)
+        added, superseded = self._added_files(base, parent)
+        kept, removed = self._kept_manifests(base, parent, superseded)
+        manifests = self._merged_manifests((*self._added_manifests(base, added), *kept), base)
+        snapshot = self._snapshot(base, parent, manifests, added, removed)
         return StagedChange(
             start=base,
             updates=(AddSnapshot(snapshot), *_moves(base, destination, snapshot)),
@@ -110,50 +119,78 @@ class SnapshotProduction:
             raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
     def finish(self, landed: Snapshot | None) -> None:
-        delete_files(self._context.io, [path for path in self._writer.written if path not in self._needed])
+        superseded = [file.file_path for file in self._position_delete_files()]
+        written = [*self._writer.written, *self._vectors.written, *superseded]
+        delete_files(self._context.io, [path for path in written if path not in self._needed])
 
     def abandon(self) -> None:
-        delete_files(self._context.io, [*self._writer.written, *(file.file_path for file in self._change.added)])
+        given = [file.file_path for file in self._change.added]
+        delete_files(self._context.io, [*self._writer.written, *self._vectors.written, *given])
 
-    def _added_manifests(self, base: TableMetadata) -> tuple[ManifestFile, ...]:
+    def _position_delete_files(self) -> list[ContentFile]:
+        return [file for file in self._change.added if file.content == Content.POSITION_DELETES]
+
+    def _added_files(
+        self, base: TableMetadata, parent: Snapshot | None
+    ) -> tuple[tuple[ContentFile, ...], frozenset[ContentKey]]:
+        """What comes into the table, and the delete files it replaces; from version 3 on deletes come as vectors."""
+        if base.format_version < 3:
+            if self._change.deleted_rows:
+                raise ValueError("deletion vectors need format version 3")
+            return self._change.added, frozenset()
+        vectors = self._vectors.stage(base, parent)
+        others = [file for file in self._change.added if file.content != Content.POSITION_DELETES]
+        return (*others, *vectors.added), vectors.superseded
+
+    def _added_manifests(self, base: TableMetadata, added: Sequence[ContentFile]) -> tuple[ManifestFile, ...]:
         # An upgrade of the table between two attempts changes what a manifest looks like.
-        version = base.format_version
-        if version not in self._added:
-            self._added[version] = self._writer.add(self._change.added, base)
-        return self._added[version]
+        data = tuple(file for file in added if file.content == Content.DATA)
+        deletes = tuple(file for file in added if file.content != Content.DATA)
+        return (*self._written_once(base, data), *self._written_once(base, deletes))
+
+    def _written_once(self, base: TableMetadata, files: tuple[ContentFile, ...]) -> tuple[ManifestFile, ...]:
+        key = base.format_version, frozenset(file.key for file in files)
+        if key not in self._added:
+            self._added[key] = self._writer.add(files, base)
+        return self._added[key]
 
     def _kept_manifests(
-        self, base: TableMetadata, parent: Snapshot | None
+        self, base: TableMetadata, parent: Snapshot | None, superseded: frozenset[ContentKey]
     ) -> tuple[list[ManifestFile], list[ContentFile]]:
-        """The parent's manifests without the removed files, and those files."""
+        """The parent's manifests without the removed files, and those files; a data file's vector goes with it."""
+        listed = () if parent is None else self._context.manifests.manifests(self._context.io, parent)
+        live = [manifest for manifest in listed if _may_be_live(manifest)]
         selection = self._change.removal.of(base)
-        kept: list[ManifestFile] = []
+        kept: dict[str, ManifestFile] = {}
         removed: list[ContentFile] = []
-        for manifest in () if parent is None else self._context.manifests.manifests(self._context.io, parent):
-            if not _may_be_live(manifest):
-                continue
-            remaining, gone = self._without_removed(manifest, selection, base)
-            kept.append(self._writer.counted(remaining, base))
-            removed.extend(gone)
-        missing = self._change.removal.missing({file.file_path for file in removed})
+        for content in ManifestContent:
+            if content == ManifestContent.DELETES and base.format_version > 2:
+                data_files = frozenset(file.file_path for file in removed)
+                selection = WithVectors(selection, superseded, data_files)
+            for manifest in (one for one in live if one.content == content):
+                remaining, gone = self._without_removed(manifest, selection, base)
+                kept[manifest.path] = self._writer.counted(remaining, base)
+                removed.extend(gone)
+        missing = self._change.removal.missing(removed)
         if missing:
             reason = f"another commit removed the file {min(missing)}"
             raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
-        return kept, removed
+        return [kept[manifest.path] for manifest in live], removed
 
     def _without_removed(
         self, manifest: ManifestFile, selection: Selection, base: TableMetadata
     ) -> tuple[ManifestFile, tuple[ContentFile, ...]]:
         if not selection.touches(manifest):
             return manifest, ()
-        key = _key(manifest, base)
+        entries = self._context.manifests.entries(self._context.io, manifest, base)
+        gone = tuple(entry.file for entry in entries if entry.is_live and selection.selects(entry.file))
+        if not gone:
+            return manifest, ()
+        removed = frozenset(file.key for file in gone)
+        key = (*_key(manifest, base), removed)
         if key not in self._kept:
-            entries = self._context.manifests.entries(self._context.io, manifest, base)
-            gone = tuple(entry.file for entry in entries if entry.is_live and selection.selects(entry.file))
-            paths = frozenset(file.file_path for file in gone)
-            rewritten = self._writer.without(manifest, entries, paths, base) if gone else manifest
-            self._kept[key] = (rewritten, gone)
-        return self._kept[key]
+            self._kept[key] = self._writer.without(manifest, entries, removed, base)
+        return self._kept[key], gone
 
     def _merged_manifests(self, manifests: Sequence[ManifestFile], base: TableMetadata) -> list[ManifestFile]:
         return [
@@ -171,6 +208,7 @@ class SnapshotProduction:
         base: TableMetadata,
         parent: Snapshot | None,
         manifests: Sequence[ManifestFile],
+        added: Sequence[ContentFile],
         removed: Sequence[ContentFile],
     ) -> Snapshot:
         parent_id = None if parent is None else parent.snapshot_id
@@ -184,7 +222,7 @@ class SnapshotProduction:
             manifest_list="",
             summary=snapshot_summary(
                 operation=self._change.operation,
-                added=self._change.added,
+                added=added,
                 removed=removed,
                 previous=None if parent is None else parent.summary,
                 properties=self._summary_properties(),
@@ -206,14 +244,15 @@ class SnapshotProduction:
         self._attempts += 1
         name = f"snap-{self._snapshot_id}-{self._attempts}-{self._context.commit_id}.avro"
         location = self._writer.create(name, data, base)
-        self._needed = frozenset((location, *(manifest.path for manifest in manifests)))
+        paths = (manifest.path for manifest in manifests), (file.file_path for file in added)
+        self._needed = frozenset((location, *itertools.chain(*paths)))
         return replace(snapshot, manifest_list=location)
 
     def _summary_properties(self) -> dict[str, str]:
         wap_id = self._context.destination.wap_id
         return {
-            "engine-name": "sqlext",
-            "engine-version": _ENGINE_VERSION,
+            "engine-name": ENGINE_NAME,
+            "engine-version": ENGINE_VERSION,
             **self._change.summary_properties,
             **({} if wap_id is None else {WAP_ID_PROPERTY: wap_id}),
             COMMIT_ID_PROPERTY: self._context.commit_id,
@@ -227,19 +266,7 @@ def delete_files(io: FileIO, paths: Sequence[str]) -> None:
             io.delete(path)
 
 
-def _engine_version() -> str:
-    try:
-        return distribution.version("sqlext")
-    except distribution.PackageNotFoundError:
-        return "unreleased"
-
-
-_ENGINE_VERSION = _engine_version()
-
-
 def _require_writable(base: TableMetadata, name: str, added: Sequence[ContentFile]) -> None:
-    if base.format_version > 2 and any(file.content == Content.POSITION_DELETES for file in added):
-        raise UnsupportedError("UNSUPPORTED_WRITE", feature="a deletion vector")
     if base.format_version == 1 and any(file.content for file in added):
         raise UnsupportedError("FORMAT_VERSION_1_ROW_LEVEL", verb="A change of single rows", name=name)
 

@@ -46,14 +46,14 @@ def _counters(files: Iterable[ContentFile], data_verb: str, verb: str) -> Counte
     """Counters of files that came or went; zero ones are left out, as Iceberg does."""
     counts: Counter[str] = Counter()
     for file in files:
-        counts[f"{verb}-files-size"] += file.file_size_in_bytes
+        counts[f"{verb}-files-size"] += file.content_bytes
         if file.content == Content.DATA:
             counts[f"{data_verb}-data-files"] += 1
             counts[f"{data_verb}-records"] += file.record_count
             continue
         kind = "position" if file.content == Content.POSITION_DELETES else "equality"
         counts[f"{verb}-delete-files"] += 1
-        counts[f"{verb}-{kind}-delete-files"] += 1
+        counts[f"{verb}-dvs" if file.is_deletion_vector else f"{verb}-{kind}-delete-files"] += 1
         counts[f"{verb}-{kind}-deletes"] += file.record_count
     return +counts
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from judges.canonical import canonical_rows
-from judges.iceberg import IcebergJudge
-from judges.pyiceberg_judge import latest_metadata, read_rows
+from judges.judged import Judged
 
 UPSERT = """
 MERGE INTO {table} AS t USING (SELECT * FROM VALUES {rows} AS s(id, kind, day, amount)) AS s ON t.id = s.id
@@ -28,40 +25,6 @@ PARTITIONINGS = {
     "identity": "PARTITIONED BY (kind)",
     "transforms": "PARTITIONED BY (months(day), bucket(4, id), truncate(1, kind))",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A table of one warehouse, asked through every engine."""
-
-    spark: SparkSession
-    iceberg: IcebergJudge
-    warehouse: Path
-    table: str
-
-    def run(self, statement: str) -> None:
-        """Runs a statement in sqlext, and checks that all readers agree on the rows after it."""
-        self.spark.sql(statement.replace("{table}", self.table))
-        self.check()
-
-    def run_in_iceberg(self, statement: str) -> None:
-        """Runs a statement in Iceberg's runtime, and checks that all readers agree on the rows after it."""
-        self.iceberg.sql(statement.replace("{table}", self.table))
-        self.check()
-
-    def check(self) -> None:
-        rows = canonical_rows(self.spark.table(self.table))
-        assert rows == self.iceberg.sql(f"SELECT * FROM {self.table}")
-        by_pyiceberg = read_rows(latest_metadata(self.warehouse.joinpath(*self.table.split(".")[1:])))
-        assert by_pyiceberg is None or by_pyiceberg == rows
-
-    def count(self) -> int:
-        return self.spark.table(self.table).count()
-
-
-@pytest.fixture
-def judged(spark: SparkSession, iceberg: IcebergJudge, warehouse: Path, table_name: str) -> Judged:
-    return Judged(spark, iceberg, warehouse, table_name)
 
 
 def create(judged: Judged, partitioning: str, properties: str = "", *, key: bool = False) -> None:

@@ -17,15 +17,17 @@ from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.transaction.property_change import ChangeProperties
 
+SHARED = ManifestCache()
+
 
 @pytest.fixture
 def writer(tmp_path: Path) -> Writer:
     return Writer(warehouse_catalog(tmp_path))
 
 
-def entries(writer: Writer, table: LoadedTable) -> list[ManifestEntry]:
-    """Of the current snapshot, live ones."""
-    cache, snapshot = ManifestCache(), table.metadata.current_snapshot()
+def entries(writer: Writer, table: LoadedTable, cache: ManifestCache = SHARED) -> list[ManifestEntry]:
+    """Of the current snapshot, live ones; through one cache, as a session has it."""
+    snapshot = table.metadata.current_snapshot()
     assert snapshot is not None
     manifests = cache.manifests(writer.catalog.io, snapshot)
     return [e for one in manifests for e in cache.live_entries(writer.catalog.io, one, table.metadata)]
