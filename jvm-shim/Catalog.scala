@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.analysis.{NoSuchNamespaceException, NoSuchTableException}
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{Literal, NamedReference, Transform}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -29,7 +30,11 @@ class Catalog extends TableCatalog with SupportsNamespaces {
   override def loadTable(table: Identifier, microseconds: Long): Table = load(table, Map("timestamp" -> microseconds))
 
   private def load(table: Identifier, at: Map[String, Any]): Table =
-    new SqlextTable(askTable("load table", table, at).get("table"), Rows)
+    new SqlextTable(askTable("load table", table, at ++ wapBranch).get("table"), Rows)
+
+  /** The branch that the session works on, of tables that are written, audited and then published. */
+  private def wapBranch: Map[String, Any] =
+    Option(SQLConf.get.getConfString("spark.wap.branch", null)).map("wap_branch" -> _).toMap
 
   override def tableExists(table: Identifier): Boolean = askTable("table exists", table).get("exists").asBoolean
 

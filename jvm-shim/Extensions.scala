@@ -6,6 +6,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 class Extensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser(Parser.around)
+    extensions.injectResolutionRule(_ => ReadOptions)
     extensions.injectOptimizerRule(_ => ApplyDeletes)
     extensions.injectPostHocResolutionRule(_ => WritesToPython)
     extensions.injectFunction(StoreAssignment.function)

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.sqlext.{SparkInternals, StatementErrors}
-import org.apache.spark.sql.types.{LongType, StructType}
+import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType, StructType}
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -31,7 +31,13 @@ case class PythonCommand(context: Map[String, Any], catalog: Option[String], res
   }
 
   private def value(node: JsonNode, column: Int): Any =
-    if (node.isNull) null else if (result(column).dataType == LongType) node.asLong else node.asText
+    if (node.isNull) null
+    else result(column).dataType match {
+      case LongType => node.asLong
+      case IntegerType => node.asInt
+      case BooleanType => node.asBoolean
+      case _ => node.asText
+    }
 }
 
 /** Rows of a DataFrame, already in the table's columns and types, on their way to the Python writer. */

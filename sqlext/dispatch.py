@@ -17,20 +17,28 @@ from sqlext.command.environment import Environment
 from sqlext.command.insert import insert
 from sqlext.command.merge import merge
 from sqlext.command.outcome import count_schema, struct
+from sqlext.command.reference_change import create_reference, drop_reference
+from sqlext.command.restore import RESTORE_COLUMNS, restore
 from sqlext.command.show_create_table import show_create_table
 from sqlext.command.update import update
 from sqlext.errors import SqlextError
+from sqlext.procedure.call import call
+from sqlext.procedure.registry import find_procedure
 from sqlext.sql.parser import parse
 from sqlext.sql.statement import (
     AddConstraint,
     AlterColumns,
     AlterPartitioning,
     AlterWriteOrder,
+    Call,
+    CreateReference,
     CreateTable,
     Delete,
     DropConstraint,
+    DropReference,
     Insert,
     Merge,
+    Restore,
     ShowCreateTable,
     Statement,
     Update,
@@ -44,13 +52,26 @@ _COMMANDS: Mapping[type, Any] = {
     CreateTable: create_table,
     Delete: delete,
     DropConstraint: drop_constraint,
+    Call: call,
+    CreateReference: create_reference,
+    DropReference: drop_reference,
     Insert: insert,
     Merge: merge,
+    Restore: restore,
     ShowCreateTable: show_create_table,
     Update: update,
 }
 
-_WITHOUT_ANSWER = (AddConstraint, AlterColumns, AlterPartitioning, AlterWriteOrder, CreateTable, DropConstraint)
+_WITHOUT_ANSWER = (
+    AddConstraint,
+    AlterColumns,
+    AlterPartitioning,
+    AlterWriteOrder,
+    CreateReference,
+    CreateTable,
+    DropConstraint,
+    DropReference,
+)
 
 
 class Dispatch:
@@ -66,11 +87,11 @@ class Dispatch:
         """
         try:
             statement = _parse(arguments)
+            if statement is None:
+                return {}
+            return {"catalog": _catalog(statement), "schema": _answer_schema(statement)}
         except SqlextError:
             return {"catalog": None, "schema": struct([])}
-        if statement is None:
-            return {}
-        return {"catalog": _catalog(statement), "schema": _answer_schema(statement)}
 
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs a parsed statement; the answer is its rows."""
@@ -102,6 +123,8 @@ def _parse_text(
 
 
 def _catalog(statement: Statement) -> str:
+    if isinstance(statement, Call):
+        return statement.catalog
     named = statement.name if isinstance(statement, CreateTable | ShowCreateTable) else statement.table
     return named.catalog
 
@@ -109,6 +132,10 @@ def _catalog(statement: Statement) -> str:
 def _answer_schema(statement: Statement) -> Mapping[str, Any]:
     if isinstance(statement, ShowCreateTable):
         return struct([("createtab_stmt", "string")])
+    if isinstance(statement, Call):
+        return struct(find_procedure(statement).columns)
+    if isinstance(statement, Restore):
+        return struct(RESTORE_COLUMNS)
     if isinstance(statement, _WITHOUT_ANSWER):
         return struct([])
     return count_schema()

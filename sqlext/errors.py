@@ -310,6 +310,21 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The table cannot be written here: {feature} is not supported. Write it in an engine that knows it.",
         ),
         # branches and tags
+        "CHERRY_PICK_REFUSED": Condition(
+            "42809",
+            "The snapshot {snapshot} of {name} is not picked: {reason}. SELECT * FROM {name}.snapshots shows where the"
+            " table is.",
+        ),
+        "NOT_FAST_FORWARD": Condition(
+            "42809",
+            "{ref} of {name} is not moved to {to}: it has snapshots that {to} has not, and they would be lost. Replace"
+            " the branch, or start {to} anew from {ref}.",
+        ),
+        "SNAPSHOT_NOT_ANCESTOR": Condition(
+            "42809",
+            "{ref} of {name} is not rolled back to the snapshot {snapshot}: that is not among the snapshots behind its"
+            " head. Use set_current_snapshot to go to any snapshot.",
+        ),
         "MAIN_BRANCH_STAYS": Condition(
             "42809", "The branch main of {name} is not dropped: it is the table itself. DROP TABLE drops the table."
         ),
@@ -324,6 +339,28 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "WRONG_REFERENCE_TYPE": Condition(
             "42809", "{ref} of {name} is a {type} and no {wanted}. Name a {wanted}, or say {type}."
+        ),
+        "INVALID_READ_OPTION": Condition("42616", "The read option {option} = {value} is refused. Give {wanted}."),
+        "PLACE_READ_ONLY": Condition(
+            "42809",
+            "{name} is a tag, a snapshot or a metadata table, which can only be read. Write to the table or to a branch"
+            " of it.",
+        ),
+        "TIME_TRAVEL_TWICE": Condition(
+            "42601",
+            "{name} is read at two places of its history at once. Name one: by VERSION or TIMESTAMP AS OF, by"
+            " the table's name, or by one read option.",
+        ),
+        "TWO_DESTINATIONS": Condition(
+            "42601", "The write to {name} would go to two places: {one}, and {other}. Unset one of them."
+        ),
+        # procedures
+        "PROCEDURE_ARGUMENT": Condition("42601", "CALL {procedure} is refused: {reason}. It takes {parameters}."),
+        "TABLE_OF_OTHER_CATALOG": Condition(
+            "42601", "The table {name} is not one of the catalog {catalog}, whose procedure is called. Name its table."
+        ),
+        "PROCEDURE_NOT_FOUND": Condition(
+            "42883", "There is no procedure {procedure}. Did you mean {near}? CALL {catalog}.system.{near}(…) runs it."
         ),
         # storage
         "CREATE_IF_ABSENT_UNSUPPORTED": Condition(

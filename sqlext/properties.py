@@ -168,6 +168,7 @@ DELETE_ISOLATION_LEVEL = TableProperty("write.delete.isolation-level", "serializ
 UPDATE_ISOLATION_LEVEL = TableProperty("write.update.isolation-level", "serializable", _ISOLATION)
 MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializable", _ISOLATION)
 UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))
+WAP_ENABLED = TableProperty("write.wap.enabled", False, _boolean)
 
 ALL: Mapping[str, TableProperty[Any]] = {
     known.name: known for known in tuple(globals().values()) if isinstance(known, TableProperty)

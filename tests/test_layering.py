@@ -24,8 +24,10 @@ ALLOWED = {
     "sql": FORMAT,
     "spark": FORMAT | {"storage", "catalog", "scan", "write"},
     "command": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "property_names"},
-    "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
-    "session": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "dispatch"},
+    "procedure": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
+    "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure"},
+    "session": FORMAT
+    | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure", "dispatch"},
     "__init__": {"errors", "session"},
 }
 NO_SPARK = {"errors", "properties", "spec", "storage", "catalog", "scan", "transaction", "write", "sql"}

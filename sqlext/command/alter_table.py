@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
-from sqlext.command.row_level import load_target
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.data_type import type_to_spark
 from sqlext.spec.constraint import check_constraints
@@ -50,7 +49,7 @@ from sqlext.transaction.spec_change import AddField, ChangeSpec, DropField, Fiel
 def alter_columns(environment: Environment, spark: SparkSession, statement: AlterColumns) -> Outcome:
     """Runs the statement; no rows."""
     changes = tuple(_schema_change(spark, change) for change in statement.changes)
-    table = load_target(environment, statement.table).table
+    table = environment.catalogs.load(statement.table.parts)
     for change in changes:
         _require_unchecked(change, table.metadata)
     environment.commit(statement.table.catalog, table, ChangeSchema(changes))
@@ -76,7 +75,7 @@ def alter_write_order(environment: Environment, spark: SparkSession, statement: 
 
 
 def _commit(environment: Environment, name: TableName, action: Action) -> Outcome:
-    environment.commit(name.catalog, load_target(environment, name).table, action)
+    environment.commit(name.catalog, environment.catalogs.load(name.parts), action)
     return Outcome()
 
 

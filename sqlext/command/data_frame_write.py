@@ -14,9 +14,9 @@ from sqlext.command.enforced_key import Removed, is_enforced, require_unique_key
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.replaced_rows import ReplacedRows, take_out
-from sqlext.command.row_level import Target
+from sqlext.command.row_level import Target, load_target
 from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.errors import UnsupportedError
+from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.scan.file_filter import FileFilter, partition_key
 from sqlext.spark.pushdown import exact_predicate
 from sqlext.spark.table_handle import TableHandle
@@ -51,9 +51,16 @@ def write_data_frame(
     if handle.catalog is None:
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
     name = TableName((handle.catalog, *handle.namespace, handle.name))
-    table = environment.catalogs.load(name.parts)
-    target = Target(name, table, environment.version(handle.catalog, table))
+    target = load_target(environment, spark, name, _branch(handle, arguments))
     write_rows_to(environment, target, rows, WriteMode(arguments["mode"], _replaced_rows(arguments, target)))
+
+
+def _branch(handle: TableHandle, arguments: Mapping[str, Any]) -> str | None:
+    """The branch in the table's name, or in the write's options."""
+    if handle.snapshot_id is not None:
+        raise AnalysisError("PLACE_READ_ONLY", name=handle.full_name)
+    options = {key.lower(): value for key, value in arguments.get("options", {}).items()}
+    return handle.branch or options.get("branch")
 
 
 def _replaced_rows(arguments: Mapping[str, Any], target: Target) -> ReplacedRows | None:
@@ -77,7 +84,7 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
         read = require_unique_keys(environment, rows.sparkSession, target, files, removed)
         action = _action(target, files, mode, read) if removal is None else _overwrite(removal, files, read)
     if action is not None:
-        environment.commit(target.name.catalog, target.table, action)
+        environment.commit(target.name.catalog, target.table, action, target.destination)
     return sum(file.record_count for file in files)
 
 

@@ -15,7 +15,7 @@ from sqlext.transaction.overwrite import OverwriteFiles
 
 def delete(environment: Environment, spark: SparkSession, statement: Delete) -> Outcome:
     """Runs the statement; one row of counts."""
-    target = load_target(environment, statement.table)
+    target = load_target(environment, spark, statement.table)
     if statement.where is None:
         return Outcome([_delete_all(environment, spark, target).row()])
     require_delete_files(target, "DELETE")
@@ -32,5 +32,5 @@ def delete(environment: Environment, spark: SparkSession, statement: Delete) -> 
 def _delete_all(environment: Environment, spark: SparkSession, target: Target) -> Counts:
     live = spark.sql(f"SELECT count(*) FROM {target.relation}").collect()[0][0]
     if target.version.snapshot is not None:
-        environment.commit(target.name.catalog, target.table, OverwriteFiles(delete_all=True))
+        environment.commit(target.name.catalog, target.table, OverwriteFiles(delete_all=True), target.destination)
     return Counts(deleted=live)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.spark.catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.scan_bridge import ScanBridge
-from sqlext.transaction.action import Action
+from sqlext.transaction.action import MAIN, Action, Destination
 from sqlext.transaction.transaction import CommitOutcome, commit
 
 
@@ -23,17 +23,20 @@ class Environment:
     rng: random.Random
     sleep: Callable[[float], None]
 
-    def version(self, catalog: str, table: LoadedTable) -> TableVersion:
-        """A loaded table as scans see it."""
-        return self.catalogs.version(handle_of(catalog, table))
+    def version(self, catalog: str, table: LoadedTable, branch: str | None = None) -> TableVersion:
+        """A loaded table as scans see it, at the head of a branch."""
+        return self.catalogs.version(replace(handle_of(catalog, table), branch=branch))
 
-    def commit(self, catalog: str, table: LoadedTable, action: Action) -> CommitOutcome:
+    def commit(
+        self, catalog: str, table: LoadedTable, action: Action, destination: Destination = MAIN
+    ) -> CommitOutcome:
         """Commits `action` on a table, from the version it was planned on."""
         return commit(
             self.catalogs.catalog(catalog),
             table.identifier,
             action,
             base=table,
+            destination=destination,
             clock=self.clock,
             rng=self.rng,
             sleep=self.sleep,

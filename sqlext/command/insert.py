@@ -22,7 +22,7 @@ from sqlext.sql.statement import Insert
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
-    target = load_target(environment, statement.table)
+    target = load_target(environment, spark, statement.table)
     query = _query(statement)
     journal.record(query)
     rows, by_name = _in_columns(spark, lowered_query(spark, query), statement, target)

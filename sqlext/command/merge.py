@@ -26,7 +26,7 @@ _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
 
 def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Outcome:
     """Runs the statement; one row of counts."""
-    target = load_target(environment, statement.table)
+    target = load_target(environment, spark, statement.table)
     require_delete_files(target, "MERGE")
     return Outcome([_merge(environment, spark, statement, target).row()])
 

@@ -11,20 +11,24 @@ from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.destination import destination
 from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
 from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.errors import DataError, UnsupportedError
+from sqlext.errors import AnalysisError, DataError, UnsupportedError
 from sqlext.spark import journal
-from sqlext.spark.catalogs import TableVersion
+from sqlext.spark.catalogs import TableVersion, handle_of
 from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.time_travel import travel
 from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
+from sqlext.transaction.action import MAIN, Destination
 from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.transaction.deletion_vectors import DeletedRows
 from sqlext.transaction.row_delta import RowDelta
@@ -35,23 +39,35 @@ from sqlext.write.task import write_changes
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The table that a statement changes, at the version its SELECT reads and its commit starts from."""
+    """The table that a statement changes, at the version its SELECT reads and its commit starts from.
+
+    `name` is the statement's, which may name a branch as well.
+    """
 
     name: TableName
     table: LoadedTable
     version: TableVersion
+    destination: Destination = MAIN
 
     @property
     def relation(self) -> str:
         """The table as the lowered SELECT names it, pinned to this version."""
-        pin = "@" + self.table.metadata_location.rpartition("/")[2]
+        file, branch = self.table.metadata_location.rpartition("/")[2], self.destination.branch
+        pin = f"@{file}" if branch == MAIN_BRANCH else f"@{file}/{branch}"
         return f"{'.'.join(quote_identifier(p) for p in self.name.parts)} VERSION AS OF {quote_string(pin)}"
 
 
-def load_target(environment: Environment, name: TableName) -> Target:
-    """The newest version of the table; UnsupportedError for a format version that has no delete files."""
-    table = environment.catalogs.load(name.parts)
-    return Target(name, table, environment.version(name.catalog, table))
+def load_target(environment: Environment, spark: SparkSession, name: TableName, branch: str | None = None) -> Target:
+    """The newest version of the table at the branch that is written: `branch`, the one in its name, or the session's.
+
+    AnalysisError where the name is one of a tag, a snapshot or a metadata table, or where two branches are named.
+    """
+    place, table = environment.catalogs.locate(name.parts)
+    if place.metadata_table is not None or place.at.keys() - {"branch"}:
+        raise AnalysisError("PLACE_READ_ONLY", name=name)
+    handle = travel(handle_of(name.catalog, table), table.metadata, place.at)
+    to = destination(spark, table.metadata, handle.branch or branch, str(name))
+    return Target(name, table, environment.version(name.catalog, table, to.branch), to)
 
 
 def require_delete_files(target: Target, verb: str) -> None:
@@ -95,7 +111,7 @@ def change_rows(
             isolation = SERIALIZABLE
         delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)
     if delta is not None:
-        environment.commit(target.name.catalog, target.table, delta)
+        environment.commit(target.name.catalog, target.table, delta, target.destination)
     return _counts(written)
 
 

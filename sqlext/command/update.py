@@ -14,7 +14,7 @@ from sqlext.sql.statement import Update
 
 def update(environment: Environment, spark: SparkSession, statement: Update) -> Outcome:
     """Runs the statement; one row of counts."""
-    target = load_target(environment, statement.table)
+    target = load_target(environment, spark, statement.table)
     require_delete_files(target, "UPDATE")
     schema = target.table.metadata.schema()
     lowered = lower_update(statement, schema, target.relation)

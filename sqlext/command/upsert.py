@@ -55,7 +55,7 @@ def upsert_by_equality(environment: Environment, spark: SparkSession, target: Ta
         written = run_write(rows, task, on_driver=on_driver)
         delta = row_delta(environment, target, operation, written, read_filter=None, isolation="snapshot")
     if delta is not None:
-        environment.commit(target.name.catalog, target.table, delta)
+        environment.commit(target.name.catalog, target.table, delta, target.destination)
     return Counts(None, None, 0, affected=sum(file.record_count for file in written.data_files))
 
 
@@ -92,7 +92,7 @@ def upsert_by_lookup(
             isolation = SERIALIZABLE
         delta = row_delta(environment, target, operation, written, read_filter=read, isolation=isolation)
     if delta is not None:
-        environment.commit(target.name.catalog, target.table, delta)
+        environment.commit(target.name.catalog, target.table, delta, target.destination)
     updated = len(matches.key_rows)
     return Counts(sum(file.record_count for file in written.data_files) - updated, updated, 0)
 

@@ -9,16 +9,16 @@ from typing import Any, Protocol
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.errors import NotFoundError, UnsupportedError
-from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
+from sqlext.properties import WAP_ENABLED
 from sqlext.spark.bridge import Question
 from sqlext.spark.catalogs import Catalogs, handle_of
 from sqlext.spark.data_type import schema_from_spark
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.table_description import describe
 from sqlext.spark.table_handle import TableHandle
+from sqlext.spark.time_travel import place_in_options, travel
 from sqlext.spec.schema import Schema
-from sqlext.spec.table_metadata import TableMetadata
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
@@ -61,6 +61,7 @@ class CatalogBridge:
             "initialize catalog": self._initialize,
             "load table": self._load_table,
             "load path": self._load_by_path,
+            "load by options": self._load_by_options,
             "table exists": self._table_exists,
             "create table": self._create_table,
             "alter table": self._alter_table,
@@ -82,17 +83,13 @@ class CatalogBridge:
     # tables
 
     def _load_table(self, arguments: Arguments) -> Answer:
-        metadata_table = None
-        parts = _parts(arguments)
-        try:
-            table = self._catalogs.load(parts)
-        except NotFoundError:
-            if parts[-1].lower() not in METADATA_TABLES or len(parts) < 4:
-                raise
-            metadata_table = parts[-1].lower()
-            table = self._catalogs.load(parts[:-1])
-        handle = handle_of(parts[0], table)
-        return self._described(_travel(handle, table.metadata, arguments), metadata_table)
+        place, table = self._catalogs.locate(_parts(arguments))
+        at = {**place.at, **{key: arguments[key] for key in ("version", "timestamp") if key in arguments}}
+        wap_branch = arguments.get("wap_branch")
+        if not at and wap_branch in table.metadata.refs and WAP_ENABLED.of(table.metadata.properties):
+            at = {"branch": wap_branch}
+        handle = replace(handle_of(arguments["catalog"], table), metadata_table=place.metadata_table)
+        return self._described(travel(handle, table.metadata, at))
 
     def _load_by_path(self, arguments: Arguments) -> Answer:
         options = {key.lower(): value for key, value in arguments["options"].items()}
@@ -101,13 +98,22 @@ class CatalogBridge:
         table = self._load_path(options["path"])
         self._catalogs.remember(table.metadata_location, table.metadata)
         handle = handle_of(None, table)
-        version = options.get("snapshot-id", options.get("versionasof"))
-        at = {} if version is None else {"version": version}
-        return self._described(_travel(handle, table.metadata, at), None)
+        at = dict(place_in_options(options))
+        if "versionasof" in options:
+            at["version"] = options["versionasof"]
+        return self._described(travel(handle, table.metadata, at))
 
-    def _described(self, handle: TableHandle, metadata_table: str | None) -> Answer:
-        if metadata_table is not None:
-            handle = replace(handle, metadata_table=metadata_table)
+    def _load_by_options(self, arguments: Arguments) -> Answer:
+        """A table that is loaded already, at the place that its read options name; {} where they name none."""
+        at = place_in_options(arguments["options"])
+        if not at:
+            return {}
+        handle = TableHandle.decode(arguments["table"])
+        if handle.snapshot_id is not None or handle.branch is not None:
+            raise AnalysisError("TIME_TRAVEL_TWICE", name=handle.full_name)
+        return self._described(travel(handle, self._catalogs.version(handle).metadata, at))
+
+    def _described(self, handle: TableHandle) -> Answer:
         return {"table": describe(self._catalogs.version(handle), self._scans)}
 
     def _table_exists(self, arguments: Arguments) -> Answer:
@@ -187,29 +193,3 @@ def _property_changes(changes: list[Mapping[str, str]]) -> tuple[Mapping[str, st
         else:
             raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change=change["change"])
     return changed, frozenset(removed)
-
-
-def _travel(handle: TableHandle, metadata: TableMetadata, at: Arguments) -> TableHandle:
-    """The handle moved to a version (`@` and a metadata file, a snapshot id, a branch or tag) or a time in µs."""
-    if "timestamp" in at:
-        try:
-            return _pinned(handle, metadata.snapshot_as_of(int(at["timestamp"]) // 1000).snapshot_id)
-        except NotFoundError as missing:
-            named = missing.parameters["snapshot"]
-            raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=named, name=handle.full_name) from None
-    if "version" not in at:
-        return handle
-    version = str(at["version"])
-    if version.startswith("@"):
-        folder = handle.metadata_location.rpartition("/")[0]
-        return replace(handle, metadata_location=f"{folder}/{version[1:]}")
-    reference = metadata.refs.get(version)
-    if reference is not None:
-        return _pinned(handle, reference.snapshot_id)
-    if version.isdigit() and metadata.snapshot_or_none(int(version)) is not None:
-        return _pinned(handle, int(version))
-    raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=version, name=handle.full_name)
-
-
-def _pinned(handle: TableHandle, snapshot_id: int) -> TableHandle:
-    return replace(handle, snapshot_id=snapshot_id)

@@ -11,6 +11,8 @@ from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import NotFoundError
 from sqlext.spark.table_handle import TableHandle
+from sqlext.spark.time_travel import NamedPlace, readings
+from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
@@ -69,6 +71,17 @@ class Catalogs:
         self.remember(table.metadata_location, table.metadata)
         return table
 
+    def locate(self, parts: tuple[str, ...]) -> tuple[NamedPlace, LoadedTable]:
+        """The table that a name means, and the place of it that the name goes on with; NotFoundError as `load`."""
+        missing: NotFoundError | None = None
+        for place in readings(parts):
+            try:
+                return place, self.load(place.parts)
+            except NotFoundError as error:
+                missing = missing or error
+        assert missing is not None
+        raise missing
+
     def version(self, handle: TableHandle) -> TableVersion:
         """What `handle` names; reads the metadata file when it is no longer remembered."""
         io = self._path_io if handle.catalog is None else self.catalog(handle.catalog).io
@@ -102,6 +115,6 @@ def handle_of(catalog: str | None, table: LoadedTable) -> TableHandle:
 
 
 def _snapshot(metadata: TableMetadata, handle: TableHandle) -> Snapshot | None:
-    if handle.snapshot_id is None:
-        return metadata.current_snapshot()
-    return metadata.snapshot(handle.snapshot_id)
+    if handle.snapshot_id is not None:
+        return metadata.snapshot(handle.snapshot_id)
+    return metadata.head(MAIN_BRANCH if handle.branch is None else handle.branch)

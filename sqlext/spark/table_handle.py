@@ -10,7 +10,8 @@ from dataclasses import dataclass, fields
 class TableHandle:
     """A table, one of its metadata files and, when time travels, one of its snapshots.
 
-    `catalog` is None for a table read by its path; `metadata_table` names e.g. `snapshots`. The uuid tells a table from
+    `catalog` is None for a table read by its path; `metadata_table` names e.g. `snapshots`. A handle at a branch is at
+    its head; one that the metadata does not have begins at the head of main. The uuid tells a table from
     one that was dropped before under its name. A handle says all that is needed to load the table again, so no state
     behind it can be lost.
     """
@@ -22,6 +23,7 @@ class TableHandle:
     table_uuid: str
     snapshot_id: int | None = None
     metadata_table: str | None = None
+    branch: str | None = None
 
     def encode(self) -> str:
         """The handle as text for the shim."""

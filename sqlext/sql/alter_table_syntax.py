@@ -42,7 +42,6 @@ from sqlext.sql.statement import (
     SortTerm,
     TableName,
 )
-from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
 from sqlext.sql.transform_syntax import parse_sort_term, parse_terms, parse_transform
 
@@ -55,13 +54,8 @@ _BEHIND_DEFAULT = frozenset({",", ")", "COMMENT", "FIRST", "AFTER"})
 AlterTable = AlterColumns | AlterPartitioning | AlterWriteOrder
 
 
-def parse_alter_table(cursor: TokenCursor, tables: TableResolution) -> AlterTable | None:
-    """The statement, or None for another catalog's table and for what Spark or another module alters."""
-    if not cursor.accept("ALTER", "TABLE"):
-        return None
-    name = tables.resolve(cursor.dotted_name("a table name"))
-    if name is None:
-        return None
+def parse_alter_table(cursor: TokenCursor, name: TableName) -> AlterTable | None:
+    """The clauses behind ALTER TABLE and the table's name; None for what Spark or another module alters."""
     statement = _parse_change(cursor, name)
     if statement is not None:
         cursor.expect_end()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.sql.statement import AddConstraint, Check, DropConstraint, Slice
-from sqlext.sql.table_resolution import TableResolution
+from sqlext.sql.statement import AddConstraint, Check, DropConstraint, Slice, TableName
 from sqlext.sql.token_cursor import TokenCursor
 
 
@@ -53,13 +52,8 @@ def parse_check(cursor: TokenCursor, name: str | None) -> Check:
     return Check(name, condition)
 
 
-def parse_alter_constraint(cursor: TokenCursor, tables: TableResolution) -> AddConstraint | DropConstraint | None:
-    """The statement, or None for any other ALTER or a table of another catalog."""
-    if not cursor.accept("ALTER", "TABLE"):
-        return None
-    table = tables.resolve(cursor.dotted_name("a table name"))
-    if table is None:
-        return None
+def parse_constraint_change(cursor: TokenCursor, table: TableName) -> AddConstraint | DropConstraint | None:
+    """The clause behind ALTER TABLE and the table's name; None when it is about something else."""
     if cursor.accept("DROP", "CONSTRAINT"):
         if_exists = cursor.accept("IF", "EXISTS")
         name = cursor.name("a constraint name")

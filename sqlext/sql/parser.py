@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from sqlext.sql.alter_table_syntax import parse_alter_table
-from sqlext.sql.constraint_syntax import parse_alter_constraint
+from sqlext.sql.call_syntax import parse_call
+from sqlext.sql.constraint_syntax import parse_constraint_change
 from sqlext.sql.create_table_syntax import parse_create_table
+from sqlext.sql.ref_syntax import parse_reference_change, parse_restore
 from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_update
 from sqlext.sql.statement import ShowCreateTable, Slice, Statement, TableName
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
 
-_HEADS = frozenset({"CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER"})
+_HEADS = frozenset(
+    {"CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
+)
 # A gap is white space and comments. A comment within a comment does not match: such a text goes on to the tokens.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
 _HEAD = re.compile(rf"{_GAP}*([A-Za-z]+)\b")
 _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
     | REPLACE~+TABLE~+ | INSERT~+(?:INTO|OVERWRITE)~+(?:TABLE~+)? | MERGE~+INTO~+ | UPDATE~+ | DELETE~+FROM~+
-    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+)
+    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)?)
     (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("~", _GAP),
     re.IGNORECASE | re.VERBOSE,
 )
 _OTHER_OBJECT = re.compile(
-    rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE)\b)|SHOW{_GAP}+(?!CREATE\b)|ALTER{_GAP}+(?!TABLE\b))[A-Za-z]",
+    rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE)\b)|SHOW{_GAP}+(?!CREATE\b)"
+    rf"|ALTER{_GAP}+(?!TABLE\b))[A-Za-z]",
     re.IGNORECASE,
+)
+_ALTER_CLAUSES: tuple[Callable[[TokenCursor, TableName], Statement | None], ...] = (
+    parse_reference_change,
+    parse_constraint_change,
+    parse_alter_table,
 )
 _ROW_VERB = re.compile(r"\b(?:INSERT|MERGE|UPDATE|DELETE)\b", re.IGNORECASE)
 
@@ -77,10 +87,14 @@ def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | N
     if cursor.at("WITH"):
         ctes = _skip_ctes(cursor)
         return None if ctes is None else _parse_row_statement(cursor, tables, ctes)
-    if cursor.at("ALTER"):
-        return _parse_alter(cursor, tables)
     if cursor.at("SHOW"):
         return _parse_show(cursor, tables)
+    if cursor.at("ALTER"):
+        return _parse_alter_table(cursor, tables)
+    if cursor.at("RESTORE"):
+        return parse_restore(cursor, tables)
+    if cursor.at("CALL"):
+        return parse_call(cursor, tables)
     if cursor.at("CREATE") or cursor.at("REPLACE"):
         return parse_create_table(cursor, tables)
     return _parse_row_statement(cursor, tables, None)
@@ -96,15 +110,6 @@ def _parse_row_statement(cursor: TokenCursor, tables: TableResolution, ctes: Sli
     if cursor.at("DELETE"):
         return parse_delete(cursor, tables, ctes)
     return None
-
-
-def _parse_alter(cursor: TokenCursor, tables: TableResolution) -> Statement | None:
-    start = cursor.position
-    constraint = parse_alter_constraint(cursor, tables)
-    if constraint is not None:
-        return constraint
-    cursor.position = start
-    return parse_alter_table(cursor, tables)
 
 
 def _skip_ctes(cursor: TokenCursor) -> Slice | None:
@@ -123,6 +128,21 @@ def _skip_ctes(cursor: TokenCursor) -> Slice | None:
             cursor.group()
         if not cursor.accept(","):
             return cursor.slice_from(0)
+    return None
+
+
+def _parse_alter_table(cursor: TokenCursor, tables: TableResolution) -> Statement | None:
+    if not cursor.accept("ALTER", "TABLE"):
+        return None
+    table = tables.resolve(cursor.dotted_name("a table name"))
+    if table is None:
+        return None
+    start = cursor.position
+    for parse_clause in _ALTER_CLAUSES:
+        cursor.position = start
+        statement = parse_clause(cursor, table)
+        if statement is not None:
+            return statement
     return None
 
 

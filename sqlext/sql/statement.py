@@ -145,6 +145,62 @@ class ShowCreateTable:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateReference:
+    """ALTER TABLE … CREATE [OR REPLACE] or REPLACE BRANCH or TAG (`must_exist`), at a snapshot or at main's head.
+
+    Retention: ages in milliseconds, None where the statement leaves them out.
+    """
+
+    table: TableName
+    type: Literal["branch", "tag"]
+    ref: str
+    snapshot_id: int | None = None
+    or_replace: bool = False
+    must_exist: bool = False
+    if_not_exists: bool = False
+    max_ref_age_ms: int | None = None
+    min_snapshots_to_keep: int | None = None
+    max_snapshot_age_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropReference:
+    """ALTER TABLE … DROP BRANCH or TAG."""
+
+    table: TableName
+    type: Literal["branch", "tag"]
+    ref: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a CALL; no name for one by position. Spark evaluates the text."""
+
+    name: str | None
+    value: Slice
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """CALL [catalog.]system.procedure(…). `current` is the current catalog and namespace, for names in arguments."""
+
+    catalog: str
+    procedure: str
+    arguments: tuple[Argument, ...]
+    current: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """RESTORE TABLE … TO VERSION or TIMESTAMP AS OF; one of the two is there."""
+
+    table: TableName
+    version: str | None = None
+    timestamp: Slice | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Insert:
     """INSERT INTO or INSERT OVERWRITE.
 
@@ -326,8 +382,12 @@ class AlterWriteOrder:
 Statement: TypeAlias = (
     AddConstraint
     | DropConstraint
+    | CreateReference
+    | DropReference
     | CreateTable
     | ShowCreateTable
+    | Restore
+    | Call
     | Insert
     | Delete
     | Update

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cached_property
 
 from sqlext.errors import ValidationConflict
-from sqlext.scan.file_filter import FileFilter
+from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
 from sqlext.scan.position_delete import FILE_PATH_ID
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
@@ -66,6 +66,13 @@ class History:
         for entry in self._entries(ManifestContent.DATA, EntryStatus.ADDED):
             if files.file_may_match(entry.file) and not files.file_must_match(entry.file):
                 raise self._conflict(f"another commit added rows that it may have to replace ({entry.file.file_path})")
+
+    def require_partitions_untouched(self, partitions: Set[PartitionKey]) -> None:
+        """`ValidationConflict` when another commit added files to one of these partitions."""
+        for content in ManifestContent:
+            for entry in self._entries(content, EntryStatus.ADDED):
+                if partition_key(entry.file) in partitions:
+                    raise self._conflict(f"another commit changed the same partition ({entry.file.file_path})")
 
     def _entries(
         self, content: ManifestContent, status: EntryStatus, *, rewrites: bool = True

@@ -43,6 +43,8 @@ class FileChange:
 
     `deleted_rows` by path of the data file are for format version 3, where they become deletion vectors. So do
     position-delete files among `added`, should the table have been upgraded since they were written.
+
+    The added files are the commit's own, and go with it when it fails, unless another snapshot has them too.
     """
 
     operation: str
@@ -50,6 +52,7 @@ class FileChange:
     removal: Removal = field(default_factory=RemoveNothing)
     deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
     summary_properties: Mapping[str, str] = field(default_factory=dict)
+    owns_added: bool = True
 
 
 class SnapshotAction(Protocol):
@@ -124,7 +127,7 @@ class SnapshotProduction:
         delete_files(self._context.io, [path for path in written if path not in self._needed])
 
     def abandon(self) -> None:
-        given = [file.file_path for file in self._change.added]
+        given = [file.file_path for file in self._change.added] if self._change.owns_added else []
         delete_files(self._context.io, [*self._writer.written, *self._vectors.written, *given])
 
     def _position_delete_files(self) -> list[ContentFile]:

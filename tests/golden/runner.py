@@ -130,6 +130,8 @@ class RunNames:
             return None
         if SIZE_NAMES.search(name):
             return "<size>"
+        if name == "timestamp" and isinstance(value, int):
+            return "<time>"
         if name in VERSION_NAMES:
             return "<version>"
         if isinstance(value, dict) and "__map__" in value:
@@ -138,7 +140,7 @@ class RunNames:
             return {key: self.value(key, item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.value(name, item) for item in value]
-        if name.endswith(("snapshot_id", "snapshot-id", "parent_id")):
+        if name.endswith(("snapshot_id", "snapshot-id", "parent_id", "_ref")):
             return self._snapshot(str(value))
         return self.text(value) if isinstance(value, str) else value
 

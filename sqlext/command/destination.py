@@ -1,0 +1,31 @@
+"""Where a statement's snapshot goes: the branch that it names, or what the session says of write, audit, publish.
+
+On a table with `write.wap.enabled`, `spark.wap.branch` sends every write to a branch, which is made when it is not
+there, and `spark.wap.id` stages every snapshot under an id.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from sqlext.errors import AnalysisError
+from sqlext.properties import WAP_ENABLED
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.transaction.action import MAIN, Destination
+
+WAP_BRANCH = "spark.wap.branch"
+WAP_ID = "spark.wap.id"
+
+
+def destination(spark: SparkSession, metadata: TableMetadata, branch: str | None, table_name: str) -> Destination:
+    """`branch` is the one that the statement names. AnalysisError where two places are named."""
+    named = MAIN if branch is None else Destination(branch)
+    if not WAP_ENABLED.of(metadata.properties):
+        return named
+    wap_branch, wap_id = spark.conf.get(WAP_BRANCH, None), spark.conf.get(WAP_ID, None)
+    if wap_branch and (wap_id or branch not in (None, wap_branch)):
+        other = f"{WAP_ID} = {wap_id}" if wap_id else f"the branch {branch} of the statement"
+        raise AnalysisError("TWO_DESTINATIONS", name=table_name, one=f"{WAP_BRANCH} = {wap_branch}", other=other)
+    if wap_branch:
+        return Destination(wap_branch)
+    return Destination(named.branch, wap_id or None)

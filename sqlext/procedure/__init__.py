@@ -1,0 +1,1 @@
+"""What CALL runs: one module a verb."""

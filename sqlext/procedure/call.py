@@ -1,0 +1,59 @@
+"""CALL: finds the procedure, binds the arguments, which Spark evaluates, and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Outcome
+from sqlext.errors import AnalysisError
+from sqlext.procedure.procedure import Invocation, Procedure
+from sqlext.procedure.registry import find_procedure
+from sqlext.spark.lowered_sql import lowered_query
+from sqlext.sql.statement import Argument, Call
+
+
+def call(environment: Environment, spark: SparkSession, statement: Call) -> Outcome:
+    """Runs the statement; the procedure's rows."""
+    procedure = find_procedure(statement)
+    bound = _bound(procedure, statement)
+    arguments = _evaluated(spark, procedure, bound)
+    return Outcome(procedure.run(Invocation(environment, spark, statement.catalog, statement.current, arguments)))
+
+
+def _bound(procedure: Procedure, statement: Call) -> Mapping[str, Argument]:
+    """Arguments by parameter: those without a name in order, then those with one."""
+    bound: dict[str, Argument] = {}
+    names = [parameter.name for parameter in procedure.parameters]
+    for position, argument in enumerate(statement.arguments):
+        if argument.name is None and position >= len(names):
+            raise _refused(procedure, f"it has {len(statement.arguments)} arguments")
+        name = names[position] if argument.name is None else argument.name
+        if name not in names:
+            raise _refused(procedure, f"it has no parameter {name}")
+        if name in bound:
+            raise _refused(procedure, f"{name} is given twice")
+        bound[name] = argument
+    missing = [one.name for one in procedure.parameters if one.required and one.name not in bound]
+    if missing:
+        raise _refused(procedure, f"{', '.join(missing)} is missing")
+    return bound
+
+
+def _evaluated(spark: SparkSession, procedure: Procedure, bound: Mapping[str, Argument]) -> Mapping[str, Any]:
+    types = {parameter.name: parameter.type for parameter in procedure.parameters}
+    arguments: dict[str, Any] = dict.fromkeys(types)
+    if bound:
+        values = ", ".join(f"CAST({one.value.text} AS {types[name]}) AS `{name}`" for name, one in bound.items())
+        arguments.update(lowered_query(spark, f"SELECT {values}").collect()[0].asDict())
+    for parameter in procedure.parameters:
+        if parameter.required and arguments[parameter.name] is None:
+            raise _refused(procedure, f"{parameter.name} is null")
+    return arguments
+
+
+def _refused(procedure: Procedure, reason: str) -> AnalysisError:
+    return AnalysisError("PROCEDURE_ARGUMENT", procedure=procedure.name, reason=reason, parameters=procedure.signature)

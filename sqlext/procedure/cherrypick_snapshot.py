@@ -1,0 +1,25 @@
+"""cherrypick_snapshot: the changes of a snapshot that is on no branch, on top of main."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlext.procedure.moved_branch import move_branch
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.transaction.cherry_pick import CherryPick
+
+
+def cherrypick_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """Rows: the snapshot that was picked, and main's head with it."""
+    picked = invocation.arguments["snapshot_id"]
+    table = invocation.load(invocation.arguments["table"])
+    return [(picked, move_branch(invocation, table, CherryPick(snapshot_id=picked))[1])]
+
+
+CHERRYPICK_SNAPSHOT = Procedure(
+    "cherrypick_snapshot",
+    (Parameter("table", "string"), Parameter("snapshot_id", "bigint")),
+    (("source_snapshot_id", "long"), ("current_snapshot_id", "long")),
+    cherrypick_snapshot,
+)

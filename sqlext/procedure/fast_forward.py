@@ -1,0 +1,25 @@
+"""fast_forward: a branch goes on to the head of another, which has all of its snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlext.procedure.moved_branch import move_branch
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.transaction.branch_move import FastForward, MoveBranch
+
+
+def fast_forward(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """Rows: the branch, and its heads before and after."""
+    branch, to = invocation.arguments["branch"], invocation.arguments["to"]
+    table = invocation.load(invocation.arguments["table"])
+    return [(branch, *move_branch(invocation, table, MoveBranch(FastForward(to), branch), branch))]
+
+
+FAST_FORWARD = Procedure(
+    "fast_forward",
+    (Parameter("table", "string"), Parameter("branch", "string"), Parameter("to", "string")),
+    (("branch_updated", "string"), ("previous_ref", "long"), ("updated_ref", "long")),
+    fast_forward,
+)

@@ -1,0 +1,23 @@
+"""Commits that move a branch, and the two snapshots that the procedures answer with."""
+
+from __future__ import annotations
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.procedure.procedure import Invocation
+from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.transaction.action import Action
+
+SNAPSHOT_COLUMNS = (("previous_snapshot_id", "long"), ("current_snapshot_id", "long"))
+
+
+def move_branch(
+    invocation: Invocation, table: LoadedTable, action: Action, branch: str = MAIN_BRANCH
+) -> tuple[int | None, int | None]:
+    """The heads of the branch before and after; None where it has none."""
+    moved = invocation.environment.commit(invocation.catalog, table, action).table
+    return _head(table, branch), _head(moved, branch)
+
+
+def _head(table: LoadedTable, branch: str) -> int | None:
+    reference = table.metadata.refs.get(branch)
+    return None if reference is None else reference.snapshot_id

@@ -1,0 +1,70 @@
+"""What a procedure is: its name, its parameters, the columns of its answer, and the function that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.environment import Environment
+from sqlext.errors import AnalysisError
+from sqlext.sql.table_resolution import TableResolution
+from sqlext.sql.token_cursor import TokenCursor
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`type` is Spark's DDL text, to which an argument is cast."""
+
+    name: str
+    type: str
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One CALL: where it runs, and its arguments as Python values by parameter, None for those not given."""
+
+    environment: Environment
+    spark: SparkSession
+    catalog: str
+    current: tuple[str, ...]
+    arguments: Mapping[str, Any]
+
+    def table_parts(self, text: str) -> tuple[str, ...]:
+        """The whole name of a table of the procedure's catalog that an argument names.
+
+        AnalysisError for a table of another catalog.
+        """
+        written = TokenCursor(text).dotted_name("a table name")
+        tables = TableResolution(frozenset({self.catalog}), frozenset(), self.current)
+        resolved = tables.resolve(written if len(written) == 1 else self._with_catalog(written))
+        if resolved is None:
+            raise AnalysisError("TABLE_OF_OTHER_CATALOG", name=text, catalog=self.catalog)
+        return resolved.parts
+
+    def load(self, text: str) -> LoadedTable:
+        """The table that an argument names, at its newest version."""
+        return self.environment.catalogs.load(self.table_parts(text))
+
+    def _with_catalog(self, written: tuple[str, ...]) -> tuple[str, ...]:
+        return written if written[0] == self.catalog else (self.catalog, *written)
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """`columns` are the names and types (string, long, integer, boolean) of the rows that `run` gives."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    columns: tuple[tuple[str, str], ...]
+    run: Callable[[Invocation], Sequence[Sequence[Any]]]
+
+    @property
+    def signature(self) -> str:
+        """The parameters with their types, optional ones in brackets."""
+        texts = (f"{one.name} {one.type}" if one.required else f"[{one.name} {one.type}]" for one in self.parameters)
+        return f"({', '.join(texts)})"

@@ -1,0 +1,28 @@
+"""publish_changes: the snapshot that was staged under a `spark.wap.id` becomes part of main."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlext.procedure.moved_branch import move_branch
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.transaction.cherry_pick import CherryPick
+from sqlext.transaction.snapshot_production import WAP_ID_PROPERTY
+
+
+def publish_changes(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """Rows: the staged snapshot, and main's head with its changes."""
+    wap_id = invocation.arguments["wap_id"]
+    table = invocation.load(invocation.arguments["table"])
+    current = move_branch(invocation, table, CherryPick(wap_id=wap_id))[1]
+    staged = (one.snapshot_id for one in table.metadata.snapshots if one.summary.get(WAP_ID_PROPERTY) == wap_id)
+    return [(next(staged, None), current)]
+
+
+PUBLISH_CHANGES = Procedure(
+    "publish_changes",
+    (Parameter("table", "string"), Parameter("wap_id", "string")),
+    (("source_snapshot_id", "long"), ("current_snapshot_id", "long")),
+    publish_changes,
+)

@@ -1,0 +1,46 @@
+"""The procedures there are, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from sqlext.errors import NotFoundError
+from sqlext.procedure.ancestors_of import ANCESTORS_OF
+from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
+from sqlext.procedure.fast_forward import FAST_FORWARD
+from sqlext.procedure.procedure import Procedure
+from sqlext.procedure.publish_changes import PUBLISH_CHANGES
+from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
+from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
+from sqlext.sql.statement import Call
+
+PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
+    {
+        procedure.name: procedure
+        for procedure in (
+            ANCESTORS_OF,
+            CHERRYPICK_SNAPSHOT,
+            FAST_FORWARD,
+            PUBLISH_CHANGES,
+            ROLLBACK_TO_SNAPSHOT,
+            ROLLBACK_TO_TIMESTAMP,
+            SET_CURRENT_SNAPSHOT,
+        )
+    }
+)
+
+
+def find_procedure(statement: Call) -> Procedure:
+    """The procedure that is called; NotFoundError with the nearest name."""
+    found = PROCEDURES.get(statement.procedure)
+    if found is None:
+        near = get_close_matches(statement.procedure, PROCEDURES, n=1, cutoff=0.0)
+        raise NotFoundError(
+            "PROCEDURE_NOT_FOUND",
+            procedure=statement.procedure,
+            near=near[0],
+            catalog=statement.catalog,
+        )
+    return found

@@ -1,0 +1,43 @@
+"""set_current_snapshot: main goes to any snapshot, branch or tag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.procedure.moved_branch import SNAPSHOT_COLUMNS, move_branch
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.transaction.branch_move import MoveBranch, ToSnapshot
+
+
+def set_current_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """By id or by reference; rows: previous and current snapshot."""
+    name, snapshot_id, ref = (invocation.arguments[key] for key in ("table", "snapshot_id", "ref"))
+    if (snapshot_id is None) == (ref is None):
+        reason = "one of snapshot_id and ref has to be given"
+        raise AnalysisError(
+            "PROCEDURE_ARGUMENT",
+            procedure="set_current_snapshot",
+            reason=reason,
+            parameters=SET_CURRENT_SNAPSHOT.signature,
+        )
+    table = invocation.load(name)
+    if snapshot_id is None:
+        reference = table.metadata.refs.get(ref)
+        if reference is None:
+            raise NotFoundError("REFERENCE_NOT_FOUND", type="branch or tag", ref=ref, name=name)
+        snapshot_id = reference.snapshot_id
+    return [move_branch(invocation, table, MoveBranch(ToSnapshot(snapshot_id)))]
+
+
+SET_CURRENT_SNAPSHOT = Procedure(
+    "set_current_snapshot",
+    (
+        Parameter("table", "string"),
+        Parameter("snapshot_id", "bigint", required=False),
+        Parameter("ref", "string", required=False),
+    ),
+    SNAPSHOT_COLUMNS,
+    set_current_snapshot,
+)

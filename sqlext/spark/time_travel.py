@@ -1,0 +1,107 @@
+"""Which version of a table a name, a `VERSION AS OF` or a read option means.
+
+A name may go on behind the table's: `t.files` is a metadata table, `t.branch_b`, `t.tag_v1`, `t.snapshot_id_<id>` and
+`t.at_timestamp_<milliseconds>` are the table at that place of its history. A table of that very name comes first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.spark.table_handle import TableHandle
+from sqlext.spec.table_metadata import TableMetadata
+
+_SELECTOR = re.compile(r"(branch|tag)_(.+)|(snapshot_id|at_timestamp)_(\d+)", re.IGNORECASE | re.DOTALL)
+_OPTIONS = {"branch": "branch", "tag": "tag", "snapshot-id": "snapshot_id", "as-of-timestamp": "at_timestamp"}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPlace:
+    """A table's name and what follows it: a metadata table, a place in the history, or both."""
+
+    parts: tuple[str, ...]
+    metadata_table: str | None = None
+    at: Mapping[str, str] = field(default_factory=dict)
+
+
+def readings(parts: tuple[str, ...]) -> Iterator[NamedPlace]:
+    """What a name of catalog, namespace and table may mean, the plainest first."""
+    yield NamedPlace(parts)
+    metadata_table = parts[-1].lower() if parts[-1].lower() in METADATA_TABLES and len(parts) > 3 else None
+    if metadata_table is not None:
+        parts = parts[:-1]
+        yield NamedPlace(parts, metadata_table)
+    selected = _SELECTOR.fullmatch(parts[-1]) if len(parts) > 3 else None
+    if selected is not None:
+        kind, value = (selected[1], selected[2]) if selected[1] else (selected[3], selected[4])
+        yield NamedPlace(parts[:-1], metadata_table, {kind.lower(): value})
+
+
+def place_in_options(options: Mapping[str, str]) -> Mapping[str, str]:
+    """The place that Iceberg's read options name; AnalysisError for two of them."""
+    given = {_OPTIONS[key.lower()]: value for key, value in options.items() if key.lower() in _OPTIONS}
+    if len(given) > 1:
+        raise AnalysisError("TIME_TRAVEL_TWICE", name=" and ".join(sorted(given)))
+    return given
+
+
+def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) -> TableHandle:
+    """The handle at a place of the table's history.
+
+    `at` may have `branch`, `tag`, `snapshot_id`, `at_timestamp` in milliseconds, `timestamp` in microseconds, or
+    `version`: a snapshot id, branch or tag, or `@` and the name of a metadata file with, behind a `/`, a branch of it.
+    """
+    version = str(at.get("version", ""))
+    if version.startswith("@"):
+        return _pinned(handle, version[1:], at.get("branch"))
+    given = [key for key in ("branch", "tag", "snapshot_id", "at_timestamp", "timestamp", "version") if key in at]
+    if len(given) > 1:
+        raise AnalysisError("TIME_TRAVEL_TWICE", name=handle.full_name)
+    return _travelled(handle, metadata, given[0], str(at[given[0]])) if given else handle
+
+
+def _pinned(handle: TableHandle, pin: str, branch: str | None) -> TableHandle:
+    file, _, pinned_branch = pin.partition("/")
+    folder = handle.metadata_location.rpartition("/")[0]
+    return replace(handle, metadata_location=f"{folder}/{file}", branch=pinned_branch or branch)
+
+
+def _travelled(handle: TableHandle, metadata: TableMetadata, kind: str, value: str) -> TableHandle:
+    if kind in ("timestamp", "at_timestamp"):
+        return _as_of(handle, metadata, int(value) // 1000 if kind == "timestamp" else _number(value, kind))
+    if kind in ("branch", "tag"):
+        return _at_reference(handle, metadata, value, kind)
+    if kind == "version" and value in metadata.refs:
+        return _at_reference(handle, metadata, value, metadata.refs[value].type)
+    if value.isascii() and value.isdigit() and metadata.snapshot_or_none(int(value)) is not None:
+        return replace(handle, snapshot_id=int(value))
+    raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=value, name=handle.full_name)
+
+
+def _as_of(handle: TableHandle, metadata: TableMetadata, milliseconds: int) -> TableHandle:
+    try:
+        return replace(handle, snapshot_id=metadata.snapshot_as_of(milliseconds).snapshot_id)
+    except NotFoundError as missing:
+        named = missing.parameters["snapshot"]
+        raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=named, name=handle.full_name) from None
+
+
+def _at_reference(handle: TableHandle, metadata: TableMetadata, name: str, kind: str) -> TableHandle:
+    """A branch is read by the table's schema and may be written; a tag is a snapshot, with the schema it had."""
+    reference = metadata.refs.get(name)
+    if reference is None:
+        raise NotFoundError("REFERENCE_NOT_FOUND", type=kind, ref=name, name=handle.full_name)
+    if reference.type != kind:
+        raise AnalysisError("WRONG_REFERENCE_TYPE", ref=name, name=handle.full_name, type=reference.type, wanted=kind)
+    return replace(handle, branch=name) if kind == "branch" else replace(handle, snapshot_id=reference.snapshot_id)
+
+
+def _number(value: str, option: str) -> int:
+    if not re.fullmatch(r"-?[0-9]+", value):
+        raise AnalysisError("INVALID_READ_OPTION", option=option, value=value, wanted="milliseconds since 1970")
+    return int(value)
