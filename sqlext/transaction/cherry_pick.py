@@ -135,7 +135,7 @@ class _PickedChange:
             "overwrite" if self.replaces_partitions else "append",
             # Rows get ids of their own here: the picked snapshot may be read and published elsewhere too.
             tuple(replace(file, first_row_id=None) for file in self.added),
-            RemovePaths(ManifestContent.DATA, paths) if paths else RemoveNothing(),
+            RemovePaths(paths) if paths else RemoveNothing(),
             summary_properties=properties,
             owns_added=False,
         )
