@@ -110,9 +110,10 @@ def change_rows(
         if is_enforced(target.table.metadata):
             isolation = SERIALIZABLE
         delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)
+    counts = _counts(written)
     if delta is not None:
         environment.commit(target.name.catalog, target.table, delta, target.destination)
-    return _counts(written)
+    return counts
 
 
 def row_delta(
@@ -174,8 +175,10 @@ def _partitions(
 
 
 def _counts(written: WrittenFiles) -> Counts:
-    counts = written.counts
-    return Counts(counts.get("inserted", 0), counts.get("updated", 0), counts.get("deleted", 0))
+    """Deleted rows by their positions, since several source rows may delete one row."""
+    updated = written.counts.get("updated", 0)
+    positions = sum(len(bitmap) for bitmap in written.positions.values())
+    return Counts(written.counts.get("inserted", 0), updated, positions - updated)
 
 
 def _cardinality_violation(spark: SparkSession, target: Target, violation: str) -> DataError:

@@ -81,6 +81,14 @@ WHEN MATCHED AND s.name = 'b' THEN UPDATE SET name = s.name;
 
 SELECT * FROM t WHERE id = 1;
 
+-- clauses that differ count too
+MERGE INTO t USING (SELECT * FROM VALUES (1, 'a'), (1, 'b') AS v(id, name)) AS s ON t.id = s.id
+WHEN MATCHED AND s.name = 'b' THEN UPDATE SET name = s.name WHEN MATCHED THEN DELETE;
+
+-- an unconditional DELETE may meet a row as often as it will; the row counts once
+MERGE INTO t USING (SELECT * FROM VALUES (1), (1), (1), (70) AS v(id)) AS s ON t.id = s.id
+WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id);
+
 -- nothing to do
 MERGE INTO t USING s ON false WHEN MATCHED THEN DELETE;
 
