@@ -36,7 +36,7 @@ object StoreAssignment {
     case other => other
   }
 
-  /** The rows in the columns, order and types of `schema`; missing columns by name are null. */
+  /** The rows in the columns, order and types of `schema`; missing columns by name have their default. */
   def align(rows: DataFrame, table: String, schema: String, byName: Boolean): DataFrame = {
     val session = rows.sparkSession.asInstanceOf[classic.SparkSession]
     val plan = rows.asInstanceOf[classic.Dataset[_]].queryExecution.analyzed
@@ -45,7 +45,7 @@ object StoreAssignment {
   }
 
   private def resolve(table: String, schema: StructType, query: LogicalPlan, byName: Boolean): LogicalPlan = {
-    val expected = schema.map(f => AttributeReference(f.name, SparkInternals.asNullable(f.dataType), nullable = true)())
+    val expected = schema.map(f => AttributeReference(f.name, SparkInternals.asNullable(f.dataType), nullable = true, f.metadata)())
     SparkInternals.resolveOutputColumns(table, expected, query, byName)
   }
 }

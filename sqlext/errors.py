@@ -251,6 +251,15 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "0A000", "The location {location} is refused: {reason}. Use an absolute path or a file:/// location."
         ),
         # rows
+        "FORMAT_VERSION_TOO_LOW": Condition(
+            "0A000",
+            "{feature} needs format version {needed}, and the table has {version}. Make it with, or take it to,"
+            " 'format-version'='{needed}'.",
+        ),
+        "INVALID_DEFAULT_VALUE": Condition(
+            "42623",
+            "The default {value} of column {column} is refused: {reason}. Write a constant that the column holds.",
+        ),
         "FORMAT_VERSION_1_ROW_LEVEL": Condition(
             "0A000",
             "{verb} on {name} is refused: a table of format version 1 has no delete files. Upgrade it with"

@@ -22,7 +22,7 @@ ALLOWED = {
     "transaction": FORMAT | {"storage", "scan", "catalog"},
     "write": FORMAT | {"storage"},
     "sql": FORMAT,
-    "spark": FORMAT | {"storage", "catalog", "scan", "write"},
+    "spark": FORMAT | {"storage", "catalog", "scan", "write", "sql"},
     "command": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "property_names"},
     "procedure": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
     "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure"},

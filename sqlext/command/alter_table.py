@@ -6,22 +6,26 @@ from typing import cast
 
 from pyspark.sql import SparkSession
 
+from sqlext.command.default_value import default_value
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.data_type import type_to_spark
 from sqlext.spec.constraint import check_constraints
+from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import (
     AddColumn,
     DropColumn,
     RenameColumn,
     ReplaceColumns,
     SchemaChange,
+    SetDefault,
     WidenColumn,
 )
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import parse_transform
-from sqlext.spec.types import Type
+from sqlext.spec.types import NestedField, Type
+from sqlext.sql.binding import resolve_column
 from sqlext.sql.row_rules import checked_columns
 from sqlext.sql.statement import (
     AddPartitionField,
@@ -48,8 +52,8 @@ from sqlext.transaction.spec_change import AddField, ChangeSpec, DropField, Fiel
 
 def alter_columns(environment: Environment, spark: SparkSession, statement: AlterColumns) -> Outcome:
     """Runs the statement; no rows."""
-    changes = tuple(_schema_change(spark, change) for change in statement.changes)
     table = environment.catalogs.load(statement.table.parts)
+    changes = tuple(_schema_change(spark, change, table.metadata.schema()) for change in statement.changes)
     for change in changes:
         _require_unchecked(change, table.metadata)
     environment.commit(statement.table.catalog, table, ChangeSchema(changes))
@@ -91,24 +95,27 @@ def _require_unchecked(change: SchemaChange, metadata: TableMetadata) -> None:
                 raise AnalysisError("COLUMN_IN_USE", name=column, use=f"the constraint {check.name}", way_out=way_out)
 
 
-def _schema_change(spark: SparkSession, change: ColumnChange) -> SchemaChange:
+def _schema_change(spark: SparkSession, change: ColumnChange, schema: Schema) -> SchemaChange:
     match change:
         case ColumnAddition():
             return _addition(spark, change)
         case ColumnType():
             return WidenColumn(change.path, _column_type(spark, change.type_text))
-        case ColumnDefault():
-            raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change="SET DEFAULT")
+        case ColumnDefault(path=path, default=default):
+            field = resolve_column(schema, path)
+            return SetDefault(path, None if default is None else default_value(spark, field, default.text))
         case ReplacedColumns(columns=columns):
             return ReplaceColumns(tuple(_addition(spark, column) for column in columns))
     return change
 
 
 def _addition(spark: SparkSession, change: ColumnAddition) -> AddColumn:
-    if change.default is not None:
-        raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change="DEFAULT")
     column_type = _column_type(spark, change.type_text)
-    return AddColumn(change.path, column_type, change.required, change.comment, None, change.position)
+    field = NestedField(0, change.path[-1], column_type, change.required)
+    default = None if change.default is None else default_value(spark, field, change.default.text)
+    if default is not None and len(change.path) > 1:
+        raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change="a DEFAULT inside a struct")
+    return AddColumn(change.path, column_type, change.required, change.comment, default, change.position)
 
 
 def _column_type(spark: SparkSession, text: str) -> Type:

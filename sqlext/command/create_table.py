@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,7 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.check_definition import check_properties, require_condition
 from sqlext.command.data_frame_write import write_files
+from sqlext.command.default_value import default_value
 from sqlext.command.enforced_key import require_distinct_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
@@ -47,7 +49,8 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
     timestamp_type = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
     base = catalog.load_table(identifier) if exists else None
     first_id = 1 if base is None else base.metadata.last_column_id + 1
-    definition = define_table(statement, _query_schema(query), timestamp_type, first_id)
+    default = partial(default_value, spark)
+    definition = define_table(statement, _query_schema(query), timestamp_type, default, first_id)
     require_spark_types(definition.schema)
     checks = check_properties(spark, statement.checks, definition.schema)
     definition = replace(definition, properties={**definition.properties, **checks})

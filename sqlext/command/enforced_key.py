@@ -91,7 +91,8 @@ def require_unique_keys(
         return None
     key_ids = metadata.schema().identifier_field_ids
     plan = environment.scans.plan(target.version, AlwaysTrue())
-    few = sum(file.record_count for file in files) <= _DRIVER_ROWS
+    stored = all(field.initial_default is None for field in metadata.schema().identifier_fields)
+    few = stored and sum(file.record_count for file in files) <= _DRIVER_ROWS
     if few and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _DRIVER_BYTES:
         return _looked_up(environment, target, files, removed)
     _join(spark, target, files, removed)

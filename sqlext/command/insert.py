@@ -16,14 +16,16 @@ from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_expression, lowered_query
 from sqlext.spark.store_assignment import align
 from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField
 from sqlext.sql.binding import resolve_column
+from sqlext.sql.default_value import with_defaults
 from sqlext.sql.statement import Insert
 
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
     target = load_target(environment, spark, statement.table)
-    query = _query(statement)
+    query = _query(statement, _value_columns(statement, target.table.metadata.schema()))
     journal.record(query)
     rows, by_name = _in_columns(spark, lowered_query(spark, query), statement, target)
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
@@ -31,9 +33,18 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
     return Outcome([Counts(inserted=written).row()])
 
 
-def _query(statement: Insert) -> str:
+def _value_columns(statement: Insert, schema: Schema) -> Sequence[NestedField]:
+    """The columns that the source's values are for, by position; none where names decide."""
+    if statement.by_name:
+        return ()
+    static = {name.lower() for name, value in statement.static_partition if value is not None}
+    listed = statement.columns or [field.name for field in schema.fields if field.name.lower() not in static]
+    return [resolve_column(schema, (name,)) for name in listed]
+
+
+def _query(statement: Insert, columns: Sequence[NestedField]) -> str:
     """The source under the WITH before the INSERT; a source may begin with a WITH of its own."""
-    source = statement.source.text
+    source = with_defaults(statement.source.text, columns)
     return source if statement.ctes is None else f"{statement.ctes.text} SELECT * FROM ({source})"
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from sqlext.command.replaced_rows import ReplacedRows
 from sqlext.command.row_level import Target
+from sqlext.command.stored_values import stored_values
 from sqlext.errors import AnalysisError, DataError
 from sqlext.scan.value_range import is_nan
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spec.expression import Comparison, IsNaN, IsNull, Predicate, conjunction
-from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
-from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import NestedField
@@ -24,8 +22,6 @@ from sqlext.sql.binding import resolve_column
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import Insert
 from sqlext.sql.type_name import spark_type_text
-from sqlext.write.alignment import Aligner
-from sqlext.write.partitioner import Partitioner
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +70,11 @@ def replaced_partition(spark: SparkSession, values: Sequence[StaticValue], targe
                 type=value.field.type,
                 reason=reason,
             )
-    stored = _stored(columns, [value.field for value in values], str(target.name))
+    stored = stored_values(columns, [value.field for value in values], str(target.name))
     return ReplacedRows(
         " AND ".join(f"{quote_identifier(value.field.name)} <=> {value.text}" for value in values),
         conjunction(_equals(value.field.id, one) for value, one in zip(values, stored, strict=True)),
     )
-
-
-def _stored(columns: Sequence[pa.Array], fields: Sequence[NestedField], table_name: str) -> tuple[Any, ...]:
-    """The values as a data file's partition has them."""
-    schema = Schema(tuple(replace(field, required=False) for field in fields))
-    spec = PartitionSpec(
-        0,
-        tuple(
-            PartitionField(field.id, FIRST_PARTITION_FIELD_ID + number, field.name, IdentityTransform())
-            for number, field in enumerate(fields)
-        ),
-    )
-    ((partition, _),) = Partitioner(schema, spec).split(Aligner(schema, table_name).align(columns))
-    return partition
 
 
 def _equals(field_id: int, value: Any) -> Predicate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -17,6 +17,7 @@ from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
 from sqlext.spec.transform import Transform, parse_transform
 from sqlext.spec.types import NestedField
+from sqlext.spec.version_feature import require_version
 from sqlext.sql.binding import resolve_column
 from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
@@ -32,6 +33,9 @@ KEY_RELY = "identifier-fields.rely"
 
 # What Iceberg's own catalogs put into every new table.
 DEFAULT_PROPERTIES: Mapping[str, str] = {"write.parquet.compression-codec": "zstd"}
+
+# A column and the text of its DEFAULT to the stored value.
+DefaultValue = Callable[[NestedField, str], Any]
 
 # Transform name, column by parts, number of buckets or width, and the partition field's name where it is given.
 PartitionTerms = Iterable[tuple[str, Sequence[str], int | None, str | None]]
@@ -49,11 +53,18 @@ class TableDefinition:
 
 
 def define_table(
-    statement: CreateTable, query_schema: Schema | None, timestamp_type: TimestampSetting, first_id: int = 1
+    statement: CreateTable,
+    query_schema: Schema | None,
+    timestamp_type: TimestampSetting,
+    default: DefaultValue,
+    first_id: int = 1,
 ) -> TableDefinition:
-    """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT, ids count from `first_id`."""
+    """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT, ids count from `first_id`.
+
+    `default` computes the stored value of a column's DEFAULT.
+    """
     lengths: dict[int, int] = {}
-    columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type, lengths)
+    columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type, lengths, default)
     schema = assign_fresh_ids(columns, first_id)
     key = _primary_key(statement)
     keyed = with_identifier_fields(schema, key)
@@ -88,6 +99,7 @@ def complete(
         kept,
         FORMAT_VERSION.of(properties),
     )
+    require_version(schema, definition.format_version)
     if KEY_ENFORCED.of(kept) and not definition.schema.identifier_field_ids:
         raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set and there is none to enforce")
     for check in check_constraints(kept):
@@ -151,7 +163,12 @@ def _key_properties(statement: CreateTable) -> Mapping[str, str]:
     return {name: "true" for name, value in said if value}
 
 
-def _schema(columns: Sequence[ColumnDefinition], timestamp_type: TimestampSetting, lengths: dict[int, int]) -> Schema:
+def _schema(
+    columns: Sequence[ColumnDefinition],
+    timestamp_type: TimestampSetting,
+    lengths: dict[int, int],
+    default: DefaultValue,
+) -> Schema:
     names = [column.name.lower() for column in columns]
     for name in names:
         if names.count(name) > 1:
@@ -161,7 +178,11 @@ def _schema(columns: Sequence[ColumnDefinition], timestamp_type: TimestampSettin
     for column in columns:
         id = next(ids)
         type = parse_type(column.type_text, timestamp_type=timestamp_type, ids=ids, id=id, lengths=lengths)
-        fields.append(NestedField(id, column.name, type, not column.nullable, column.comment))
+        field = NestedField(id, column.name, type, not column.nullable, column.comment)
+        if column.default_text is not None:
+            value = default(field, column.default_text)
+            field = replace(field, initial_default=value, write_default=value)
+        fields.append(field)
     return Schema(tuple(fields))
 
 

@@ -62,7 +62,10 @@ def upsert_by_equality(environment: Environment, spark: SparkSession, target: Ta
 def can_look_up(environment: Environment, target: Target, source: DataFrame) -> bool:
     """Whether a small source may be resolved by the driver: the target's keys fit, and no join decides what is live."""
     plan = environment.scans.plan(target.version, AlwaysTrue())
-    key_ids = target.table.metadata.schema().identifier_field_ids
+    schema = target.table.metadata.schema()
+    key_ids = schema.identifier_field_ids
+    if any(field.initial_default is not None for field in schema.identifier_fields):
+        return False  # a file may lack the column
     return is_small(source) and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _LOOKUP_BYTES
 
 

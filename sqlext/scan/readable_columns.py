@@ -21,8 +21,8 @@ def require_readable_columns(metadata: TableMetadata, fields: Iterable[NestedFie
         if _NAME_MAPPING in metadata.properties:
             raise _unsupported(f"name mapping (the property {_NAME_MAPPING}, for data files without field ids)")
         for name, inner in _with_children(field):
-            if inner.initial_default is not None:
-                raise _unsupported(f"column defaults (the initial default of {name})")
+            if inner.initial_default is not None and inner is not field:
+                raise _unsupported(f"defaults inside a struct (the initial default of {name})")
             if isinstance(inner.type, UuidType):
                 raise _unsupported(f"columns of type uuid (such as {name})")
 

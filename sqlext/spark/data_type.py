@@ -31,8 +31,12 @@ from sqlext.spec.types import (
     Type,
     UuidType,
 )
+from sqlext.sql.literal import literal_text
 
 FIELD_ID = "parquet.field.id"
+# Spark's own keys: what its Parquet reader gives where a file lacks the column, and what its writes fill in.
+_INITIAL_DEFAULT = "EXISTS_DEFAULT"
+_WRITE_DEFAULT = "CURRENT_DEFAULT"
 _CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 
 _TO_SPARK: Mapping[type, str] = {
@@ -83,6 +87,10 @@ def struct_to_spark(struct: StructType) -> dict[str, Any]:
 
 def _field_to_spark(field: NestedField) -> dict[str, Any]:
     metadata: dict[str, Any] = {FIELD_ID: field.id}
+    if field.initial_default is not None:
+        metadata[_INITIAL_DEFAULT] = literal_text(field.type, field.initial_default)
+    if field.write_default is not None:
+        metadata[_WRITE_DEFAULT] = literal_text(field.type, field.write_default)
     if field.doc:
         metadata["comment"] = field.doc
     return {

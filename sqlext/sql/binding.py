@@ -9,7 +9,9 @@ from difflib import get_close_matches
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
+from sqlext.sql.default_value import is_default
 from sqlext.sql.expression_slice import column_references
+from sqlext.sql.literal import write_default_text
 from sqlext.sql.quoting import quote_identifier, quote_name, quote_string, unquote_identifier
 from sqlext.sql.statement import Assignment, Merge, MergeClause, Slice, TableName
 from sqlext.sql.token_cursor import tokenize
@@ -61,7 +63,7 @@ class BoundClause:
     """A WHEN clause whose texts may stand in a join of target and source.
 
     `values` has, by column name, texts that are of the column's type already. A column that is not there keeps its
-    value in an update, and is null in an insert.
+    value in an update, and has its default in an insert.
     """
 
     clause: MergeClause
@@ -132,9 +134,9 @@ def _assigned_column(parts: tuple[str, ...], target: Relation, where: str) -> st
     return column
 
 
-def value_text(value: Slice) -> str:
-    """The value's text; the keyword DEFAULT is null, as columns of format version 2 have no other default."""
-    return "NULL" if value.text.upper() == "DEFAULT" else value.text
+def value_text(value: Slice, field: NestedField) -> str:
+    """The value's text; the keyword DEFAULT is the column's, which is null where it has none."""
+    return write_default_text(field) if is_default(value.text) else value.text
 
 
 # MERGE
@@ -149,6 +151,7 @@ def bind_clause(
     bare names get the qualifier of the side that they belong to. Raises AnalysisError for names of the hidden side.
     """
     where = clause_name(clause)
+    fields = {field.name: field for field in schema.fields}
 
     def seen(text: str) -> str:
         if clause.kind == "matched":
@@ -160,8 +163,10 @@ def bind_clause(
         texts = star_values(source, target, where)
     else:
         assigned = bind_assignments(clause.assignments, target, where)
-        texts = {name: seen(value_text(value)) for name, value in assigned.items()}
-    fields = {field.name: field for field in schema.fields}
+        texts = {name: seen(value_text(value, fields[name])) for name, value in assigned.items()}
+        if clause.action == "insert":
+            absent = (field for field in schema.fields if field.write_default is not None)
+            texts = {**{field.name: write_default_text(field) for field in absent}, **texts}
     return BoundClause(
         clause,
         None if clause.condition is None else seen(clause.condition.text),

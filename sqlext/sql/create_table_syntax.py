@@ -187,12 +187,15 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
     type_text = type_slice(cursor, _COLUMN_CLAUSES).text
     nullable: bool | None = None
     comment: str | None = None
+    default: str | None = None
     primary_key = False
     while not cursor.at_any(frozenset({",", ")"})) and not cursor.at_end:
         if nullable is None and cursor.accept("NOT", "NULL"):
             nullable = False
         elif nullable is None and cursor.accept("NULL"):
             nullable = True
+        elif default is None and cursor.accept("DEFAULT"):
+            default = cursor.slice_until(lambda: _at_column_clause(cursor), "a default value").text
         elif comment is None and cursor.accept("COMMENT"):
             comment = cursor.string("a comment in quotes")
         elif not primary_key and _accept_column_key(cursor):
@@ -209,7 +212,15 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
         nullable=nullable is not False,
         comment=comment,
         primary_key=primary_key,
+        default_text=default,
     )
+
+
+def _at_column_clause(cursor: TokenCursor) -> bool:
+    """Whether a default ends here; NOT and NULL may be part of one."""
+    if cursor.at("NOT", "NULL") and cursor.peek(-1).word != "IS":
+        return True
+    return cursor.at_any(frozenset({",", ")", *_COLUMN_CLAUSES} - {"NOT", "NULL", "AS"}))
 
 
 def _accept_column_key(cursor: TokenCursor) -> bool:
@@ -229,7 +240,6 @@ def _constraint_name(cursor: TokenCursor) -> str | None:
 
 def _refuse_column_clause(cursor: TokenCursor) -> None:
     reasons = {
-        "DEFAULT": "default values need format version 3. Leave it out",
         "GENERATED": "Iceberg tables hold stored columns only. Compute it in the query or a view",
         "UNIQUE": "only a PRIMARY KEY is kept. Leave it out, or make it the primary key",
         "REFERENCES": "Iceberg tables have no foreign keys. Leave it out",

@@ -23,6 +23,7 @@ from sqlext.spec.transform import (
     YearTransform,
 )
 from sqlext.spec.types import NestedField
+from sqlext.sql.literal import write_default_text
 from sqlext.sql.quoting import quote_identifier, quote_name, quote_string
 from sqlext.sql.statement import TableName
 from sqlext.sql.type_name import ddl_type_text
@@ -77,8 +78,9 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
 
 def _column(field: NestedField, lengths: Mapping[int, int]) -> str:
     required = " NOT NULL" if field.required else ""
+    default = "" if field.write_default is None else f" DEFAULT {write_default_text(field)}"
     comment = "" if field.doc is None else f" COMMENT {quote_string(field.doc)}"
-    return f"{quote_identifier(field.name)} {ddl_type_text(field.type, field.id, lengths)}{required}{comment}"
+    return f"{quote_identifier(field.name)} {ddl_type_text(field.type, field.id, lengths)}{required}{default}{comment}"
 
 
 def _source(schema: Schema, id: int) -> str:

@@ -20,6 +20,7 @@ from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import DateType
+from sqlext.spec.version_feature import require_version
 from sqlext.transaction.action import CommitContext, StagedChange
 
 _CALENDAR = ("year", "month", "day")
@@ -38,6 +39,7 @@ class ChangeSchema:
         if base is None:
             raise ValueError("a change of columns needs a table")
         schema = changed_schema(base.schema(), self.changes, base.last_column_id, base.format_version)
+        require_version(schema, base.format_version)
         requirements = (
             AssertTableUUID(base.table_uuid),
             AssertCurrentSchemaId(base.current_schema_id),

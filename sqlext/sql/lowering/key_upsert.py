@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField
 from sqlext.sql.binding import (
     Relation,
     assigned_value,
@@ -61,8 +62,9 @@ def key_upsert(
     keys = _compared_keys(merge, schema, target, source)
     if keys is None:
         return None
-    updated = _source_values(update, target, source)
-    inserted = _source_values(insert, target, source)
+    fields = {field.name: field for field in schema.fields}
+    updated = _source_values(update, target, source, fields)
+    inserted = _source_values(insert, target, source, fields)
     if updated is None or inserted is None:
         return None
     updated = {**keys, **updated}
@@ -133,14 +135,16 @@ def _whole_column(parts: tuple[str, ...], side: Relation, other: Relation) -> st
     return side.find(parts[0]) if len(parts) == 1 and other.find(parts[0]) is None else None
 
 
-def _source_values(clause: MergeClause, target: Relation, source: Relation) -> dict[str, str] | None:
+def _source_values(
+    clause: MergeClause, target: Relation, source: Relation, fields: Mapping[str, NestedField]
+) -> dict[str, str] | None:
     """The clause's values by column, plain columns in one spelling; None if one needs more than the source."""
     where = clause_name(clause)
     if clause.star:
         return star_values(source, target, where)
     values: dict[str, str] = {}
     for name, value in bind_assignments(clause.assignments, target, where).items():
-        text = _source_value(value_text(value), target, source, bare_is_source=clause.action == "insert")
+        text = _source_value(value_text(value, fields[name]), target, source, bare_is_source=clause.action == "insert")
         if text is None:
             return None
         values[name] = text

@@ -19,7 +19,7 @@ def lower_update(statement: Update, schema: Schema, target: str, *, case_sensiti
     for field in schema.fields:
         value = assigned.get(field.name)
         kept = relation.column(field.name)
-        text = kept if value is None else assigned_value(value_text(value), field, statement.table)
+        text = kept if value is None else assigned_value(value_text(value, field), field, statement.table)
         columns.append((text, field.name))
     relation_text = aliased(target, statement.alias) + filtered(statement.where)
     return with_ctes(statement.ctes, f"SELECT {selected(columns)}\nFROM {relation_text}")

@@ -67,8 +67,6 @@ ALTER TABLE t RENAME TO u;
 
 CREATE TABLE bucketed (id INT) CLUSTERED BY (id) INTO 4 BUCKETS;
 
-CREATE TABLE with_default (id INT, v STRING DEFAULT 'x') TBLPROPERTIES ('format-version'='2');
-
 CREATE TABLE outside (id INT) LOCATION '/tmp/../etc/sqlext';
 
 -- after all of this the table is as it was

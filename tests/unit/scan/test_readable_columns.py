@@ -24,7 +24,6 @@ def metadata_of(properties: dict[str, str]) -> TableMetadata:
 @pytest.mark.parametrize(
     ("field", "named"),
     [
-        (DEFAULTED, "initial default of v"),
         (INSIDE, "initial default of s.v"),
         (UUID, "such as u)"),
         (UUIDS, "such as us.element)"),
@@ -38,7 +37,7 @@ def test_the_column_is_named(field: NestedField, named: str) -> None:
 
 
 def test_columns_not_asked_for_do_not_matter() -> None:
-    require_readable_columns(metadata_of({}), [PLAIN])
+    require_readable_columns(metadata_of({}), [PLAIN, DEFAULTED])
 
 
 def test_a_name_mapping_is_refused_once_a_column_is_read() -> None:

@@ -182,7 +182,6 @@ def test_replace():
 @pytest.mark.parametrize(
     "text",
     [
-        "CREATE TABLE t (a INT DEFAULT 1)",
         "CREATE TABLE t (a INT GENERATED ALWAYS AS (1))",
         "CREATE TABLE t (a INT GENERATED ALWAYS AS IDENTITY)",
         "CREATE TABLE t (a INT, CHECK (a > 1) NOT ENFORCED)",
@@ -237,3 +236,20 @@ def test_escaped_string_literals():
     text = "CREATE TABLE t (a INT) COMMENT 'a\\nb'"
     assert read(text).comment == "a\nb"
     assert read(text, escaped_string_literals=True).comment == "a\\nb"
+
+
+@pytest.mark.parametrize(
+    ("clause", "default"),
+    [
+        ("DEFAULT 1 NOT NULL", "1"),
+        ("NOT NULL DEFAULT -1 + 2 COMMENT 'c'", "-1 + 2"),
+        ("DEFAULT NULL", "NULL"),
+        ("DEFAULT NOT true PRIMARY KEY", "NOT true"),
+        ("DEFAULT 1 IS NOT NULL CHECK (a > 1)", "1 IS NOT NULL"),
+        ("DEFAULT CASE WHEN true THEN 1 END", "CASE WHEN true THEN 1 END"),
+        ("DEFAULT CAST('1' AS INT)", "CAST('1' AS INT)"),
+    ],
+)
+def test_default(clause, default):
+    column = read(f"CREATE TABLE t (a INT {clause}, b INT)").columns[0]
+    assert column.default_text == default

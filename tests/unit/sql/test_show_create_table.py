@@ -15,9 +15,13 @@ from sqlext.sql.statement import TableName
 NAME = TableName(("lake", "d`b", "t"))
 
 
+def _int_default(field, text):
+    return int(text.removeprefix("CAST('").removesuffix("' AS INT)"))
+
+
 def made_by(text):
     statement = parse(text, catalogs=("lake",), current=("lake", "db"))
-    definition = define_table(statement, None, "TIMESTAMP_LTZ")
+    definition = define_table(statement, None, "TIMESTAMP_LTZ", _int_default)
     return new_table_metadata(
         definition.schema,
         definition.spec,
@@ -63,6 +67,7 @@ def test_text():
         "CREATE TABLE t (`a.b` INT PRIMARY KEY, c INT) PARTITIONED BY (bucket(2, `a.b`)) ORDERED BY (`a.b`)",
         "CREATE TABLE t (a INT, PRIMARY KEY (a) ENFORCED RELY)",
         "CREATE TABLE t (a VARCHAR(3), b STRUCT<x: ARRAY<VARCHAR(4)>, y: MAP<VARCHAR(5), INT>>)",
+        "CREATE TABLE t (a INT NOT NULL DEFAULT 5 COMMENT 'c') TBLPROPERTIES ('format-version' = '3')",
         "CREATE TABLE t (a BOOLEAN, b BIGINT, c FLOAT, d DOUBLE, e DECIMAL(9, 2))",
         "CREATE TABLE t (f TIMESTAMP, g TIMESTAMP_NTZ, h BINARY)",
         "CREATE TABLE t (a UUID, b BINARY(12), c TIME)",

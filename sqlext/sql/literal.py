@@ -1,0 +1,73 @@
+"""Stored values as SQL literals: what a column's default is to Spark."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sqlext.errors import UnsupportedError
+from sqlext.spec.iso_date_time import MICROS_PER_SECOND, format_date, format_timestamp
+from sqlext.spec.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IntegerType,
+    LongType,
+    NestedField,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+    Type,
+    UuidType,
+)
+from sqlext.sql.quoting import quote_string
+from sqlext.sql.type_name import spark_type_text
+
+
+def literal_text(type: Type, value: Any) -> str:
+    """An expression of the column's type that gives the stored value, or NULL. UnsupportedError for nested types."""
+    if value is None:
+        return "NULL"
+    match type:
+        case BooleanType():
+            return "true" if value else "false"
+        case IntegerType():
+            return f"CAST('{value}' AS INT)"
+        case LongType():
+            return f"CAST('{value}' AS BIGINT)"
+        case FloatType() | DoubleType():
+            return f"CAST('{_float_text(value)}' AS {spark_type_text(type)})"
+        case DecimalType():
+            return f"CAST('{value:f}' AS {spark_type_text(type)})"
+        case DateType():
+            return f"DATE '{format_date(value)}'"
+        case TimestampType():
+            return f"TIMESTAMP_NTZ '{_moment(value)}'"
+        case TimestamptzType():
+            return f"TIMESTAMP_LTZ '{_moment(value)}Z'"
+        case StringType() | UuidType():
+            return quote_string(str(value))
+        case BinaryType() | FixedType():
+            return f"X'{value.hex()}'"
+    raise UnsupportedError("UNSUPPORTED_TYPE", type=type, reason="columns of this type have no default but null")
+
+
+def write_default_text(field: NestedField) -> str:
+    """What an absent value of the column is written as."""
+    return literal_text(field.type, field.write_default)
+
+
+def _moment(micros: int) -> str:
+    return format_timestamp(micros, MICROS_PER_SECOND).replace("T", " ")
+
+
+def _float_text(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(value)
