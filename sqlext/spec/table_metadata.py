@@ -19,6 +19,7 @@ from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import MetadataLogEntry, Snapshot, SnapshotLogEntry
 from sqlext.spec.sort_order import UNSORTED, SortOrder
+from sqlext.spec.unknown_fields import UnknownFields, restore_unknown_fields, unknown_fields
 
 HIGHEST_FORMAT_VERSION = 3
 _NO_SNAPSHOT = -1
@@ -60,7 +61,8 @@ class TableMetadata:
     """One version of a table's metadata file.
 
     Times are milliseconds since 1970-01-01T00:00:00Z. `statistics`, `partition_statistics` and `encryption_keys` are
-    kept as JSON objects, `extra` keeps the top-level fields this version does not know: both survive a rewrite.
+    kept as JSON objects, `extra` keeps the top-level fields this version does not know, `unknown` those below: all of
+    them survive a rewrite.
     """
 
     format_version: int
@@ -87,6 +89,7 @@ class TableMetadata:
     next_row_id: int | None = None
     encryption_keys: tuple[Mapping[str, Any], ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    unknown: UnknownFields = field(default_factory=dict, compare=False)
 
     def schema(self) -> Schema:
         """The current schema."""
@@ -276,6 +279,7 @@ def _from_json(obj: Mapping[str, Any]) -> TableMetadata:
         next_row_id=obj["next-row-id"] if version > 2 else None,
         encryption_keys=tuple(obj.get("encryption-keys") or ()),
         extra={name: value for name, value in obj.items() if name not in _KNOWN},
+        unknown=unknown_fields(obj),
     )
 
 
@@ -327,6 +331,7 @@ def _to_json(metadata: TableMetadata) -> dict[str, Any]:
     obj["properties"] = dict(metadata.properties)
     obj.update(_snapshot_fields(metadata))
     obj.update(metadata.extra)
+    restore_unknown_fields(obj, metadata.unknown)
     return obj
 
 
