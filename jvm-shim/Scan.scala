@@ -43,7 +43,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
   private val stored = columns.filterNot(f => constantNames(f.name))
   private val parquetColumns = StructType(stored.map { f =>
     if (f.name == MetadataColumns.position.name) rowIndex
-    else FieldIds.unmistakable(FieldIds.onto(StructType(Seq(f)), table.schemaWithIds), table.reusedIds).asInstanceOf[StructType].head
+    else table.lineage(f.name).getOrElse(FieldIds.unmistakable(FieldIds.onto(StructType(Seq(f)), table.schemaWithIds), table.reusedIds).asInstanceOf[StructType].head)
   })
 
   private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
@@ -68,6 +68,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
   /** A scan may not start on a relation whose deletes no rule has taken away. */
   override def planInputPartitions: Array[InputPartition] = {
     require(table.role != Rows || !table.hasDeletes, s"deletes of ${table.name} were not applied")
+    require(table.role != Rows || !columns.exists(f => table.lineage(f.name).isDefined), s"row ids of ${table.name} were not made")
     val files = plan.get("files").elements.asScala.toSeq
     val splitBytes = maxSplitBytes(files.map(_.get(1).asLong + spark.sessionState.conf.filesOpenCostInBytes).sum)
     val splits = files.flatMap { file =>
@@ -90,6 +91,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     case "_file" => UTF8String.fromString(file.get(0).asText)
     case "_sequence_number" => file.get(2).asLong
     case "_partition_key" => if (file.get(3).isNull) null else UTF8String.fromString(file.get(3).asText)
+    case "_first_row_id" => if (file.get(5).isNull) null else file.get(5).asLong
     case "_deletion_vector" => if (file.get(4).isNull) null else Base64.getDecoder.decode(file.get(4).asText)
   }
 

@@ -31,6 +31,12 @@ class SqlextTable(val description: JsonNode, val role: Role) extends Table with 
 
   val reusedIds: Set[Long] = description.get("reused_ids").elements.asScala.map(_.asLong).toSet
   def hasDeletes: Boolean = hasPositionDeletes || equalityDeletes.nonEmpty
+  /** From format version 3 on, rows have ids. */
+  val hasRowLineage: Boolean = description.get("row_lineage").asBoolean
+
+  /** What is read of the data files, when it is not one of the table's own columns. */
+  def lineage(name: String): Option[StructField] =
+    if (hasRowLineage) MetadataColumns.lineage.find(_.name == name) else None
 
   /** The columns with their field ids, for the Parquet reader. */
   val schemaWithIds: StructType = struct(role match {
@@ -63,7 +69,9 @@ class SqlextTable(val description: JsonNode, val role: Role) extends Table with 
       TableCapability.OVERWRITE_BY_FILTER, TableCapability.OVERWRITE_DYNAMIC).asJava
 
   override def metadataColumns: Array[MetadataColumn] =
-    (if (isMetadataTable) Nil else if (role == Rows) MetadataColumns.public else MetadataColumns.all).map(f => new MetadataColumn {
+    (if (isMetadataTable) Nil else if (role != Rows) MetadataColumns.all
+      else if (hasRowLineage) MetadataColumns.public ++ MetadataColumns.lineage
+      else MetadataColumns.public).map(f => new MetadataColumn {
       override def name: String = f.name
       override def dataType: DataType = f.dataType
       override def isNullable: Boolean = f.nullable
@@ -89,14 +97,22 @@ object MetadataColumns {
   val sequenceNumber: StructField = StructField("_sequence_number", LongType, nullable = false)
   val partitionKey: StructField = StructField("_partition_key", StringType)
   val deletionVector: StructField = StructField("_deletion_vector", BinaryType)
+  val firstRowId: StructField = StructField("_first_row_id", LongType)
+  /** Stored in files that rows were moved to, else null: what a user sees follows from the place of the row too. */
+  val rowId: StructField = FieldIds.withId("_row_id", LongType, 2147483540L)
+  val lastUpdated: StructField = FieldIds.withId("_last_updated_sequence_number", LongType, 2147483539L)
+  val lineage: Seq[StructField] = Seq(rowId, lastUpdated)
   val public: Seq[StructField] = Seq(file, position)
-  val all: Seq[StructField] = Seq(file, position, sequenceNumber, partitionKey, deletionVector)
-  val constants: Seq[StructField] = Seq(file, sequenceNumber, partitionKey, deletionVector)
+  val constants: Seq[StructField] = Seq(file, sequenceNumber, partitionKey, deletionVector, firstRowId)
+  val all: Seq[StructField] = (constants :+ position) ++ lineage
 }
 
 /** `parquet.field.id` in the metadata of each field, by which Spark's Parquet reader finds columns. */
 object FieldIds {
   private val key = "parquet.field.id"
+
+  def withId(name: String, dataType: DataType, id: Long): StructField =
+    StructField(name, dataType, nullable = true, new MetadataBuilder().putLong(key, id).build())
 
   /** Spark's reader finds a field by its id, but looks its type up by the name it has in the file first: a name that was
     * another field's may not stand in the schema it is given. */

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType as SparkStruct
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
-from sqlext.command.row_level import Target, change_rows, load_target, require_delete_files
+from sqlext.command.row_level import Target, change_rows, has_row_ids, load_target, require_delete_files
 from sqlext.command.upsert import can_look_up, upsert_by_equality, upsert_by_lookup
 from sqlext.properties import MERGE_ISOLATION_LEVEL, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
@@ -44,9 +44,9 @@ def _merge(environment: Environment, spark: SparkSession, statement: Merge, targ
     if upsert is not None and can_look_up(environment, target, source):
         return upsert_by_lookup(environment, spark, target, lower_upsert_source(upsert), isolation)
     if upsert is not None:
-        lowered = lower_resolved_upsert(upsert, target.relation)
+        lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
         return change_rows(environment, spark, target, lowered, isolation=isolation, distinct_keys=True)
-    lowered, violation = lower_merge(statement, schema, source.columns, target.relation)
+    lowered, violation = lower_merge(statement, schema, source.columns, target.relation, row_ids=has_row_ids(target))
     return change_rows(environment, spark, target, lowered, isolation=isolation, violation=violation)
 
 

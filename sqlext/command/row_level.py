@@ -76,6 +76,11 @@ def require_delete_files(target: Target, verb: str) -> None:
         raise UnsupportedError("FORMAT_VERSION_1_ROW_LEVEL", verb=verb, name=target.name)
 
 
+def has_row_ids(target: Target) -> bool:
+    """Whether a rewritten row keeps its row id, in a column behind the table's own (spec: Row Lineage)."""
+    return target.table.metadata.format_version > 2
+
+
 def change_rows(
     environment: Environment,
     spark: SparkSession,
@@ -87,7 +92,7 @@ def change_rows(
     distinct_keys: bool = False,
     keeps_keys: bool = False,
 ) -> Counts:
-    """Runs the lowered SELECT, writes what comes out and commits it.
+    """Runs the lowered SELECT, writes what comes out and commits it. Rows come with row ids where the table has them.
 
     `violation` lists the keys of target rows that two source rows changed, should that happen; without it a row may
     be hit twice. With `distinct_keys` the rows come distributed by key, and no two source rows may have one. With
@@ -99,8 +104,10 @@ def change_rows(
     rows = lowered_query(spark, lowered)
     if len(rows.columns) > OPERATION_COLUMNS:
         rows = hold(rows, operation.plan, operations=True)
+    new_rows = len(rows.columns) > OPERATION_COLUMNS
+    plan = operation.plan.with_row_ids() if new_rows and has_row_ids(target) else operation.plan
     with operation.cleaned_on_failure():
-        task = write_changes(operation.plan, task_identity=task_identity, distinct_keys=distinct_keys)
+        task = write_changes(plan, task_identity=task_identity, distinct_keys=distinct_keys)
         written = run_write(rows, task, on_driver=is_small(rows))
         if written.repeated and violation is not None:
             raise _cardinality_violation(spark, target, violation)

@@ -19,16 +19,17 @@ from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
-from sqlext.command.row_level import Target, row_delta
+from sqlext.command.row_level import Target, has_row_ids, row_delta
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError
-from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes
+from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
 from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import is_small, run_write, task_identity, write_on_driver
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import VoidTransform
 from sqlext.sql.quoting import quote_identifier
@@ -86,10 +87,13 @@ def upsert_by_lookup(
     keys = rows.select([schema.field(field_id).name for field_id in key_ids])
     require_distinct(keys, str(target.name))
     read: Predicate = (key_range(keys, key_ids) if rows.num_rows else None) or AlwaysTrue()
-    matches = find_keys(target.version.io, environment.scans.plan(target.version, read), keys, key_ids)
+    plan = environment.scans.plan(target.version, read)
+    matches = find_keys(target.version.io, plan, keys, key_ids)
     with operation.cleaned_on_failure():
-        task = write_rows(operation.plan, task_identity=task_identity)
-        written = write_on_driver(_new_rows(rows, matches.key_rows), task)
+        replaced_ids = row_ids(target.version.io, plan, matches) if has_row_ids(target) else None
+        write_plan = operation.plan if replaced_ids is None else operation.plan.with_row_ids()
+        task = write_rows(write_plan, task_identity=task_identity)
+        written = write_on_driver(_new_rows(rows, matches.key_rows, replaced_ids, len(schema.fields)), task)
         written = replace(written, positions=matches.positions)
         if is_enforced(target.table.metadata):
             isolation = SERIALIZABLE
@@ -100,12 +104,21 @@ def upsert_by_lookup(
     return Counts(sum(file.record_count for file in written.data_files) - updated, updated, 0)
 
 
-def _new_rows(rows: pa.Table, key_rows: numpy.ndarray) -> pa.Table:
-    """The source's rows, each as often as the target has its key (a key is not enforced), and once where it has not."""
-    if len(numpy.unique(key_rows)) == len(key_rows):
+def _new_rows(rows: pa.Table, key_rows: numpy.ndarray, replaced_ids: pa.Array | None, columns: int) -> pa.Table:
+    """The source's rows, each as often as the target has its key (a key is not enforced), and once where it has not.
+
+    `replaced_ids`, the row ids of the replaced rows, come behind the table's columns; null in a row that is new.
+    """
+    if replaced_ids is None and len(numpy.unique(key_rows)) == len(key_rows):
         return rows
     absent = numpy.setdiff1d(numpy.arange(rows.num_rows), key_rows)
-    return rows.take(pa.array(numpy.sort(numpy.concatenate([key_rows, absent]))))
+    wanted = numpy.concatenate([key_rows, absent])
+    order = numpy.argsort(wanted, kind="stable")
+    chosen = rows.take(pa.array(wanted[order]))
+    if replaced_ids is None:
+        return chosen
+    ids = pa.concat_arrays([replaced_ids, pa.nulls(len(absent), pa.int64())]).take(pa.array(order))
+    return chosen.add_column(columns, ROW_ID.name, ids)
 
 
 def check_partition_sources(schema: Schema, spec: PartitionSpec, name: str) -> None:

@@ -17,7 +17,9 @@ from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.scan_plan import ScanPlan
+from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import And, Comparison, Predicate
+from sqlext.spec.row_lineage import ROW_ID
 from sqlext.storage.file_io import FileIO
 
 _FIELD_ID = b"PARQUET:field_id"
@@ -78,6 +80,27 @@ def stored_keys(io: FileIO, location: str, field_ids: Sequence[int], names: Sequ
     if columns is None:
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason="it has no key columns")
     return pa.table(columns, names=list(names))
+
+
+def row_ids(io: FileIO, plan: ScanPlan, matches: KeyMatches) -> pa.Array:
+    """The row id of each match, in their order; null where its file has none yet (spec: Row Lineage).
+
+    Errors as of `find_keys`.
+    """
+    files = {task.file.file_path: task.file for task in plan.tasks}
+    found = [_row_ids(io, files[path], positions) for path, positions in matches.positions.items()]
+    return pa.concat_arrays(found) if found else pa.array([], pa.int64())
+
+
+def _row_ids(io: FileIO, file: ContentFile, positions: BitMap64) -> pa.Array:
+    places = pa.array(numpy.frombuffer(positions.to_array(), numpy.uint64).astype(numpy.int64))
+    if file.first_row_id is None:
+        return pa.nulls(len(places), pa.int64())
+    inherited = pc.add(places, file.first_row_id)
+    stored = _read_keys(io, file.file_path, [ROW_ID.id])
+    if stored is None:
+        return inherited
+    return pc.coalesce(stored[0].combine_chunks().take(places), inherited)
 
 
 def _read_keys(io: FileIO, location: str, field_ids: Sequence[int]) -> list[pa.ChunkedArray] | None:

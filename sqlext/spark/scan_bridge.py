@@ -65,7 +65,7 @@ class ScanBridge:
         )
 
     def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "plan scan": [path, size, sequence number, partition key, deletion vector] for each file."""
+        """Answers "plan scan"; of each file path, size, sequence number, partition key, vector and first row id."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         require_readable_columns(version.metadata, _columns(arguments["columns"], version.schema))
         if arguments["group"] >= 0:
@@ -114,7 +114,7 @@ def _may_have_deletes(version: TableVersion) -> bool:
 
 def _file(file: ContentFile, sequence_number: int, partition_key: str | None, vector: bytes | None) -> list[Any]:
     encoded = None if vector is None else base64.b64encode(vector).decode()
-    return [file.file_path, file.file_size_in_bytes, sequence_number, partition_key, encoded]
+    return [file.file_path, file.file_size_in_bytes, sequence_number, partition_key, encoded, file.first_row_id]
 
 
 def _partition_key(file: ContentFile) -> str:

@@ -34,6 +34,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "position_deletes": False,
         "equality_deletes": [],
         "reused_ids": [],
+        "row_lineage": False,
     }
     if handle.metadata_table is not None:
         return {**described, "schema": _metadata_schema(version)}
@@ -42,6 +43,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         **described,
         "schema": schema_to_spark(schema),
         "reused_ids": _reused_ids(version.metadata, schema),
+        "row_lineage": version.metadata.format_version > 2,
         "properties": _properties(version),
         "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
         "position_deletes": scans.has_position_deletes(version),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -18,6 +18,7 @@ from sqlext.properties import (
 )
 from sqlext.spec.constraint import RowRule
 from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.location import data_location
@@ -61,6 +62,10 @@ class WritePlan:
         """Where a partition's file of that name goes."""
         spec = next(spec for spec in self.specs if spec.spec_id == spec_id)
         return self.layout.location(self.data_location, spec.partition_path(self.schema, partition), name)
+
+    def with_row_ids(self) -> WritePlan:
+        """The plan for rows that come with their row id behind the table's columns, null in a new row."""
+        return replace(self, schema=replace(self.schema, fields=(*self.schema.fields, ROW_ID)))
 
     @classmethod
     def from_metadata(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import (
@@ -82,19 +83,22 @@ def lower_upsert_source(upsert: KeyUpsert) -> str:
     return with_ctes(upsert.merge.ctes, _source_rows(upsert))
 
 
-def lower_resolved_upsert(upsert: KeyUpsert, target: str) -> str:
-    """The source's rows with the position of the target row that each replaces; reads the target's keys only.
+def lower_resolved_upsert(upsert: KeyUpsert, target: str, *, row_ids: bool = False) -> str:
+    """The source's rows with the position of the target row that each replaces, and with `row_ids` its row id; only
+    the target's keys are read.
 
     Source rows of one key come to one task, which so can tell a key that comes twice.
     """
     keys = [quote_identifier(name) for name in upsert.keys]
     source = f"{_source_rows(upsert)}\nDISTRIBUTE BY {', '.join(keys)}"
-    stored = f"SELECT {', '.join([*keys, '`_file`', '`_pos`'])} FROM {target}"
+    kept = [quote_identifier(ROW_ID.name)] if row_ids else []
+    stored = f"SELECT {', '.join([*keys, '`_file`', '`_pos`', *kept])} FROM {target}"
     columns = [
         ("CASE WHEN `__target`.`_file` IS NULL THEN 3Y ELSE 2Y END", "__operation"),
         ("`__target`.`_file`", "_file"),
         ("`__target`.`_pos`", "_pos"),
         *((f"`__source`.{quote_identifier(field.name)}", field.name) for field in upsert.schema.fields),
+        *((f"`__target`.{name}", ROW_ID.name) for name in kept),
     ]
     compared = " AND ".join(f"`__target`.{key} = `__source`.{key}" for key in keys)
     return with_ctes(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import BoundClause, Relation, bind_clause, source_relation, target_relation
@@ -42,16 +43,24 @@ def source_select(merge: Merge) -> str:
 
 
 def lower_merge(
-    merge: Merge, schema: Schema, source_columns: Sequence[str], target: str, *, case_sensitive: bool = False
+    merge: Merge,
+    schema: Schema,
+    source_columns: Sequence[str],
+    target: str,
+    *,
+    row_ids: bool = False,
+    case_sensitive: bool = False,
 ) -> LoweredMerge:
     """The changes of any MERGE; `target` is the target relation's text, `source_columns` those of `source_select`.
+
+    With `row_ids` the row id of the changed row comes behind the columns, null in an inserted one.
 
     Raises AnalysisError for names that do not fit, UnsupportedError for the assignment of a nested field.
     """
     target_side = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
     source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
     clauses = [bind_clause(clause, schema, merge.table, target_side, source_side) for clause in merge.clauses]
-    lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses)
+    lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses, row_ids)
     return LoweredMerge(lowering.rows(), lowering.violation())
 
 
@@ -72,6 +81,7 @@ class _MergeLowering:
     target: Relation
     source: Relation
     clauses: Sequence[BoundClause]
+    row_ids: bool
 
     def rows(self) -> str:
         join = self._join()
@@ -79,6 +89,8 @@ class _MergeLowering:
         columns = [(self._case(join, self.clauses), clause), (self._operation(clause), "__operation")]
         columns += self._position(join)
         columns += [(self._value(clause, field), field.name) for field in self.schema.fields]
+        if self.row_ids:
+            columns.append((self._row_id(join), ROW_ID.name))
         names = ", ".join(quote_identifier(name) for _, name in columns[1:])
         return with_ctes(
             self.merge.ctes,
@@ -177,6 +189,9 @@ class _MergeLowering:
         if join.has_target:
             return [(self.target.column("_file"), "_file"), (self.target.column("_pos"), "_pos")]
         return [("CAST(NULL AS STRING)", "_file"), ("CAST(NULL AS BIGINT)", "_pos")]
+
+    def _row_id(self, join: _Join) -> str:
+        return self.target.column(ROW_ID.name) if join.has_target else "CAST(NULL AS BIGINT)"
 
     def _value(self, clause: str, field: NestedField) -> str:
         """The column's new value by clause; each distinct text once, since it may be long and dear."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
-from sqlext.scan.key_lookup import KeyMatches, find_keys
+from sqlext.scan.key_lookup import KeyMatches, find_keys, row_ids
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.storage.file_io import LocalFileIO
@@ -44,6 +45,21 @@ def test_live_rows_are_found_with_the_row_of_their_key(tmp_path: Path) -> None:
     matches = found(first, second, third)
     assert {Path(path).name: list(bits) for path, bits in matches.positions.items()} == {"a": [1, 3], "b": [1]}
     assert matches.key_rows.tolist() == [1, 0, 2]
+
+
+def test_row_ids_of_the_rows_found(tmp_path: Path) -> None:
+    """By their place, as they moved with the row, and none in a file without ids."""
+    stored = pa.table({"id": [7, 2], "_row_id": [None, 5]}, pa.schema([ID, with_id("_row_id", pa.int64(), 2147483540)]))
+    tasks = [
+        task(tmp_path / "a", pa.table({"id": [1, 2, 2]}, pa.schema([ID]))),
+        task(tmp_path / "b", stored),
+        task(tmp_path / "c", pa.table({"id": [9]}, pa.schema([ID]))),
+    ]
+    firsts = (100, 200, None)
+    tasks = [replace(t, file=replace(t.file, first_row_id=first)) for t, first in zip(tasks, firsts, strict=True)]
+    matches = found(*tasks)
+    assert row_ids(LocalFileIO(), ScanPlan(tuple(tasks)), matches).to_pylist() == [101, 102, 200, 5, None]
+    assert row_ids(LocalFileIO(), ScanPlan(), found()).to_pylist() == []
 
 
 def test_a_key_of_two_columns(tmp_path: Path) -> None:

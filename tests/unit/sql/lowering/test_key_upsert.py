@@ -99,3 +99,10 @@ def test_texts():
         f" LEFT OUTER JOIN (SELECT `id`, `_file`, `_pos` FROM {TARGET}) AS `__target`"
         " ON `__target`.`id` = `__source`.`id`"
     )
+
+
+def test_a_replaced_row_hands_its_row_id_on():
+    upsert = recognised(f"MERGE INTO t USING s ON t.id = s.id {STARS}")
+    lowered = flat(lower_resolved_upsert(upsert, TARGET, row_ids=True))
+    assert "`__source`.`name` AS `name`, `__target`.`_row_id` AS `_row_id` FROM" in lowered
+    assert f"(SELECT `id`, `_file`, `_pos`, `_row_id` FROM {TARGET}) AS `__target`" in lowered

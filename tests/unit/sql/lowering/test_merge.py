@@ -177,3 +177,17 @@ def test_an_unmatched_column_is_a_typed_null():
     rows, _ = lowered(HEAD + INSERT)
     assert "CAST(NULL AS STRING) AS `name`" in rows
     assert "CAST(NULL AS STRING) AS `_file`, CAST(NULL AS BIGINT) AS `_pos`" in rows
+
+
+@pytest.mark.parametrize(
+    ("clauses", "row_id"),
+    [
+        (MATCHED_UPDATE + INSERT, "`lake`.`db`.`t`.`_row_id`"),
+        (BY_SOURCE, "`lake`.`db`.`t`.`_row_id`"),
+        (INSERT, "CAST(NULL AS BIGINT)"),
+    ],
+)
+def test_row_ids_come_behind_the_columns(clauses, row_id):
+    rows, _ = lower_merge(read(HEAD + clauses), SCHEMA, SOURCE, TARGET, row_ids=True)
+    assert f"{row_id} AS `_row_id` FROM" in flat(rows)
+    assert flat(rows).startswith("SELECT `__operation`, `_file`, `_pos`, `id`, `qty`, `name`, `_row_id` FROM")

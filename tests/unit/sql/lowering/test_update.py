@@ -36,3 +36,8 @@ def test_a_table_without_alias_goes_by_its_whole_name():
 def test_wrong_columns(text):
     with pytest.raises(AnalysisError):
         lower_update(read(text), SCHEMA, TARGET)
+
+
+def test_a_changed_row_keeps_its_row_id():
+    lowered = flat(lower_update(read("UPDATE t x SET qty = 1"), SCHEMA, TARGET, row_ids=True))
+    assert lowered.endswith(f"`x`.`name` AS `name`, `x`.`_row_id` AS `_row_id`{FROM}")
