@@ -12,6 +12,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import scala.jdk.CollectionConverters._
 
+object Catalog {
+  def describe(transform: Transform): Map[String, Any] = Map(
+    "name" -> transform.name,
+    "columns" -> transform.arguments.toSeq.collect { case r: NamedReference => r.fieldNames.mkString(".") },
+    "numbers" -> transform.arguments.toSeq.collect { case l: Literal[_] => l.value.toString })
+}
+
 /** Spark's catalog interface, every method one question to Python. */
 class Catalog extends TableCatalog with SupportsNamespaces {
   private var catalog: String = _
@@ -42,15 +49,10 @@ class Catalog extends TableCatalog with SupportsNamespaces {
       properties: util.Map[String, String]): Table = {
     askTable("create table", table, Map(
       "schema" -> SparkInternals.struct(columns).json,
-      "partitioning" -> partitions.toSeq.map(describe),
+      "partitioning" -> partitions.toSeq.map(Catalog.describe),
       "properties" -> properties.asScala.toMap))
     loadTable(table)
   }
-
-  private def describe(transform: Transform): Map[String, Any] = Map(
-    "name" -> transform.name,
-    "columns" -> transform.arguments.toSeq.collect { case r: NamedReference => r.fieldNames.mkString(".") },
-    "numbers" -> transform.arguments.toSeq.collect { case l: Literal[_] => l.value.toString })
 
   override def alterTable(table: Identifier, changes: TableChange*): Table = {
     val described = changes.map {

@@ -2,10 +2,12 @@ package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.{Row, SparkSession, classic}
+import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.sqlext.{SparkInternals, StatementErrors}
@@ -50,14 +52,41 @@ case class PythonWrite(arguments: Map[String, Any], query: LogicalPlan) extends 
   }
 }
 
+/** A table that is made, or replaced, with the rows of a DataFrame in one commit; Spark's own plan makes it empty first. */
+case class PythonCreate(arguments: Map[String, Any], query: LogicalPlan) extends LeafRunnableCommand {
+  override def innerChildren: Seq[QueryPlan[_]] = Seq(query)
+
+  override def run(session: SparkSession): Seq[Row] = {
+    Bridge.run(session, "create", arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query))
+    Seq.empty
+  }
+}
+
 /** Hands every resolved V2 write on a sqlext table to Python, after Spark matched the columns and cast the values. */
 object WritesToPython extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
+    case c: CreateTableAsSelect => create(c.name, c.query, c.partitioning, c.tableSpec,
+      "replaces" -> false, "creates" -> true, "if_not_exists" -> c.ignoreIfExists).getOrElse(c)
+    case r: ReplaceTableAsSelect => create(r.name, r.query, r.partitioning, r.tableSpec,
+      "replaces" -> true, "creates" -> r.orCreate, "if_not_exists" -> false).getOrElse(r)
     case write: V2WriteCommand if write.resolved && write.query.resolved =>
       write.table match {
         case DataSourceV2Table(table) => replace(write, table).getOrElse(write)
         case _ => write
       }
+  }
+
+  private def create(name: LogicalPlan, query: LogicalPlan, partitioning: Seq[Transform], spec: TableSpecBase,
+      how: (String, Any)*): Option[LogicalPlan] = (name, spec) match {
+    case (ResolvedIdentifier(catalog: Catalog, table), resolved: TableSpec) if query.resolved =>
+      Some(PythonCreate(Map(
+        "catalog" -> catalog.name,
+        "namespace" -> table.namespace.toSeq,
+        "name" -> table.name,
+        "schema" -> SparkInternals.asNullable(query.schema).json,
+        "partitioning" -> partitioning.map(Catalog.describe),
+        "properties" -> SparkInternals.tableProperties(resolved)) ++ how, query))
+    case _ => None
   }
 
   private def replace(write: V2WriteCommand, table: SqlextTable): Option[LogicalPlan] = {

@@ -7,7 +7,7 @@ import org.apache.spark.{SparkException, SparkRuntimeException}
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column}
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy
@@ -27,6 +27,9 @@ object SparkInternals {
 
   def translateFilter(condition: Expression): Option[Filter] =
     DataSourceStrategy.translateFilter(condition, supportNestedPredicatePushdown = false)
+
+  /** All that the catalog interface is given of a table beside its columns and partitioning. */
+  def tableProperties(spec: TableSpec): Map[String, String] = CatalogV2Util.convertTableProperties(spec)
 
   def asNullable(dataType: DataType): DataType = dataType.asNullable
 

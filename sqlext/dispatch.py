@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.alter_constraint import add_constraint, drop_constraint
 from sqlext.command.alter_table import alter_columns, alter_partitioning, alter_write_order
-from sqlext.command.create_table import create_table
+from sqlext.command.create_table import create_of_data_frame, create_table
 from sqlext.command.data_frame_write import write_data_frame
 from sqlext.command.delete import delete
 from sqlext.command.environment import Environment
@@ -98,6 +98,12 @@ class Dispatch:
         statement = _parse(arguments)
         outcome = _COMMANDS[type(statement)](self._environment, spark, statement)
         return {"rows": [list(row) for row in outcome.rows]}
+
+    def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
+        """Makes or replaces a table with the rows of a DataFrame."""
+        assert rows is not None
+        create_of_data_frame(self._environment, spark, arguments, rows)
+        return {}
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Writes a DataFrame that Spark has put into the table's columns."""

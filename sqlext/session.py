@@ -91,7 +91,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "plan scan": scans.plan_files,
         "metadata rows": scans.metadata_rows,
     }
-    commands = {"statement": dispatch.statement, "write": dispatch.write}
+    commands = {"create": dispatch.create, "statement": dispatch.statement, "write": dispatch.write}
     register(spark, Bridge(spark, questions, commands))
     interrupts.install(spark.sparkContext)
     return spark

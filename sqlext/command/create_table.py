@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,16 +19,22 @@ from sqlext.command.default_value import default_value
 from sqlext.command.enforced_key import require_distinct_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
-from sqlext.command.table_definition import TableDefinition, define_table
+from sqlext.command.table_definition import (
+    TableDefinition,
+    complete,
+    define_table,
+    described_terms,
+    with_identifier_fields,
+)
 from sqlext.command.write_operation import begin_write
-from sqlext.errors import AlreadyExistsError, NotFoundError
+from sqlext.errors import AlreadyExistsError, AnalysisError, NotFoundError
 from sqlext.spark.data_type import require_spark_types, schema_from_spark
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.store_assignment import align
 from sqlext.spec.constraint import check_constraints
-from sqlext.spec.schema import Schema
+from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.table_metadata import new_table_metadata
-from sqlext.sql.statement import CreateTable
+from sqlext.sql.statement import CreateTable, TableName
 from sqlext.sql.type_name import TimestampSetting
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.table_creation import CreateTable as CreateTableAction
@@ -54,24 +62,52 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
     require_spark_types(definition.schema)
     checks = check_properties(spark, statement.checks, definition.schema)
     definition = replace(definition, properties={**definition.properties, **checks})
-    for check in check_constraints(definition.properties):
-        require_condition(spark, check.name, check.expression, definition.schema)
-    _define(environment, spark, statement, definition, base, query)
+    _define(environment, spark, statement.name, statement.location, definition, base, query)
     return Outcome()
+
+
+def create_of_data_frame(
+    environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame
+) -> None:
+    """The table that a DataFrame's `create`, `replace` or `saveAsTable` asks for, as the shim describes it.
+
+    Errors: AlreadyExistsError, NotFoundError for `replace` of no table, AnalysisError for another provider.
+    """
+    name = TableName((arguments["catalog"], *arguments["namespace"], arguments["name"]))
+    properties = arguments["properties"]
+    _require_provider(spark, name, properties.get("provider"))
+    catalog = environment.catalogs.catalog(name.catalog)
+    identifier = TableIdentifier(name.parts[1:-1], name.table)
+    exists = catalog.table_exists(identifier)
+    if exists and not arguments["replaces"]:
+        if arguments["if_not_exists"]:
+            return
+        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
+    if not (exists or arguments["creates"]):
+        raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name)
+    base = catalog.load_table(identifier) if exists else None
+    columns = schema_from_spark(json.loads(arguments["schema"]))
+    schema = assign_fresh_ids(columns, 1 if base is None else base.metadata.last_column_id + 1)
+    terms = described_terms(arguments["partitioning"])
+    definition = complete(with_identifier_fields(schema, ()), terms, (), properties)
+    _define(environment, spark, name, properties.get("location"), definition, base, rows)
 
 
 def _define(
     environment: Environment,
     spark: SparkSession,
-    statement: CreateTable,
+    name: TableName,
+    given_location: str | None,
     definition: TableDefinition,
     base: LoadedTable | None,
     query: DataFrame | None,
 ) -> None:
     """Creates or replaces the table, with the query's rows in the same commit."""
-    name, catalog = statement.name, environment.catalogs.catalog(statement.name.catalog)
+    for check in check_constraints(definition.properties):
+        require_condition(spark, check.name, check.expression, definition.schema)
+    catalog = environment.catalogs.catalog(name.catalog)
     identifier = TableIdentifier(name.parts[1:-1], name.table)
-    location = statement.location or (base.metadata.location if base else catalog.default_table_location(identifier))
+    location = given_location or (base.metadata.location if base else catalog.default_table_location(identifier))
     table_uuid = str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))
     metadata = new_table_metadata(
         definition.schema,
@@ -119,3 +155,10 @@ def _define(
 
 def _query_schema(query: DataFrame | None) -> Schema | None:
     return None if query is None else schema_from_spark(query.schema.jsonValue())
+
+
+def _require_provider(spark: SparkSession, name: TableName, provider: str | None) -> None:
+    """Where none is named, `saveAsTable` names the session's default; Parquet is what the data files are."""
+    lawful = ("iceberg", "parquet", (spark.conf.get("spark.sql.sources.default") or "").lower())
+    if provider is not None and provider.lower() not in lawful:
+        raise AnalysisError("UNSUPPORTED_PROVIDER", table=name, provider=provider)

@@ -69,7 +69,10 @@ def _equality_deletes(schema: Schema, group: EqualityDeleteGroup) -> Mapping[str
 
 
 def _shown_fields(version: TableVersion) -> list[PartitionField]:
-    return [f for f in version.metadata.spec().fields if not isinstance(f.transform, VoidTransform)]
+    """Fields of the current partitioning whose columns are there: an earlier snapshot's schema may lack some."""
+    fields = version.metadata.spec().fields
+    shown = [field for field in fields if not isinstance(field.transform, VoidTransform)]
+    return [field for field in shown if version.schema.field_or_none(field.source_id) is not None]
 
 
 def _partition_field(schema: Schema, field: PartitionField) -> Mapping[str, Any]:

@@ -122,6 +122,69 @@ def test_create_makes_a_partitioned_table(spark: SparkSession, iceberg: IcebergJ
     assert "'owner-team' = 'data'" in shown[0]
 
 
+def versions(warehouse: Path, table: str) -> list[str]:
+    """The metadata files that a table's commits have made."""
+    return sorted(path.name for path in warehouse.joinpath(*table.split(".")[1:], "metadata").glob("*.metadata.json"))
+
+
+def test_create_is_one_commit(spark: SparkSession, warehouse: Path, table_name: str) -> None:
+    """Also for rows that executors write."""
+    spark.range(3_000_000).selectExpr("id", "concat('row ', id) AS name").writeTo(table_name).create()
+    assert versions(warehouse, table_name) == ["v1.metadata.json"]
+    assert spark.table(table_name).count() == 3_000_000
+    assert [row.operation for row in spark.table(f"{table_name}.snapshots").collect()] == ["append"]
+
+
+@pytest.mark.parametrize("way", ["replace", "createOrReplace", "saveAsTable"])
+def test_a_replaced_table_keeps_its_history(
+    spark: SparkSession, iceberg: IcebergJudge, warehouse: Path, table: str, way: str
+) -> None:
+    before = versions(warehouse, table)
+    first = spark.table(f"{table}.snapshots").first()
+    rows = spark.table(table).selectExpr("kind AS name", "id * 10L AS big")
+    if way == "saveAsTable":
+        rows.write.mode("overwrite").partitionBy("name").saveAsTable(table)
+    else:
+        getattr(rows.writeTo(table).partitionedBy(F.col("name")), way)()
+    assert rows_of(spark, table) == [["a", 10], ["b", 20]] == iceberg.sql(f"SELECT * FROM {table}")
+    assert len(versions(warehouse, table)) == len(before) + 1
+    assert first is not None
+    old = spark.sql(f"SELECT * FROM {table} VERSION AS OF {first.snapshot_id}")
+    assert canonical_rows(old) == [[1, "a"], [2, "b"]]
+
+
+def test_a_replacement_that_fails_leaves_the_table(spark: SparkSession, warehouse: Path, table: str) -> None:
+    files = sorted(warehouse.joinpath(*table.split(".")[1:]).rglob("*"))
+    failing = spark.range(3).selectExpr("CAST(raise_error('stop here') AS INT) AS id")
+    with pytest.raises(Exception, match="stop here"):
+        failing.writeTo(table).createOrReplace()
+    assert rows_of(spark, table) == [[1, "a"], [2, "b"]]
+    assert sorted(warehouse.joinpath(*table.split(".")[1:]).rglob("*")) == files
+
+
+def test_replace_is_refused_where_no_table_is(spark: SparkSession, table_name: str) -> None:
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.range(1).writeTo(table_name).replace()
+    assert not spark.catalog.tableExists(table_name)
+
+
+def test_what_a_data_frame_asks_of_a_new_table_is_checked(spark: SparkSession, table_name: str) -> None:
+    rows = spark.range(1)
+    for writer, condition in [
+        (rows.writeTo(table_name).using("orc"), "UNSUPPORTED_PROVIDER"),
+        (rows.writeTo(table_name).tableProperty("write.format.default", "orc"), "INVALID_TABLE_PROPERTY"),
+    ]:
+        with pytest.raises(AnalysisException) as refusal:
+            writer.create()
+        assert refusal.value.getCondition() == condition
+    assert not spark.catalog.tableExists(table_name)
+
+
+def test_save_as_table_that_ignores_leaves_the_table(spark: SparkSession, table: str) -> None:
+    spark.range(1).write.mode("ignore").saveAsTable(table)
+    assert rows_of(spark, table) == [[1, "a"], [2, "b"]]
+
+
 def test_create_is_refused_where_a_table_is(spark: SparkSession, table: str) -> None:
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
         spark.range(1).writeTo(table).create()
