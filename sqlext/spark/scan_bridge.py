@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.metadata_tables.metadata_table import TableState
+from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.scan.scan_plan import EqualityDeleteGroup, ScanPlan, plan_scan
@@ -85,9 +86,10 @@ class ScanBridge:
         """Answers "metadata rows": the rows of a metadata table as one Arrow stream, base64."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         assert version.handle.metadata_table is not None
-        table = METADATA_TABLES[version.handle.metadata_table].rows(
-            version.io, version.metadata, version.snapshot, manifests=self._manifests
+        state = TableState(
+            version.io, version.metadata, version.handle.metadata_location, version.snapshot, self._manifests
         )
+        table = METADATA_TABLES[version.handle.metadata_table].rows(state)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)

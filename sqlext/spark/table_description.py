@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.scan_plan import EqualityDeleteGroup
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.data_type import schema_to_spark, struct_to_spark

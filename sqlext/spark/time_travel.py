@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlext.errors import AnalysisError, NotFoundError
-from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.table_metadata import TableMetadata
 

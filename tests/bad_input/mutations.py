@@ -30,7 +30,8 @@ from golden_tables.relocation import unpack
 from sqlext.catalog.warehouse import load_static_table
 from sqlext.errors import SqlextError, UnsupportedError
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.metadata_tables.metadata_table import TableState
+from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec import avro_file
 from sqlext.spec.expression import AlwaysTrue
@@ -120,7 +121,7 @@ def open_table(metadata: str, io: LocalFileIO) -> None:
             if error.condition != "UNSUPPORTED_TABLE_FEATURE":
                 raise
     for metadata_table in METADATA_TABLES.values():
-        metadata_table.rows(io, table, table.current_snapshot(), manifests=manifests)
+        metadata_table.rows(TableState(io, table, "", table.current_snapshot(), manifests))
 
 
 def damaged(data: bytes, path: str, rng: random.Random) -> tuple[str, bytes]:

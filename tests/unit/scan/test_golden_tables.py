@@ -18,7 +18,8 @@ from golden_tables.canonical import canonical_value, sorted_rows
 from golden_tables.relocation import unpack
 from sqlext.errors import UnsupportedError
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.metadata_tables.metadata_table import TableState
+from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, plan_scan
 from sqlext.spec.expression import AlwaysTrue, Comparison, In, IsNull, Predicate, StartsWith
 from sqlext.spec.manifest import decode_manifest
@@ -85,9 +86,8 @@ def test_manifests_as_columns_hold_what_their_entries_do(golden: dict[str, Path]
 @pytest.mark.parametrize("number", TABLES)
 def test_files_table(golden: dict[str, Path], number: str) -> None:
     metadata, expected = load(golden[number])
-    rows = METADATA_TABLES["files"].rows(
-        LocalFileIO(), metadata, metadata.current_snapshot(), manifests=ManifestCache()
-    )
+    state = TableState(LocalFileIO(), metadata, "", metadata.current_snapshot(), ManifestCache())
+    rows = METADATA_TABLES["files"].rows(state)
     found = [
         [row["content"], row["file_format"], row["spec_id"], row["record_count"], row["equality_ids"]]
         for row in rows.to_pylist()
@@ -99,7 +99,7 @@ def test_files_table(golden: dict[str, Path], number: str) -> None:
 @pytest.mark.parametrize("number", TABLES)
 def test_history_table(golden: dict[str, Path], number: str) -> None:
     metadata, expected = load(golden[number])
-    rows = METADATA_TABLES["history"].rows(LocalFileIO(), metadata, None, manifests=ManifestCache()).to_pylist()
+    rows = METADATA_TABLES["history"].rows(TableState(LocalFileIO(), metadata, "", None, ManifestCache())).to_pylist()
     assert [[row["snapshot_id"], row["parent_id"], row["is_current_ancestor"]] for row in rows] == expected["history"]
 
 

@@ -13,7 +13,8 @@ from pyiceberg.table import StaticTable
 
 from golden_tables.relocation import unpack
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.metadata_table import METADATA_TABLES
+from sqlext.scan.metadata_tables.metadata_table import TableState
+from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import LocalFileIO
 
@@ -29,8 +30,9 @@ def newest(folder: Path) -> Path:
     return max((folder / "metadata").glob("*.metadata.json"), key=lambda path: path.name)
 
 
-def rows(name: str, metadata: TableMetadata) -> pa.Table:
-    return METADATA_TABLES[name].rows(LocalFileIO(), metadata, metadata.current_snapshot(), manifests=ManifestCache())
+def rows(name: str, metadata: TableMetadata, location: str = "") -> pa.Table:
+    state = TableState(LocalFileIO(), metadata, location, metadata.current_snapshot(), ManifestCache())
+    return METADATA_TABLES[name].rows(state)
 
 
 def by_key(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
@@ -50,12 +52,16 @@ def by_key(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
         ("files", "file_path"),
         ("data_files", "file_path"),
         ("delete_files", "file_path"),
+        ("metadata_log_entries", "file"),
+        ("all_files", "file_path"),
+        ("all_data_files", "file_path"),
+        ("all_delete_files", "file_path"),
     ],
 )
 def test_rows_equal_those_of_pyiceberg(golden: Path, table: str, name: str, key: str) -> None:
     location = newest(golden / table)
     metadata = decode_table_metadata(location.read_bytes(), str(location))
-    ours = rows(name, metadata)
+    ours = rows(name, metadata, str(location))
     theirs = getattr(StaticTable.from_metadata(str(location)).inspect, name)()
     assert ours.schema.equals(METADATA_TABLES[name].schema(metadata))
     if "partition" not in ours.column_names and "partition" in theirs.column_names:
@@ -89,6 +95,6 @@ def test_dropped_source_columns_keep_their_partition_values(golden: Path) -> Non
 def test_tables_without_snapshot_are_empty(golden: Path) -> None:
     location = newest(golden / "d02_v2_transforms_posdel")
     metadata = decode_table_metadata(location.read_bytes(), str(location))
-    for name in ("files", "manifests"):
-        table = METADATA_TABLES[name].rows(LocalFileIO(), metadata, None, manifests=ManifestCache())
+    for name in ("files", "manifests", "entries", "partitions", "position_deletes"):
+        table = METADATA_TABLES[name].rows(TableState(LocalFileIO(), metadata, "", None, ManifestCache()))
         assert table.num_rows == 0

@@ -1,0 +1,110 @@
+"""files, data_files and delete_files, of one snapshot or with `all_` of every one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from sqlext.scan.metadata_tables.metadata_table import MetadataTable, TableState
+from sqlext.scan.metadata_tables.partition_struct import partition_fields, partition_type, partition_values
+from sqlext.scan.metadata_tables.readable_metrics import readable_metrics, readable_metrics_type
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifest import ManifestContent, ManifestEntry, ManifestFile
+from sqlext.spec.table_metadata import TableMetadata
+
+
+def file_fields(metadata: TableMetadata) -> list[pa.Field]:
+    """The columns of a content file, without the readable metrics."""
+    counts = pa.map_(pa.int32(), pa.field("value", pa.int64(), nullable=False))
+    bounds = pa.map_(pa.int32(), pa.field("value", pa.binary(), nullable=False))
+    partition = partition_fields(metadata)
+    return [
+        pa.field("content", pa.int32()),
+        pa.field("file_path", pa.string(), nullable=False),
+        pa.field("file_format", pa.string(), nullable=False),
+        pa.field("spec_id", pa.int32()),
+        *([pa.field("partition", partition_type(partition), nullable=False)] if partition else []),
+        pa.field("record_count", pa.int64(), nullable=False),
+        pa.field("file_size_in_bytes", pa.int64(), nullable=False),
+        pa.field("column_sizes", counts),
+        pa.field("value_counts", counts),
+        pa.field("null_value_counts", counts),
+        pa.field("nan_value_counts", counts),
+        pa.field("lower_bounds", bounds),
+        pa.field("upper_bounds", bounds),
+        pa.field("key_metadata", pa.binary()),
+        pa.field("split_offsets", pa.list_(pa.field("element", pa.int64(), nullable=False))),
+        pa.field("equality_ids", pa.list_(pa.field("element", pa.int32(), nullable=False))),
+        pa.field("sort_order_id", pa.int32()),
+        pa.field("first_row_id", pa.int64()),
+        pa.field("referenced_data_file", pa.string()),
+        pa.field("content_offset", pa.int64()),
+        pa.field("content_size_in_bytes", pa.int64()),
+    ]
+
+
+def files_schema(metadata: TableMetadata) -> pa.Schema:
+    """The columns of a content file."""
+    return pa.schema([*file_fields(metadata), pa.field("readable_metrics", readable_metrics_type(metadata))])
+
+
+def file_rows(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]]:
+    """What gives a file's values of `file_fields`."""
+    names = [field.name for field in file_fields(metadata) if field.name != "partition"]
+    partition = partition_values(metadata)
+
+    def row(file: ContentFile) -> dict[str, Any]:
+        return {"partition": partition(file), **{name: _plain(getattr(file, name)) for name in names}}
+
+    return row
+
+
+def listed_manifests(state: TableState) -> tuple[ManifestFile, ...]:
+    """The manifests of the snapshot."""
+    return state.manifests.manifests(state.io, state.snapshot) if state.snapshot else ()
+
+
+def all_manifests(state: TableState) -> tuple[ManifestFile, ...]:
+    """The manifests of all snapshots, each once."""
+    found: dict[str, ManifestFile] = {}
+    for snapshot in state.metadata.snapshots:
+        for manifest in state.manifests.manifests(state.io, snapshot):
+            found.setdefault(manifest.path, manifest)
+    return tuple(found.values())
+
+
+Listing = Callable[[TableState], tuple[ManifestFile, ...]]
+
+
+def entries_of(state: TableState, listing: Listing, contents: Iterable[ManifestContent]) -> Iterator[ManifestEntry]:
+    """All entries, of deleted files too, of the manifests of these contents."""
+    wanted = frozenset(contents)
+    for manifest in listing(state):
+        if manifest.content in wanted:
+            yield from state.manifests.entries(state.io, manifest, state.metadata)
+
+
+def _files_of(listing: Listing, contents: Iterable[ManifestContent]) -> MetadataTable:
+    def rows(state: TableState) -> pa.Table:
+        row, metrics = file_rows(state.metadata), readable_metrics(state.metadata)
+        files = (entry.file for entry in entries_of(state, listing, contents) if entry.is_live)
+        listed = [{**row(file), "readable_metrics": metrics(file)} for file in files]
+        return pa.Table.from_pylist(listed, files_schema(state.metadata))
+
+    return MetadataTable(files_schema, rows)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Content):
+        return int(value)
+    return list(value.items()) if isinstance(value, Mapping) else value
+
+
+FILES = _files_of(listed_manifests, ManifestContent)
+DATA_FILES = _files_of(listed_manifests, [ManifestContent.DATA])
+DELETE_FILES = _files_of(listed_manifests, [ManifestContent.DELETES])
+ALL_FILES = _files_of(all_manifests, ManifestContent)
+ALL_DATA_FILES = _files_of(all_manifests, [ManifestContent.DATA])
+ALL_DELETE_FILES = _files_of(all_manifests, [ManifestContent.DELETES])

@@ -1,0 +1,52 @@
+"""The struct that holds the partition of any file of a table, whatever its spec (spec: "Partition Evolution")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sqlext.scan.metadata_tables.arrow_type import arrow_type, readable
+from sqlext.scan.pruning import column_types
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import VoidTransform
+from sqlext.spec.types import NestedField, Type, UnknownType
+
+
+def partition_fields(metadata: TableMetadata) -> tuple[NestedField, ...]:
+    """The partition fields of all specs, the newest spec first, each once (spec: "Partition Evolution").
+
+    Void fields stand for dropped ones, and are left out unless an earlier spec gave them values.
+    """
+    fields: dict[int, NestedField] = {}
+    for spec in sorted(metadata.partition_specs, key=lambda spec: -spec.spec_id):
+        for field, result_type in zip(spec.fields, result_types(spec, metadata), strict=True):
+            if not isinstance(field.transform, VoidTransform):
+                fields.setdefault(field.field_id, NestedField(field.field_id, field.name, result_type))
+    return tuple(fields.values())
+
+
+def result_types(spec: PartitionSpec, metadata: TableMetadata) -> list[Type]:
+    """Types of a spec's partition values; a source column that was dropped has the type it had last."""
+    types = column_types((metadata.schema(), *reversed(metadata.schemas)))
+    return [field.transform.result_type(types.get(field.source_id, UnknownType())) for field in spec.fields]
+
+
+def partition_type(fields: Sequence[NestedField]) -> pa.DataType:
+    """The struct of these partition fields."""
+    return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in fields])
+
+
+def partition_values(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]]:
+    """What gives a file's value of each field of the struct; null for a field that its spec has not."""
+    fields, specs = partition_fields(metadata), metadata.specs_by_id()
+
+    def values(file: ContentFile) -> dict[str, Any]:
+        spec_fields = specs[file.spec_id].fields
+        by_id = dict(zip((field.field_id for field in spec_fields), file.partition, strict=True))
+        return {field.name: readable(field.type, by_id.get(field.id)) for field in fields}
+
+    return values

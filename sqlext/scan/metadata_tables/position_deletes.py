@@ -1,0 +1,74 @@
+"""position_deletes: each deleted position of the snapshot, out of delete files and deletion vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from sqlext.scan.deletion_vector import read_deletion_vector
+from sqlext.scan.metadata_tables.arrow_type import arrow_field
+from sqlext.scan.metadata_tables.files import entries_of, listed_manifests
+from sqlext.scan.metadata_tables.metadata_table import MetadataTable, TableState
+from sqlext.scan.metadata_tables.partition_struct import partition_fields, partition_type, partition_values
+from sqlext.scan.position_delete import read_position_deletes
+from sqlext.scan.readable_files import require_readable
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.table_metadata import TableMetadata
+
+
+def _schema(metadata: TableMetadata) -> pa.Schema:
+    partition = partition_fields(metadata)
+    in_blob = [pa.field("content_offset", pa.int64()), pa.field("content_size_in_bytes", pa.int64())]
+    return pa.schema(
+        [
+            pa.field("file_path", pa.string(), nullable=False),
+            pa.field("pos", pa.int64(), nullable=False),
+            pa.field("row", pa.struct([arrow_field(field) for field in metadata.schema().fields])),
+            *([pa.field("partition", partition_type(partition), nullable=False)] if partition else []),
+            pa.field("spec_id", pa.int32(), nullable=False),
+            pa.field("delete_file_path", pa.string(), nullable=False),
+            *(in_blob if metadata.format_version > 2 else []),
+        ]
+    )
+
+
+def _rows(state: TableState) -> pa.Table:
+    """`row` is null: the format has deprecated copies of deleted rows in delete files."""
+    schema, values = _schema(state.metadata), partition_values(state.metadata)
+    batches = []
+    for entry in entries_of(state, listed_manifests, [ManifestContent.DELETES]):
+        file = entry.file
+        if not entry.is_live or file.content != Content.POSITION_DELETES:
+            continue
+        require_readable(file)
+        common = {
+            "partition": values(file),
+            "spec_id": file.spec_id,
+            "delete_file_path": file.file_path,
+            "content_offset": file.content_offset,
+            "content_size_in_bytes": file.content_size_in_bytes,
+        }
+        for path, positions in _positions(state, file):
+            given = {**common, "file_path": path}
+            constants = {field.name: pa.scalar(given.get(field.name), field.type) for field in schema}
+            columns = [
+                pa.array(positions, pa.int64()) if name == "pos" else pa.repeat(constant, len(positions))
+                for name, constant in constants.items()
+            ]
+            batches.append(pa.record_batch(columns, schema=schema))
+    return pa.Table.from_batches(batches, schema)
+
+
+def _positions(state: TableState, file: ContentFile) -> Iterator[tuple[Any, Any]]:
+    """The positions of each data file that a delete file names."""
+    if file.is_deletion_vector:
+        yield file.referenced_data_file, list(read_deletion_vector(state.io, file).positions())
+    else:
+        for path, positions in read_position_deletes(state.io, file.file_path).items():
+            yield path, list(positions)
+
+
+POSITION_DELETES = MetadataTable(_schema, _rows)

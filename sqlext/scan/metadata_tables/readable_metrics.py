@@ -1,0 +1,64 @@
+"""The metrics of a content file by column name, its bounds as values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from sqlext.scan.metadata_tables.arrow_type import arrow_type, readable
+from sqlext.scan.value_range import decode_bound
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.schema import nested_fields
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.types import NestedField, Type, is_primitive
+
+
+def readable_metrics_type(metadata: TableMetadata) -> pa.DataType:
+    """A struct for each primitive field of the schema."""
+    fields = []
+    for name, field_id, value_type in _metrics_columns(metadata):
+        bound = arrow_type(value_type)
+        counts = [pa.field(count, pa.int64()) for count in ("column_size", *_COUNTS)]
+        bounds = [pa.field("lower_bound", bound), pa.field("upper_bound", bound)]
+        fields.append(pa.field(name, pa.struct([*counts, *bounds]), metadata={"field-id": str(field_id)}))
+    return pa.struct(fields)
+
+
+_COUNTS = ("value_count", "null_value_count", "nan_value_count")
+
+
+def _metrics_columns(metadata: TableMetadata) -> list[tuple[str, int, Type]]:
+    """Dotted name, id and type of all primitive fields, in the order of their names."""
+    schema = metadata.schema()
+    return sorted((schema.column_name(field.id), field.id, field.type) for field in _primitive_fields(schema.fields))
+
+
+def _primitive_fields(fields: Iterable[NestedField]) -> Iterator[NestedField]:
+    for field in fields:
+        if is_primitive(field.type):
+            yield field
+        else:
+            yield from _primitive_fields(nested_fields(field.type))
+
+
+def readable_metrics(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]]:
+    """What gives a file's metrics of all columns."""
+    columns = _metrics_columns(metadata)
+    return lambda file: {name: _column_metrics(file, field_id, of) for name, field_id, of in columns}
+
+
+def _column_metrics(file: ContentFile, field_id: int, value_type: Type) -> dict[str, Any]:
+    metrics: dict[str, Any] = {
+        name: (metric or {}).get(field_id)
+        for name, metric in (
+            ("column_size", file.column_sizes),
+            ("value_count", file.value_counts),
+            ("null_value_count", file.null_value_counts),
+            ("nan_value_count", file.nan_value_counts),
+        )
+    }
+    for name, bounds in (("lower_bound", file.lower_bounds), ("upper_bound", file.upper_bounds)):
+        metrics[name] = readable(value_type, decode_bound(value_type, (bounds or {}).get(field_id)))
+    return metrics
