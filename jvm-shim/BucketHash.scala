@@ -24,6 +24,7 @@ object BucketHash {
     case DateType => Murmur3Hash(Seq(Cast(Cast(value, IntegerType), LongType)), 0)
     case StringType => bytesHash(value, "ofText")
     case BinaryType => bytesHash(value, "ofBytes")
+    case _: DecimalType => StaticInvoke(classOf[BucketHash], IntegerType, "ofDecimal", Seq(value))
     case _ => Murmur3Hash(Seq(value), 0)
   }
 
@@ -31,6 +32,8 @@ object BucketHash {
     StaticInvoke(classOf[BucketHash], IntegerType, function, Seq(value))
 
   def ofText(value: UTF8String): Int = ofBytes(value.getBytes)
+
+  def ofDecimal(value: Decimal): Int = ofBytes(value.toJavaBigDecimal.unscaledValue.toByteArray)
 
   def ofBytes(value: Array[Byte]): Int =
     Murmur3_x86_32.hashUnsafeBytes2(value, Platform.BYTE_ARRAY_OFFSET, value.length, 0)

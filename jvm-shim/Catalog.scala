@@ -36,8 +36,12 @@ class Catalog extends TableCatalog with SupportsNamespaces {
 
   override def loadTable(table: Identifier, microseconds: Long): Table = load(table, Map("timestamp" -> microseconds))
 
-  private def load(table: Identifier, at: Map[String, Any]): Table =
-    new SqlextTable(askTable("load table", table, at ++ wapBranch).get("table"), Rows)
+  /** A table to write to: Python puts the rows into its columns, or gives it theirs. */
+  override def loadTable(table: Identifier, privileges: util.Set[TableWritePrivilege]): Table =
+    load(table, Map.empty, takesAnyColumns = true)
+
+  private def load(table: Identifier, at: Map[String, Any], takesAnyColumns: Boolean = false): Table =
+    new SqlextTable(askTable("load table", table, at ++ wapBranch).get("table"), Rows, takesAnyColumns)
 
   /** The branch that the session works on, of tables that are written, audited and then published. */
   private def wapBranch: Map[String, Any] =

@@ -42,7 +42,7 @@ case class PythonCommand(context: Map[String, Any], catalog: Option[String], res
     }
 }
 
-/** Rows of a DataFrame, already in the table's columns and types, on their way to the Python writer. */
+/** Rows of a DataFrame on their way to Python, which puts them into the table's columns and types. */
 case class PythonWrite(arguments: Map[String, Any], query: LogicalPlan) extends LeafRunnableCommand {
   override def innerChildren: Seq[QueryPlan[_]] = Seq(query)
 
@@ -62,7 +62,7 @@ case class PythonCreate(arguments: Map[String, Any], query: LogicalPlan) extends
   }
 }
 
-/** Hands every resolved V2 write on a sqlext table to Python, after Spark matched the columns and cast the values. */
+/** Hands every resolved V2 write on a sqlext table to Python. */
 object WritesToPython extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
     case c: CreateTableAsSelect => create(c.name, c.query, c.partitioning, c.tableSpec,
@@ -91,7 +91,8 @@ object WritesToPython extends Rule[LogicalPlan] {
 
   private def replace(write: V2WriteCommand, table: SqlextTable): Option[LogicalPlan] = {
     def command(mode: String, options: Map[String, String], more: (String, Any)*) =
-      Some(PythonWrite(Map("table" -> table.handle, "mode" -> mode, "options" -> options) ++ more, write.query))
+      Some(PythonWrite(Map("table" -> table.handle, "mode" -> mode, "options" -> options,
+        "by_name" -> write.isByName) ++ more, write.query))
     write match {
       case a: AppendData => command("append", a.writeOptions)
       case o: OverwriteByExpression if o.deleteExpr == Literal.TrueLiteral => command("overwrite", o.writeOptions)

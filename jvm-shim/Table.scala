@@ -23,7 +23,7 @@ case object StoredRows extends Role
 case class EqualityDeletes(group: Int) extends Role
 
 /** A table as Python describes it: `handle` names the table at one version of its metadata. */
-class SqlextTable(val description: JsonNode, val role: Role) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
+class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Boolean = false) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
   val handle: String = description.get("handle").asText
   val isMetadataTable: Boolean = description.get("metadata_table").asBoolean
   val hasPositionDeletes: Boolean = description.get("position_deletes").asBoolean
@@ -65,8 +65,9 @@ class SqlextTable(val description: JsonNode, val role: Role) extends Table with 
 
   override def capabilities: util.Set[TableCapability] =
     if (isMetadataTable) Set(TableCapability.BATCH_READ).asJava
-    else Set(TableCapability.BATCH_READ, TableCapability.BATCH_WRITE, TableCapability.TRUNCATE,
-      TableCapability.OVERWRITE_BY_FILTER, TableCapability.OVERWRITE_DYNAMIC).asJava
+    else (Set(TableCapability.BATCH_READ, TableCapability.BATCH_WRITE, TableCapability.TRUNCATE,
+      TableCapability.OVERWRITE_BY_FILTER, TableCapability.OVERWRITE_DYNAMIC) ++
+      Option.when(takesAnyColumns)(TableCapability.ACCEPT_ANY_SCHEMA)).asJava
 
   override def metadataColumns: Array[MetadataColumn] =
     (if (isMetadataTable) Nil else if (role != Rows) MetadataColumns.all

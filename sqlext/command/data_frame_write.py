@@ -14,11 +14,13 @@ from sqlext.command.enforced_key import Removed, is_enforced, require_unique_key
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.replaced_rows import ReplacedRows, take_out
-from sqlext.command.row_level import Target, load_target
+from sqlext.command.row_level import Target, commit_change, load_target
+from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.scan.file_filter import FileFilter, partition_key
 from sqlext.spark.pushdown import exact_predicate
+from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
 from sqlext.spec.content_file import ContentFile
@@ -46,12 +48,16 @@ class WriteMode:
 def write_data_frame(
     environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame
 ) -> None:
-    """A DataFrame write, its rows already in the table's columns and types."""
+    """A DataFrame write; its rows have the columns and types of the DataFrame."""
     handle = TableHandle.decode(arguments["table"])
     if handle.catalog is None:
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
     name = TableName((handle.catalog, *handle.namespace, handle.name))
     target = load_target(environment, spark, name, _branch(handle, arguments))
+    by_name = bool(arguments["by_name"])
+    if merges_schema(spark, arguments["options"]):
+        target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
+    rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
     write_rows_to(environment, target, rows, WriteMode(arguments["mode"], _replaced_rows(arguments, target)))
 
 
@@ -84,7 +90,7 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
         read = require_unique_keys(environment, rows.sparkSession, target, files, removed)
         action = _action(target, files, mode, read) if removal is None else _overwrite(removal, files, read)
     if action is not None:
-        environment.commit(target.name.catalog, target.table, action, target.destination)
+        commit_change(environment, target, action)
     return sum(file.record_count for file in files)
 
 
@@ -92,7 +98,7 @@ def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFr
     """Data files of the rows, on the driver when they are few."""
     rows = hold(rows, operation.plan)
     on_driver = is_small(rows)
-    spread = order(rows, metadata, one_task=True) if on_driver else order(distribute(rows, metadata), metadata)
+    spread = order(rows if on_driver else distribute(rows, metadata), metadata, one_task=on_driver)
     return run_write(spread, write_rows(operation.plan, task_identity=task_identity), on_driver=on_driver)
 
 

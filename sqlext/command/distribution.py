@@ -1,18 +1,19 @@
-"""How rows are spread over write tasks, so that a partition's rows meet in few files.
+"""How rows are spread over write tasks and sorted in them, so that files are few, and ordered as the table says.
 
-`write.distribution-mode`: `hash` (the default of a partitioned table) brings rows of one partition to one task, `range`
-gives each task a range of partitions and, within them, of the table's sort order, `none` leaves rows where they are.
+`write.distribution-mode`: `range` (the default of a table with a sort order) gives each task a range of partitions and
+sort order, `hash` (the default of a partitioned table) brings rows of one partition to one task, `none` leaves rows
+where they are. A sort order holds within each file, whatever the distribution.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from sqlext.properties import DISTRIBUTION_MODE
-from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField, SortOrder
 from sqlext.spec.table_metadata import TableMetadata
@@ -26,79 +27,100 @@ from sqlext.spec.transform import (
     TruncateTransform,
     YearTransform,
 )
-from sqlext.spec.types import IntegerType, LongType, StringType
-from sqlext.sql.quoting import quote_identifier
+from sqlext.spec.types import DecimalType, IntegerType, LongType, TimestamptzType
+from sqlext.sql.quoting import quote_name
+from sqlext.write.write_plan import can_sort
+
+_MICROS_PER_HOUR = 3_600_000_000
 
 
 def distribute(rows: DataFrame, metadata: TableMetadata) -> DataFrame:
     """The rows in the table's distribution."""
-    schema, mode = metadata.schema(), DISTRIBUTION_MODE.of(metadata.properties)
-    partition = partition_expressions(schema, metadata.spec())
+    mode = _mode(metadata)
+    partition = [F.expr(text) for text in partition_expressions(metadata)]
     if mode == "hash" and partition:
-        return rows.repartition(*map(F.expr, partition))
-    ordering = [*map(F.expr, partition), *sort_terms(schema, metadata.sort_order())]
+        return rows.repartition(*partition)
+    ordering = [*partition, *sort_columns(metadata.schema(), metadata.sort_order())]
     return rows.repartitionByRange(*ordering) if mode == "range" and ordering else rows
 
 
 def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -> DataFrame:
-    """The rows of each task in the table's sort order; with `one_task` those of all partitions together."""
-    terms = sort_terms(metadata.schema(), metadata.sort_order())
+    """The rows of each task in the table's sort order, by partition first; rows of an unsorted table as they come.
+
+    With `one_task` all rows are one task's, as those that the driver writes.
+    """
+    terms = sort_columns(metadata.schema(), metadata.sort_order())
     if not terms:
         return rows
-    return rows.sort(*terms) if one_task else rows.sortWithinPartitions(*terms)
+    ordering = [*(F.expr(text) for text in partition_expressions(metadata)), *terms]
+    return rows.sort(*ordering) if one_task else rows.sortWithinPartitions(*ordering)
 
 
-def partition_expressions(schema: Schema, spec: PartitionSpec) -> Sequence[str]:
+def partition_expressions(metadata: TableMetadata) -> Sequence[str]:
     """One Spark expression for each partition field, equal for rows of one partition."""
-    return [text for text in (_partition_expression(schema, field) for field in spec.fields) if text is not None]
+    schema = metadata.schema()
+    fields = ((field.source_id, field.transform) for field in metadata.spec().fields)
+    return [text for text in (_transformed(schema, *field) for field in fields) if text is not None]
 
 
-def sort_terms(schema: Schema, order: SortOrder) -> Sequence[Column]:
-    """The table's sort order; the column of a transform that keeps its order does so at least as finely."""
-    return [_sort_term(_sorted_column(schema, field), field) for field in order.fields]
+def sort_columns(schema: Schema, order: SortOrder) -> Sequence[Column]:
+    """The terms of a sort order; one that no writer here can keep has none."""
+    texts = [_transformed(schema, field.source_id, field.transform) for field in order.fields]
+    if not can_sort(schema, order):
+        return []
+    return [_directed(F.expr(text), field) for text, field in zip(texts, order.fields, strict=True) if text is not None]
 
 
-def _sorted_column(schema: Schema, field: SortField) -> Column:
-    column = _column(schema, field.source_id)
-    if isinstance(field.transform, BucketTransform):
-        return F.expr(f"CASE WHEN {column} IS NOT NULL THEN sqlext_bucket({field.transform.n}, {column}) END")
-    return F.expr(column)
-
-
-def _sort_term(column: Column, field: SortField) -> Column:
+def _directed(column: Column, field: SortField) -> Column:
     if field.direction == "asc":
         return column.asc_nulls_first() if field.null_order == "nulls-first" else column.asc_nulls_last()
     return column.desc_nulls_first() if field.null_order == "nulls-first" else column.desc_nulls_last()
 
 
-def _column(schema: Schema, field_id: int) -> str:
-    return ".".join(quote_identifier(part) for part in schema.column_name(field_id).split("."))
+def _mode(metadata: TableMetadata) -> str:
+    if DISTRIBUTION_MODE.name in metadata.properties:
+        return DISTRIBUTION_MODE.of(metadata.properties)
+    return "hash" if metadata.sort_order().is_unsorted else "range"
 
 
-def _partition_expression(schema: Schema, field: PartitionField) -> str | None:
-    column = _column(schema, field.source_id)
-    transform: Transform = field.transform
-    if isinstance(transform, IdentityTransform):
-        return column
-    if isinstance(transform, BucketTransform):
-        return f"sqlext_bucket({transform.n}, {column})"
-    if isinstance(transform, YearTransform):
-        return f"year({column})"
-    if isinstance(transform, MonthTransform):
-        return f"date_trunc('MONTH', {column})"
-    if isinstance(transform, DayTransform):
-        return f"CAST({column} AS DATE)"
-    if isinstance(transform, HourTransform):
-        return f"date_trunc('HOUR', {column})"
-    if isinstance(transform, TruncateTransform):
-        return _truncated(schema, field, column, transform.width)
+def _transformed(schema: Schema, source_id: int, transform: Transform) -> str | None:
+    """The transform as a Spark expression that is equal, and in the same order, where the partition values are."""
+    column = quote_name(schema.column_path(source_id))
+    match transform:
+        case IdentityTransform():
+            return column
+        case BucketTransform(n=n):
+            return f"CASE WHEN {column} IS NOT NULL THEN sqlext_bucket({n}, {column}) END"
+        case YearTransform():
+            return f"year({_day(schema, source_id, column)})"
+        case MonthTransform():
+            return f"trunc({_day(schema, source_id, column)}, 'MONTH')"
+        case DayTransform():
+            return _day(schema, source_id, column)
+        case HourTransform():
+            if isinstance(schema.field(source_id).type, TimestamptzType):
+                return f"(unix_micros({column}) - pmod(unix_micros({column}), {_MICROS_PER_HOUR}))"
+            return f"date_trunc('HOUR', {column})"
+        case TruncateTransform(width=width):
+            return _truncated(schema, source_id, column, width)
     return None
 
 
-def _truncated(schema: Schema, field: PartitionField, column: str, width: int) -> str:
-    source = schema.field(field.source_id).type
-    if isinstance(source, StringType):
-        return f"substring({column}, 1, {width})"
-    if isinstance(source, IntegerType | LongType):
-        return f"{column} - pmod({column}, {width})"
-    return column
+def _day(schema: Schema, source_id: int, column: str) -> str:
+    """The date of a value; of an instant in UTC, whatever the session's zone."""
+    if not isinstance(schema.field(source_id).type, TimestamptzType):
+        return f"CAST({column} AS DATE)"
+    midnight = f"(unix_micros({column}) - pmod(unix_micros({column}), {24 * _MICROS_PER_HOUR}))"
+    return f"date_from_unix_date(CAST({midnight} / {24 * _MICROS_PER_HOUR} AS INT))"
+
+
+def _truncated(schema: Schema, source_id: int, column: str, width: int) -> str:
+    match schema.field(source_id).type:
+        case IntegerType() | LongType():
+            # Wider than the column, in which the smallest values would overflow.
+            wide = f"CAST({column} AS DECIMAL(20,0))"
+            return f"({wide} - pmod({wide}, {width}))"
+        case DecimalType(scale=scale):
+            step = f"CAST('{Decimal(width).scaleb(-scale):f}' AS DECIMAL(38,{scale}))"
+            return f"({column} - pmod({column}, {step}))"
+    return f"substring({column}, 1, {width})"

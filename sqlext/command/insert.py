@@ -10,13 +10,14 @@ from sqlext.command.data_frame_write import WriteMode, write_rows_to
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, load_target
+from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.static_partition import replaced_partition, static_partition
 from sqlext.errors import AnalysisError
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_expression, lowered_query
 from sqlext.spark.store_assignment import align
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import NestedField
+from sqlext.spec.types import NestedField, UnknownType
 from sqlext.sql.binding import resolve_column
 from sqlext.sql.default_value import with_defaults
 from sqlext.sql.statement import Insert
@@ -25,21 +26,26 @@ from sqlext.sql.statement import Insert
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
     target = load_target(environment, spark, statement.table)
-    query = _query(statement, _value_columns(statement, target.table.metadata.schema()))
+    evolving = statement.evolving or merges_schema(spark)
+    query = _query(statement, _value_columns(statement, target.table.metadata.schema(), evolving=evolving))
     journal.record(query)
-    rows, by_name = _in_columns(spark, lowered_query(spark, query), statement, target)
+    rows, by_name = _in_columns(lowered_query(spark, query), statement, target, evolving=evolving)
+    if evolving:
+        target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
     written = write_rows_to(environment, target, aligned, _mode(spark, statement, target))
     return Outcome([Counts(inserted=written).row()])
 
 
-def _value_columns(statement: Insert, schema: Schema) -> Sequence[NestedField]:
+def _value_columns(statement: Insert, schema: Schema, *, evolving: bool) -> Sequence[NestedField]:
     """The columns that the source's values are for, by position; none where names decide."""
     if statement.by_name:
         return ()
     static = {name.lower() for name, value in statement.static_partition if value is not None}
     listed = statement.columns or [field.name for field in schema.fields if field.name.lower() not in static]
-    return [resolve_column(schema, (name,)) for name in listed]
+    if not evolving:
+        return [resolve_column(schema, (name,)) for name in listed]
+    return [schema.find(name, case_sensitive=False) or NestedField(0, name, UnknownType()) for name in listed]
 
 
 def _query(statement: Insert, columns: Sequence[NestedField]) -> str:
@@ -48,22 +54,31 @@ def _query(statement: Insert, columns: Sequence[NestedField]) -> str:
     return source if statement.ctes is None else f"{statement.ctes.text} SELECT * FROM ({source})"
 
 
-def _in_columns(spark: SparkSession, rows: DataFrame, statement: Insert, target: Target) -> tuple[DataFrame, bool]:
-    """The rows under the names of the columns they are for, and whether names decide."""
+def _in_columns(rows: DataFrame, statement: Insert, target: Target, *, evolving: bool) -> tuple[DataFrame, bool]:
+    """The rows under the names of the columns they are for, and whether names decide.
+
+    When the table is `evolving` columns that it lacks keep their names.
+    """
     schema = target.table.metadata.schema()
     static = static_partition(statement, target.table.metadata)
     if statement.columns is None and not static:
         return rows, statement.by_name
     if not statement.by_name:
-        rows = rows.toDF(*_given_columns(rows, statement, schema, [value.field.name for value in static]))
+        given = [value.field.name for value in static]
+        rows = rows.toDF(*_given_columns(rows, statement, schema, given, evolving=evolving))
     for value in static:
         rows = rows.withColumn(value.field.name, lowered_expression(value.text))
     return rows, True
 
 
-def _given_columns(rows: DataFrame, statement: Insert, schema: Schema, static: Sequence[str]) -> list[str]:
-    listed = schema.fields if statement.columns is None else [resolve_column(schema, (n,)) for n in statement.columns]
-    names = [field.name for field in listed if field.name not in static]
+def _given_columns(
+    rows: DataFrame, statement: Insert, schema: Schema, static: Sequence[str], *, evolving: bool
+) -> list[str]:
+    if statement.columns is None:
+        names = [field.name for field in schema.fields if field.name not in static]
+        names += rows.columns[len(names) :] if evolving else []
+    else:
+        names = [_column_name(schema, name, evolving=evolving) for name in statement.columns]
     if len(names) != len(rows.columns):
         raise AnalysisError(
             "INSERT_COLUMN_ARITY_MISMATCH",
@@ -73,6 +88,12 @@ def _given_columns(rows: DataFrame, statement: Insert, schema: Schema, static: S
             values=", ".join(rows.columns),
         )
     return names
+
+
+def _column_name(schema: Schema, name: str, *, evolving: bool) -> str:
+    if evolving and schema.find(name, case_sensitive=False) is None:
+        return name
+    return resolve_column(schema, (name,)).name
 
 
 def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:

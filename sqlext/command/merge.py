@@ -12,7 +12,8 @@ from pyspark.sql.types import StructType as SparkStruct
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, change_rows, has_row_ids, load_target, require_delete_files
-from sqlext.command.upsert import can_look_up, upsert_by_equality, upsert_by_lookup
+from sqlext.command.schema_evolution import changes_for_merge, grown
+from sqlext.command.upsert import can_look_up, deletes_reach_all, upsert_by_equality, upsert_by_lookup
 from sqlext.properties import MERGE_ISOLATION_LEVEL, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.lowered_sql import lowered_query
@@ -32,14 +33,16 @@ def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Ou
 
 
 def _merge(environment: Environment, spark: SparkSession, statement: Merge, target: Target) -> Counts:
+    source = lowered_query(spark, source_select(statement))
+    if statement.evolving:
+        target = grown(environment, target, changes_for_merge(target, statement, source))
     properties = target.table.metadata.properties
     schema = target.table.metadata.schema()
-    source = lowered_query(spark, source_select(statement))
     upsert = key_upsert(statement, schema, source.columns)
     if upsert is not None and not _keys_compare_as_stored(upsert, source):
         upsert = None
     isolation = MERGE_ISOLATION_LEVEL.of(properties)
-    if upsert is not None and UPSERT_MODE.of(properties) == "equality":
+    if upsert is not None and UPSERT_MODE.of(properties) == "equality" and deletes_reach_all(environment, target):
         return upsert_by_equality(environment, spark, target, lower_upsert_source(upsert))
     if upsert is not None and can_look_up(environment, target, source):
         return upsert_by_lookup(environment, spark, target, lower_upsert_source(upsert), isolation)

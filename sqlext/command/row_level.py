@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.destination import destination
+from sqlext.command.distribution import order
 from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
@@ -28,10 +29,11 @@ from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
-from sqlext.transaction.action import MAIN, Destination
+from sqlext.transaction.action import MAIN, Action, Destination
 from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.transaction.deletion_vectors import DeletedRows
 from sqlext.transaction.row_delta import RowDelta
+from sqlext.transaction.schema_change import WriteWithSchema
 from sqlext.write.delete_writer import write_position_deletes
 from sqlext.write.row_operation import OPERATION_COLUMNS
 from sqlext.write.task import write_changes
@@ -41,13 +43,15 @@ from sqlext.write.task import write_changes
 class Target:
     """The table that a statement changes, at the version its SELECT reads and its commit starts from.
 
-    `name` is the statement's, which may name a branch as well.
+    `name` is the statement's, which may name a branch as well. `grown_from` is the table as its catalog has it, where
+    the statement gives it columns: `table` has them already.
     """
 
     name: TableName
     table: LoadedTable
     version: TableVersion
     destination: Destination = MAIN
+    grown_from: LoadedTable | None = None
 
     @property
     def relation(self) -> str:
@@ -55,6 +59,16 @@ class Target:
         file, branch = self.table.metadata_location.rpartition("/")[2], self.destination.branch
         pin = f"@{file}" if branch == MAIN_BRANCH else f"@{file}/{branch}"
         return f"{'.'.join(quote_identifier(p) for p in self.name.parts)} VERSION AS OF {quote_string(pin)}"
+
+
+def commit_change(environment: Environment, target: Target, action: Action) -> None:
+    """Commits what was written into the target, with the columns that it got for it."""
+    base = target.table
+    if target.grown_from is not None:
+        base = target.grown_from
+        schema = target.table.metadata.schema()
+        action = WriteWithSchema(action, schema, base.metadata.current_schema_id, base.metadata.last_column_id)
+    environment.commit(target.name.catalog, base, action, target.destination)
 
 
 def load_target(environment: Environment, spark: SparkSession, name: TableName, branch: str | None = None) -> Target:
@@ -106,9 +120,12 @@ def change_rows(
         rows = hold(rows, operation.plan, operations=True)
     new_rows = len(rows.columns) > OPERATION_COLUMNS
     plan = operation.plan.with_row_ids() if new_rows and has_row_ids(target) else operation.plan
+    on_driver = is_small(rows)
+    if new_rows:
+        rows = order(rows, target.table.metadata, one_task=on_driver)
     with operation.cleaned_on_failure():
         task = write_changes(plan, task_identity=task_identity, distinct_keys=distinct_keys)
-        written = run_write(rows, task, on_driver=is_small(rows))
+        written = run_write(rows, task, on_driver=on_driver)
         if written.repeated and violation is not None:
             raise _cardinality_violation(spark, target, violation)
         if not (distinct_keys or keeps_keys):
@@ -119,7 +136,7 @@ def change_rows(
         delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)
     counts = _counts(written)
     if delta is not None:
-        environment.commit(target.name.catalog, target.table, delta, target.destination)
+        commit_change(environment, target, delta)
     return counts
 
 

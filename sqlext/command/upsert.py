@@ -15,11 +15,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.command.distribution import order
 from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
-from sqlext.command.row_level import Target, has_row_ids, row_delta
+from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
@@ -51,13 +52,22 @@ def upsert_by_equality(environment: Environment, spark: SparkSession, target: Ta
     on_driver = is_small(rows)
     if not on_driver:
         rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
+    rows = order(rows, metadata, one_task=on_driver)
     with operation.cleaned_on_failure():
         task = upsert_rows(operation.plan, metadata.schema().identifier_field_ids, task_identity=task_identity)
         written = run_write(rows, task, on_driver=on_driver)
         delta = row_delta(environment, target, operation, written, read_filter=None, isolation="snapshot")
     if delta is not None:
-        environment.commit(target.name.catalog, target.table, delta, target.destination)
+        commit_change(environment, target, delta)
     return Counts(None, None, 0, affected=sum(file.record_count for file in written.data_files))
+
+
+def deletes_reach_all(environment: Environment, target: Target) -> bool:
+    """Whether equality deletes of the current spec reach all data files: those of a partitioned one only its own."""
+    metadata = target.table.metadata
+    if len(metadata.partition_specs) == 1 or metadata.spec().is_unpartitioned:
+        return True
+    return environment.scans.data_spec_ids(target.version) <= {metadata.default_spec_id}
 
 
 def can_look_up(environment: Environment, target: Target, source: DataFrame) -> bool:
@@ -82,7 +92,8 @@ def upsert_by_lookup(
     require_readable_columns(target.table.metadata, schema.identifier_fields)
     journal.record(lowered)
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
-    rows = hold(lowered_query(spark, lowered), operation.plan).toArrow()
+    held = hold(lowered_query(spark, lowered), operation.plan)
+    rows = order(held, target.table.metadata, one_task=True).toArrow()
     key_ids = schema.identifier_field_ids
     keys = rows.select([schema.field(field_id).name for field_id in key_ids])
     require_distinct(keys, str(target.name))
@@ -99,7 +110,7 @@ def upsert_by_lookup(
             isolation = SERIALIZABLE
         delta = row_delta(environment, target, operation, written, read_filter=read, isolation=isolation)
     if delta is not None:
-        environment.commit(target.name.catalog, target.table, delta, target.destination)
+        commit_change(environment, target, delta)
     updated = len(matches.key_rows)
     return Counts(sum(file.record_count for file in written.data_files) - updated, updated, 0)
 

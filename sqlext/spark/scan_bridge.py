@@ -20,6 +20,7 @@ from sqlext.spark.pushdown import predicate_of
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
@@ -64,6 +65,13 @@ class ScanBridge:
         return _may_have_deletes(version) and any(
             task.position_deletes for task in self.plan(version, AlwaysTrue()).tasks
         )
+
+    def data_spec_ids(self, version: TableVersion) -> frozenset[int]:
+        """The partition specs that live data files may have, by the manifest list alone."""
+        if version.snapshot is None:
+            return frozenset()
+        manifests = self._manifests.manifests(version.io, version.snapshot)
+        return frozenset(one.spec_id for one in manifests if one.content == ManifestContent.DATA)
 
     def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "plan scan"; of each file path, size, sequence number, partition key, vector and first row id."""

@@ -67,6 +67,11 @@ class Schema:
         """Every id, each field before those inside it; the same order in schemas of the same shape."""
         return tuple(self._fields_by_id)
 
+    def column_path(self, id: int) -> tuple[str, ...]:
+        """The name of the field of that id by parts; a part may hold dots of its own. Raises KeyError."""
+        above = [ancestor.name for ancestor in self._ancestors(id)]
+        return (*reversed(above), self.field(id).name)
+
     @property
     def highest_field_id(self) -> int:
         """The highest id in use; 0 for none."""

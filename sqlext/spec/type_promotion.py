@@ -35,13 +35,6 @@ def is_promotion(before: Type, after: Type, format_version: int) -> bool:
     return False
 
 
-def widest(left: Type, right: Type, format_version: int) -> Type | None:
-    """The type that holds the values of both: one of the two, or a decimal that is wide enough; None for none."""
-    if is_promotion(left, right, format_version):
-        return right
-    return left if is_promotion(right, left, format_version) else None
-
-
 def promoted_value(before: Type, after: Type, value: Any) -> Any:
     """A stored value of type `before` as one of the type it is widened to."""
     if value is None or not isinstance(before, DateType):

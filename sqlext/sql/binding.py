@@ -142,10 +142,8 @@ def value_text(value: Slice, field: NestedField) -> str:
 # MERGE
 
 
-def bind_clause(
-    clause: MergeClause, schema: Schema, table: TableName, target: Relation, source: Relation
-) -> BoundClause:
-    """The clause with its star written out and its names made certain.
+def bind_clause(clause: MergeClause, schema: Schema, merge: Merge, target: Relation, source: Relation) -> BoundClause:
+    """The clause of a MERGE with its star written out and its names made certain.
 
     An INSERT sees the source only, and a clause BY SOURCE the target only, but their texts go into a join of both:
     bare names get the qualifier of the side that they belong to. Raises AnalysisError for names of the hidden side.
@@ -160,7 +158,7 @@ def bind_clause(
         return qualify(text, visible, hidden, where)
 
     if clause.star:
-        texts = star_values(source, target, where)
+        texts = star_values(source, target, where, partial=merge.evolving)
     else:
         assigned = bind_assignments(clause.assignments, target, where)
         texts = {name: seen(value_text(value, fields[name])) for name, value in assigned.items()}
@@ -170,7 +168,7 @@ def bind_clause(
     return BoundClause(
         clause,
         None if clause.condition is None else seen(clause.condition.text),
-        {name: assigned_value(text, fields[name], table) for name, text in texts.items()},
+        {name: assigned_value(text, fields[name], merge.table) for name, text in texts.items()},
     )
 
 
@@ -179,11 +177,16 @@ def clause_name(clause: MergeClause) -> str:
     return f"WHEN {clause.kind.upper()} THEN {clause.action.upper()}"
 
 
-def star_values(source: Relation, target: Relation, where: str) -> dict[str, str]:
-    """For every column of the target the source's column of that name. Raises AnalysisError where there is none."""
+def star_values(source: Relation, target: Relation, where: str, *, partial: bool = False) -> dict[str, str]:
+    """For every column of the target the source's column of that name.
+
+    Raises AnalysisError where there is none; with `partial` such a column is left out.
+    """
     values: dict[str, str] = {}
     for name in target.columns:
         column = source.find(name)
+        if column is None and partial:
+            continue
         if column is None:
             raise unresolved(name, f"the source of {where} *", source.columns)
         values[name] = source.column(column)

@@ -2,8 +2,8 @@
 
     CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name [(column | constraint, …)] [clause …] [AS query]
 
-Clauses come in any order: USING, PARTITIONED BY, ORDERED BY, COMMENT, LOCATION, TBLPROPERTIES, WITH. What Iceberg
-tables do not have is refused by name; nothing that is written is ignored.
+Clauses come in any order: USING, PARTITIONED BY, ORDERED BY or CLUSTER BY, COMMENT, LOCATION, TBLPROPERTIES, WITH. What
+Iceberg tables do not have is refused by name; nothing that is written is ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ _COLUMN_CLAUSES = frozenset(
 )  # fmt: skip
 _NOT_OURS = {
     "CLUSTERED": ("CLUSTERED BY", "use PARTITIONED BY (bucket(n, column))"),
-    "CLUSTER": ("CLUSTER BY", "Iceberg has no clustering columns; use PARTITIONED BY or ORDERED BY"),
     "SKEWED": ("SKEWED BY", "an Iceberg table has no skew declaration"),
     "ROW": ("ROW FORMAT", "the table's files are Parquet"),
     "STORED": ("STORED AS", "the table's files are Parquet"),
@@ -315,7 +314,7 @@ def _parse_clauses(cursor: TokenCursor, name: TableName) -> _Clauses:
 def _accept_clause_head(cursor: TokenCursor) -> str | None:
     if cursor.accept("PARTITIONED", "BY"):
         return "PARTITIONED BY"
-    if cursor.accept("ORDERED", "BY"):
+    if cursor.accept("ORDERED", "BY") or cursor.accept("CLUSTER", "BY"):
         return "ORDERED BY"
     if cursor.at("WITH", "(") or cursor.at("TBLPROPERTIES"):
         cursor.position += 1

@@ -20,12 +20,13 @@ _HEADS = frozenset(
 )
 # A gap is white space and comments. A comment within a comment does not match: such a text goes on to the tokens.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
+_EVOLVING = r"(?:WITH~+SCHEMA~+EVOLUTION~+)?"
 _HEAD = re.compile(rf"{_GAP}*([A-Za-z]+)\b")
 _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
-    | REPLACE~+TABLE~+ | INSERT~+(?:INTO|OVERWRITE)~+(?:TABLE~+)? | MERGE~+INTO~+ | UPDATE~+ | DELETE~+FROM~+
+    | REPLACE~+TABLE~+ | INSERT~+@(?:INTO|OVERWRITE)~+(?:TABLE~+)? | MERGE~+@INTO~+ | UPDATE~+ | DELETE~+FROM~+
     | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)?)
-    (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("~", _GAP),
+    (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("@", _EVOLVING).replace("~", _GAP),
     re.IGNORECASE | re.VERBOSE,
 )
 _OTHER_OBJECT = re.compile(

@@ -35,6 +35,7 @@ _ACTIONS: dict[ClauseKind, str] = {
 def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None) -> Insert | None:
     """INSERT; None also for INSERT … REPLACE WHERE and INSERT OVERWRITE DIRECTORY, which Spark plans itself."""
     cursor.expect("INSERT")
+    evolving = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
     overwrite = cursor.accept("OVERWRITE")
     if not overwrite and not cursor.accept("INTO"):
         return None
@@ -60,6 +61,7 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
         columns=columns,
         by_name=by_name,
         overwrite=overwrite,
+        evolving=evolving,
         static_partition=partition,
         ctes=ctes,
     )
@@ -153,15 +155,11 @@ def _parse_assignment(cursor: TokenCursor, at_stop: Callable[[], bool]) -> Assig
 def parse_merge(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None) -> Merge | None:
     """MERGE INTO name [alias] USING source [alias] ON condition WHEN …"""
     cursor.expect("MERGE")
-    evolution = cursor.position
     evolving = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
     cursor.expect("INTO")
     table = tables.resolve(cursor.dotted_name("a table name"))
     if table is None:
         return None
-    if evolving:
-        cursor.position = evolution
-        cursor.refuse("MERGE WITH SCHEMA EVOLUTION", "a MERGE keeps the table's columns. Add the columns first")
     alias = _parse_alias(cursor, frozenset({"USING"}))
     cursor.expect("USING")
     source, source_name = _parse_source(cursor)
@@ -185,6 +183,7 @@ def parse_merge(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None
         source_columns=source_columns,
         source_name=source_name,
         ctes=ctes,
+        evolving=evolving,
     )
 
 

@@ -206,6 +206,7 @@ class Insert:
 
     `columns` is None without a column list. `static_partition` has the PARTITION clause's columns in order, with None
     as the value of a dynamic one. `ctes` is a WITH in front of the INSERT; one behind it is part of `source`.
+    `evolving` is WITH SCHEMA EVOLUTION: the table takes on what columns the rows bring.
     """
 
     table: TableName
@@ -213,6 +214,7 @@ class Insert:
     columns: tuple[str, ...] | None = None
     by_name: bool = False
     overwrite: bool = False
+    evolving: bool = False
     static_partition: tuple[tuple[str, Slice | None], ...] = ()
     ctes: Slice | None = None
 
@@ -271,7 +273,8 @@ class Merge:
     """MERGE INTO.
 
     `source` is the relation between USING and its alias: a table name, or a query in its parentheses.
-    `source_name` is the parts of a source that is a table, by which it is known when it has no alias.
+    `source_name` is the parts of a source that is a table, by which it is known when it has no alias. `evolving` is
+    WITH SCHEMA EVOLUTION: the table takes on the source's columns that the clauses assign.
     """
 
     table: TableName
@@ -283,6 +286,7 @@ class Merge:
     source_columns: tuple[str, ...] = ()
     source_name: tuple[str, ...] = ()
     ctes: Slice | None = None
+    evolving: bool = False
 
 
 @dataclass(frozen=True, slots=True)

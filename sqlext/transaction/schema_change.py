@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sqlext.errors import AnalysisError
+from sqlext.errors import AnalysisError, ValidationConflict
 from sqlext.properties import COLUMN_PROPERTY_PREFIXES
-from sqlext.spec.metadata_update import AddSchema, MetadataUpdate, RemoveProperties, SetCurrentSchema, SetProperties
+from sqlext.spec.metadata_update import (
+    AddSchema,
+    MetadataUpdate,
+    RemoveProperties,
+    SetCurrentSchema,
+    SetProperties,
+    apply_updates,
+)
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.requirement import (
     AssertCurrentSchemaId,
@@ -21,7 +28,7 @@ from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import DateType
 from sqlext.spec.version_feature import require_version
-from sqlext.transaction.action import CommitContext, StagedChange
+from sqlext.transaction.action import Action, CommitContext, StagedChange
 
 _CALENDAR = ("year", "month", "day")
 
@@ -52,6 +59,54 @@ class ChangeSchema:
 
     def abandon(self) -> None:
         """No files."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteWithSchema:
+    """A write of rows in a changed schema, which becomes the table's in the same commit.
+
+    `schema` was made from the table's schema `base_schema_id` when its highest column id was `base_last_column_id`. The
+    rows' files hold its new ids, so a commit that gave ids meanwhile is a `ValidationConflict`.
+    """
+
+    write: Action
+    schema: Schema
+    base_schema_id: int
+    base_last_column_id: int
+
+    def begin(self, context: CommitContext) -> SchemaWrite:
+        return SchemaWrite(self, context)
+
+
+class SchemaWrite:
+    """The staging of `WriteWithSchema`."""
+
+    def __init__(self, action: WriteWithSchema, context: CommitContext) -> None:
+        self._action = action
+        self._context = context
+        self._write = action.write.begin(context)
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is None:
+            raise ValueError("a change of columns needs a table")
+        action = self._action
+        if (base.current_schema_id, base.last_column_id) != (action.base_schema_id, action.base_last_column_id):
+            reason = "another statement changed the columns of the table"
+            raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+        updates = schema_updates(base, action.schema)
+        written = self._write.stage(apply_updates(base, updates, now_ms=self._context.clock()))
+        requirements = (
+            AssertCurrentSchemaId(action.base_schema_id),
+            AssertLastAssignedFieldId(action.base_last_column_id),
+            *written.requirements,
+        )
+        return StagedChange(base, (*updates, *written.updates), requirements, written.snapshot)
+
+    def finish(self, landed: Snapshot | None) -> None:
+        self._write.finish(landed)
+
+    def abandon(self) -> None:
+        self._write.abandon()
 
 
 def schema_updates(base: TableMetadata, schema: Schema) -> tuple[MetadataUpdate, ...]:

@@ -20,7 +20,10 @@ from sqlext.spec.constraint import RowRule
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
+from sqlext.spec.sort_order import SortOrder
 from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import BucketTransform, UnknownTransform
+from sqlext.spec.types import UuidType
 from sqlext.storage.location import data_location
 from sqlext.write.file_layout import FileLayout
 from sqlext.write.metrics import MetricsConfig
@@ -85,7 +88,7 @@ class WritePlan:
             format_version=metadata.format_version,
             data_location=data_location(metadata),
             operation_id=operation_id,
-            sort_order_id=metadata.default_sort_order_id,
+            sort_order_id=metadata.default_sort_order_id if can_sort(metadata.schema(), metadata.sort_order()) else 0,
             target_file_size=TARGET_FILE_SIZE_BYTES.of(properties),
             row_group_size=PARQUET_ROW_GROUP_SIZE_BYTES.of(properties),
             compression=PARQUET_COMPRESSION.of(properties),
@@ -112,3 +115,12 @@ def _compression_level(codec: str, properties: Mapping[str, str]) -> int | None:
             default="the codec's own",
         )
     return level
+
+
+def can_sort(schema: Schema, order: SortOrder) -> bool:
+    """Whether Spark can sort rows so: it knows every transform, and the values as they are transformed."""
+    return not any(
+        isinstance(field.transform, UnknownTransform)
+        or (isinstance(field.transform, BucketTransform) and isinstance(schema.field(field.source_id).type, UuidType))
+        for field in order.fields
+    )

@@ -24,7 +24,7 @@ BY_ID = SortOrder(1, (SortField(1, IdentityTransform(), "desc", "nulls-last"),))
     ("mode", "spec", "sort_order", "exchange"),
     [
         (None, BY_KIND, UNSORTED, "hashpartitioning(kind"),
-        (None, UNPARTITIONED, BY_ID, None),
+        (None, UNPARTITIONED, BY_ID, "rangepartitioning(id DESC NULLS LAST"),
         ("hash", UNPARTITIONED, UNSORTED, None),
         ("none", BY_KIND, BY_ID, None),
         ("range", BY_KIND, BY_ID, "rangepartitioning(kind ASC NULLS FIRST, id DESC NULLS LAST"),

@@ -64,8 +64,8 @@ def key_upsert(
     if keys is None:
         return None
     fields = {field.name: field for field in schema.fields}
-    updated = _source_values(update, target, source, fields)
-    inserted = _source_values(insert, target, source, fields)
+    updated = _source_values(update, target, source, fields, partial=merge.evolving)
+    inserted = _source_values(insert, target, source, fields, partial=merge.evolving)
     if updated is None or inserted is None:
         return None
     updated = {**keys, **updated}
@@ -140,12 +140,12 @@ def _whole_column(parts: tuple[str, ...], side: Relation, other: Relation) -> st
 
 
 def _source_values(
-    clause: MergeClause, target: Relation, source: Relation, fields: Mapping[str, NestedField]
+    clause: MergeClause, target: Relation, source: Relation, fields: Mapping[str, NestedField], *, partial: bool
 ) -> dict[str, str] | None:
     """The clause's values by column, plain columns in one spelling; None if one needs more than the source."""
     where = clause_name(clause)
     if clause.star:
-        return star_values(source, target, where)
+        return star_values(source, target, where, partial=partial)
     values: dict[str, str] = {}
     for name, value in bind_assignments(clause.assignments, target, where).items():
         text = _source_value(value_text(value, fields[name]), target, source, bare_is_source=clause.action == "insert")

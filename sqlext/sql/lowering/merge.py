@@ -59,7 +59,7 @@ def lower_merge(
     """
     target_side = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
     source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
-    clauses = [bind_clause(clause, schema, merge.table, target_side, source_side) for clause in merge.clauses]
+    clauses = [bind_clause(clause, schema, merge, target_side, source_side) for clause in merge.clauses]
     lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses, row_ids)
     return LoweredMerge(lowering.rows(), lowering.violation())
 

@@ -193,7 +193,7 @@ def test_replace():
         "CREATE TABLE t (a AS b + 1)",
         "CREATE TABLE t (ts TIMESTAMP(3), WATERMARK FOR ts AS ts)",
         "CREATE TABLE t (a INT) CLUSTERED BY (a) INTO 4 BUCKETS",
-        "CREATE TABLE t (a INT) CLUSTER BY (a)",
+        "CREATE TABLE t (a INT) SKEWED BY (a) ON (1)",
         "CREATE TABLE t (a INT) STORED AS parquet",
         "CREATE TABLE t (a INT) ROW FORMAT DELIMITED",
         "CREATE TABLE t (a INT) OPTIONS ('a' = 'b')",

@@ -221,7 +221,6 @@ def test_merge_contradictions(clauses, condition):
 @pytest.mark.parametrize(
     "text",
     [
-        "MERGE WITH SCHEMA EVOLUTION INTO lake.db.t USING s ON true WHEN MATCHED THEN DELETE",
         "MERGE INTO t USING s ON true WHEN NOT MATCHED BY SOURCE THEN UPDATE SET *",
     ],
 )

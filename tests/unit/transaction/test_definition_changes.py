@@ -6,17 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from small_tables import SCHEMA, UNPARTITIONED, Writer, warehouse_catalog
+from small_tables import (
+    SCHEMA,
+    UNPARTITIONED,
+    Writer,
+    data_file,
+    ids_read_by_pyiceberg,
+    warehouse_catalog,
+)
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.errors import SqlextError
+from sqlext.errors import SqlextError, ValidationConflict
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
-from sqlext.spec.schema_change import AddColumn, DropColumn, RenameColumn, WidenColumn
+from sqlext.spec.schema_change import AddColumn, DropColumn, RenameColumn, WidenColumn, changed_schema
 from sqlext.spec.sort_order import SortField
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import DateType, LongType, NestedField, StringType, TimestampType
+from sqlext.storage.location import to_local_path
+from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.order_change import ChangeWriteOrder, SortTerm
-from sqlext.transaction.schema_change import ChangeSchema
+from sqlext.transaction.schema_change import ChangeSchema, WriteWithSchema
 from sqlext.transaction.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
 
 WIDE = Schema((*SCHEMA.fields, NestedField(3, "at", TimestampType()), NestedField(4, "day", DateType())))
@@ -175,3 +184,33 @@ def test_strings_have_no_day(writer: Writer) -> None:
     assert isinstance(SCHEMA.fields[1].type, StringType)
     with pytest.raises(SqlextError, match="INVALID_PARTITION_TRANSFORM"):
         writer.commit(ChangeWriteOrder((SortTerm(("region",), parse_transform("day")),), "range"), base=writer.load())
+
+
+def test_rows_and_their_columns_come_in_one_commit(writer: Writer) -> None:
+    base = writer.create()
+    grown = changed_schema(SCHEMA, (AddColumn(("extra",), LongType()),), 2, 2)
+    file = data_file(base.metadata, [1])
+    outcome = writer.commit(WriteWithSchema(AppendFiles((file,)), grown, 0, 2), base=base)
+    metadata = outcome.table.metadata
+    assert outcome.snapshot is not None
+    assert outcome.snapshot.schema_id == metadata.current_schema_id == 1
+    assert ids_read_by_pyiceberg(outcome.table) == [1]
+
+
+def test_columns_that_another_commit_gave_first_stop_the_rows(writer: Writer) -> None:
+    base = writer.create()
+    grown = changed_schema(SCHEMA, (AddColumn(("extra",), LongType()),), 2, 2)
+    writer.commit(ChangeSchema((AddColumn(("other",), LongType()),)), base=base)
+    file = data_file(base.metadata, [1])
+    with pytest.raises(ValidationConflict, match="changed the columns"):
+        writer.commit(WriteWithSchema(AppendFiles((file,)), grown, 0, 2), base=base)
+    assert not Path(to_local_path(file.file_path)).exists()
+
+
+def test_an_append_that_came_first_does_not_stop_them(writer: Writer) -> None:
+    base = writer.create()
+    grown = changed_schema(SCHEMA, (AddColumn(("extra",), LongType()),), 2, 2)
+    writer.append(7)
+    write = WriteWithSchema(AppendFiles((data_file(base.metadata, [1]),)), grown, 0, 2)
+    outcome = writer.commit(write, base=base)
+    assert (outcome.attempts, ids_read_by_pyiceberg(outcome.table)) == (2, [1, 7])

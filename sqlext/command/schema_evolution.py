@@ -1,0 +1,90 @@
+"""Columns that a write brings along: the table as it will be, for the statement that makes it so.
+
+Asked for by WITH SCHEMA EVOLUTION, by a write's option `mergeSchema` (or Iceberg's `merge-schema`), or for a session by
+`spark.sql.iceberg.merge-schema`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.environment import Environment
+from sqlext.command.row_level import Target
+from sqlext.spark.data_type import schema_from_spark
+from sqlext.spec.metadata_update import apply_updates
+from sqlext.spec.schema_change import SchemaChange, changed_schema
+from sqlext.spec.schema_union import union_changes
+from sqlext.spec.types import NestedField
+from sqlext.sql.expression_slice import plain_column
+from sqlext.sql.statement import Merge
+from sqlext.transaction.schema_change import schema_updates
+
+_OPTIONS = frozenset({"mergeschema", "merge-schema"})
+_SESSION_SETTING = "spark.sql.iceberg.merge-schema"
+
+
+def merges_schema(spark: SparkSession, options: Mapping[str, str] | None = None) -> bool:
+    """Whether a write with these options takes new columns on."""
+    given = [value for name, value in (options or {}).items() if name.lower() in _OPTIONS]
+    value = given[-1] if given else spark.conf.get(_SESSION_SETTING, "false")
+    return str(value).lower() == "true"
+
+
+def grown(environment: Environment, target: Target, changes: Iterable[SchemaChange]) -> Target:
+    """The target with the changes made, under a metadata location that only this process knows; itself without any."""
+    base = target.table.metadata
+    schema = changed_schema(base.schema(), tuple(changes), base.last_column_id, base.format_version)
+    updates = schema_updates(base, schema)
+    if not updates:
+        return target
+    metadata = apply_updates(base, updates, now_ms=environment.clock())
+    token = uuid.UUID(int=environment.rng.getrandbits(128), version=4)
+    table = LoadedTable(target.table.identifier, metadata, f"{target.table.metadata_location}~{token}")
+    environment.catalogs.remember(table.metadata_location, metadata)
+    version = replace(
+        target.version,
+        handle=replace(target.version.handle, metadata_location=table.metadata_location),
+        metadata=metadata,
+    )
+    return replace(target, table=table, version=version, grown_from=target.table)
+
+
+def changes_for_rows(target: Target, rows: DataFrame, *, by_name: bool) -> Iterable[SchemaChange]:
+    """What the table lacks to take all columns of the rows; without names, those beyond the table's are new."""
+    metadata = target.table.metadata
+    columns = metadata.schema().fields
+    incoming = _fields(rows)
+    if not by_name:
+        places = zip(columns, incoming, strict=False)
+        incoming = [*(replace(given, name=field.name) for field, given in places), *incoming[len(columns) :]]
+    return union_changes(columns, incoming, metadata.format_version)
+
+
+def changes_for_merge(target: Target, merge: Merge, source: DataFrame) -> Iterable[SchemaChange]:
+    """What the table lacks for the columns that the clauses take over from the source: all by a star, else by name."""
+    metadata = target.table.metadata
+    incoming = _fields(source)
+    if not any(clause.star for clause in merge.clauses):
+        assigned = _columns_taken_over(merge)
+        incoming = [field for field in incoming if field.name.lower() in assigned]
+    return union_changes(metadata.schema().fields, incoming, metadata.format_version)
+
+
+def _columns_taken_over(merge: Merge) -> frozenset[str]:
+    """Columns that are assigned the source's column of their own name."""
+    assignments = [assignment for clause in merge.clauses for assignment in clause.assignments]
+    taken = []
+    for assignment in assignments:
+        value = plain_column(assignment.value.text)
+        if value is not None and value[-1].lower() == assignment.column[-1].lower():
+            taken.append(value[-1].lower())
+    return frozenset(taken)
+
+
+def _fields(rows: DataFrame) -> Sequence[NestedField]:
+    return schema_from_spark(rows.schema.jsonValue()).fields
