@@ -108,12 +108,14 @@ class ManifestWriter:
         return location
 
     def counted(self, manifest: ManifestFile, metadata: TableMetadata) -> ManifestFile:
-        """`manifest` with its counts, which a version 1 table may have left out and version 2 requires."""
-        if metadata.format_version == 1 or manifest.existing_rows_count is not None:
+        """`manifest` with its counts and partitions, which a snapshot that lists its manifests itself does not tell."""
+        if manifest.existing_rows_count is not None:
             return manifest
-        files, rows = _counts(self._entries(manifest, metadata))
+        entries = self._entries(manifest, metadata)
+        files, rows = _counts(entries)
         return replace(
             manifest,
+            partitions=summarise_partitions(entries, metadata.specs_by_id()[manifest.spec_id], metadata.schema()),
             added_files_count=files[EntryStatus.ADDED],
             existing_files_count=files[EntryStatus.EXISTING],
             deleted_files_count=files[EntryStatus.DELETED],

@@ -46,7 +46,14 @@ def test_changed_rows_keep_their_ids(judged: Judged) -> None:
     assert new[0] not in before.values()
     assert {merged[2][1], merged[5][1], new[1]} == {4}
     judged.run("DELETE FROM {table} WHERE id = 3")
-    assert row_ids(judged) == {**{id: before[id] for id in (2, 4, 5)}, 20: new[0]}
+    kept = {**{id: before[id] for id in (2, 4, 5)}, 20: new[0]}
+    assert row_ids(judged) == kept
+    # large enough by its estimate to be written on executors
+    judged.run(
+        "MERGE INTO {table} AS t USING (SELECT CAST(id AS INT) AS id FROM range(300000)) AS s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET kind = 'large'"
+    )
+    assert row_ids(judged) == kept
 
 
 def test_upserted_rows_keep_their_ids(judged: Judged) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,7 +31,7 @@ from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifest import EntryStatus, ManifestContent
-from sqlext.storage.location import to_local_path
+from sqlext.storage.location import to_local_path, to_location
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.deletion_vectors import DeletedRows
 from sqlext.transaction.overwrite import OverwriteFiles
@@ -42,11 +44,11 @@ UPGRADE = ChangeProperties({"format-version": "3"})
 class Orders:
     """A table with two data files: ids 0 to 9 and 10 to 19."""
 
-    def __init__(self, folder: Path, *, format_version: int = 3, region: str | None = None) -> None:
+    def __init__(self, folder: Path, *, format_version: int = 3, region: str | None = None, **given: Any) -> None:
         self.folder = folder
         self.first, self.second = (Writer(warehouse_catalog(folder), seed=seed) for seed in (1, 2))
         spec = {} if region is None else {"spec": BY_REGION}
-        empty = self.first.create(format_version=format_version, **spec)
+        empty = self.first.create(format_version=format_version, **spec, **given)
         self.files = [data_file(empty.metadata, range(at, at + 10), region or "eu") for at in (0, 10)]
         self.base = self.first.commit(AppendFiles(self.files), base=empty).table
 
@@ -251,3 +253,35 @@ def test_a_failed_commit_leaves_no_vector(tmp_path: Path) -> None:
         orders.first.commit(orders.delta(orders.base, 1), base=orders.base)
     assert puffins(tmp_path) == set()
     assert not (tmp_path / "db/orders").exists()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_deletes_from_stale_bases_lose_no_bit(tmp_path: Path, seed: int) -> None:
+    """Three writers, each on the version it saw last, before and after an upgrade; manifests are merged meanwhile."""
+    random = Random(seed)
+    orders = Orders(tmp_path, format_version=2, properties={"commit.manifest.min-count-to-merge": "3"})
+    writers = [Writer(warehouse_catalog(tmp_path), seed=100 + number) for number in range(3)]
+    seen = [orders.base] * 3
+    expected: dict[int, set[int]] = {0: set(), 1: set()}
+    for step in range(12):
+        number = random.randrange(3)
+        writer, base = writers[number], seen[number]
+        file, positions = random.randrange(2), random.sample(range(9), 2)
+        if step == 4:
+            seen[number] = writer.commit(UPGRADE, base=base).table
+            continue
+        if base.metadata.format_version == 2:
+            action = RowDelta((), (position_deletes(base.metadata, orders.files[file], positions),))
+        else:
+            action = orders.delta(base, *positions, file=file)
+            action = replace(action, isolation="snapshot", read_filter=None)
+        seen[number] = writer.commit(action, base=base).table
+        expected[file].update(positions)
+    table = orders.first.load()
+    assert orders.deleted(table) == {file: sorted(rows) for file, rows in expected.items() if rows}
+    vectors = [file.referenced_data_file for file in orders.deletes(table) if file.is_deletion_vector]
+    assert len(vectors) == len(set(vectors))
+    live = {file.file_path for file in orders.deletes(table)}
+    assert {to_location(tmp_path / name) for name in puffins(tmp_path)} >= {
+        path for path in live if path.endswith(".puffin")
+    }

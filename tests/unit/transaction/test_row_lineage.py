@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import fastavro
 import pytest
 
-from small_tables import Writer, data_file, ids_read_by_pyiceberg, warehouse_catalog
+from small_tables import BY_REGION, ORDERS, Writer, data_file, ids_read_by_pyiceberg, warehouse_catalog
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.errors import AnalysisError
 from sqlext.scan.manifest_cache import ManifestCache
@@ -120,6 +121,26 @@ def test_an_upgraded_table_gives_ids_to_the_files_it_has(tmp_path: Path, writer:
     require_disjoint(writer, later.table)
     assert ids_read_by_pyiceberg(later.table) == [1, 2, 3, 4, 5]
     assert [one.first_row_id for one in later.table.metadata.snapshots] == [None, None, 0, 4]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_snapshot_that_lists_its_manifests_itself(writer: Writer, version: int) -> None:
+    """As the first writers of version 1 left it: neither counts nor partitions are told."""
+    table = writer.append(1, 2, base=writer.create(format_version=1, spec=BY_REGION)).table
+    snapshot = table.metadata.current_snapshot()
+    assert snapshot is not None
+    paths = tuple(one.path for one in ManifestCache().manifests(writer.catalog.io, snapshot))
+    old = replace(snapshot, manifest_list="", embedded_manifests=paths)
+    table = writer.catalog.commit(ORDERS, table, replace(table.metadata, snapshots=(old,)))
+    table = writer.commit(ChangeProperties({"format-version": str(version)}), base=table).table
+    table = writer.append(3, region="us", base=table).table
+    head = table.metadata.current_snapshot()
+    assert head is not None
+    manifests = ManifestCache().manifests(writer.catalog.io, head)
+    assert [(one.added_rows_count, len(one.partitions)) for one in manifests] == [(1, 1), (2, 1)]
+    assert [entry.file.partition for entry in entries(writer, table)] == [("us",), ("eu",)]
+    if version == 3:
+        require_disjoint(writer, table)
 
 
 def test_ids_that_another_commit_gave_between_two_attempts_stay(tmp_path: Path, writer: Writer) -> None:
