@@ -2,7 +2,8 @@ package io.sqlext
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
-import org.apache.spark.sql.catalyst.plans.LeftAnti
+import org.apache.spark.sql.catalyst.optimizer.ColumnPruning
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType, LeftAnti}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -14,24 +15,67 @@ import scala.jdk.CollectionConverters._
   * their ids where they are asked for.
   *
   * Positions are a filter on the file's deletion vector; equality deletes are an anti join on the key with a smaller
-  * sequence number, within the partition where the delete has one. A rule of the optimizer, since the analyser finds
+  * sequence number, within the partition where the delete has one. A query that names `_deleted` gets the deleted rows
+  * as well, as in Iceberg. A rule of the optimizer, since the analyser finds
   * metadata columns such as `_pos` only on a relation that stands bare under its alias. */
 object ApplyDeletes extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan transform {
-    case relation: DataSourceV2Relation => relation.table match {
-      case t: SqlextTable if t.role == Rows && (t.hasDeletes || relation.output.exists(a => t.lineage(a.name).isDefined)) =>
-        live(relation, t)
-      case _ => relation
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    lazy val used = usedColumns(plan)
+    plan transform {
+      case relation: DataSourceV2Relation => relation.table match {
+        case t: SqlextTable if t.role == Rows && (t.hasDeletes || relation.output.exists(isComputed(t, _))) =>
+          live(relation, t, used)
+        case _ => relation
+      }
     }
   }
 
-  private def live(relation: DataSourceV2Relation, table: SqlextTable): LogicalPlan = {
-    val storedOutput = relation.output.map(a => if (table.lineage(a.name).isDefined) a.newInstance() else a)
-    val stored = withMetadata(relation.copy(table = new SqlextTable(table.description, StoredRows), output = storedOutput))
+  /** Columns that the plan has a use for; Spark adds all metadata columns of a table where one of them is named. */
+  private def usedColumns(plan: LogicalPlan): AttributeSet =
+    AttributeSet(ColumnPruning(plan).collect { case node if node.children.nonEmpty => node.references }.flatten)
+
+  private def isComputed(table: SqlextTable, column: Attribute): Boolean =
+    isHidden(table, column, MetadataColumns.deleted.name) || isHidden(table, column, MetadataColumns.partitionName) ||
+      table.lineage(column.name).isDefined
+
+  /** Whether it is the metadata column, and not one of the table's own that has its name. */
+  private def isHidden(table: SqlextTable, column: Attribute, name: String): Boolean =
+    column.name == name && !table.schema.fieldNames.contains(name)
+
+  private def live(relation: DataSourceV2Relation, table: SqlextTable, used: AttributeSet): LogicalPlan = {
+    val kept = relation.output.filterNot(isComputed(table, _))
+    val showsDeleted = relation.output.exists(a => isHidden(table, a, MetadataColumns.deleted.name) && used.contains(a))
+    val source = new SqlextTable(table.description, StoredRows(andDeletedFiles = showsDeleted))
+    val stored = withMetadata(relation.copy(table = source, output = kept))
     val column = stored.output.map(a => a.name -> a).toMap
+    val (rows, deleted) =
+      if (showsDeleted) marked(table, stored, column, relation)
+      else (withoutDeleted(table, stored, column, relation), Literal.FalseLiteral)
+    Project(relation.output.map {
+      case a if isHidden(table, a, MetadataColumns.deleted.name) => Alias(deleted, a.name)(a.exprId, a.qualifier)
+      case a if isHidden(table, a, MetadataColumns.partitionName) => Alias(partition(table, column), a.name)(a.exprId, a.qualifier)
+      case a => lineage(table, column, a)
+    }, rows)
+  }
+
+  private def withoutDeleted(table: SqlextTable, stored: LogicalPlan, column: Map[String, Attribute],
+      relation: DataSourceV2Relation): LogicalPlan = {
     val positioned = if (table.hasPositionDeletes) Filter(Not(deletedByPosition(column)), stored) else stored
-    val kept = table.equalityDeletes.indices.foldLeft(positioned: LogicalPlan)(withoutKeys(table, column, relation))
-    Project(relation.output.map(a => lineage(table, column, a)), kept)
+    table.equalityDeletes.indices.foldLeft(positioned)(joinKeys(table, column, relation, _ => LeftAnti))
+  }
+
+  /** All stored rows, and what tells for each whether it is deleted. */
+  private def marked(table: SqlextTable, stored: LogicalPlan, column: Map[String, Attribute],
+      relation: DataSourceV2Relation): (LogicalPlan, Expression) = {
+    val marks = table.equalityDeletes.indices.map(i => AttributeReference(s"__sqlext_deleted_$i", BooleanType, nullable = false)())
+    val rows = table.equalityDeletes.indices.foldLeft(stored)(joinKeys(table, column, relation, i => ExistenceJoin(marks(i))))
+    (rows, (deletedByPosition(column) +: marks).reduce(Or))
+  }
+
+  private def partition(table: SqlextTable, column: Map[String, Attribute]): Expression = {
+    val values = table.partition.fieldNames.toSeq.zip(MetadataColumns.partitionValues(table).map(f => column(f.name)))
+    if (values.isEmpty) Literal(null, table.partition)
+    else CreateNamedStruct(values.flatMap { case (name, value) => Seq(Literal(name), value) })
   }
 
   /** The id of a row by its place in the file, or the one that moved with it; null while the file has none (spec: Row
@@ -40,23 +84,25 @@ object ApplyDeletes extends Rule[LogicalPlan] {
     table.lineage(asked.name) match {
       case None => asked
       case Some(field) =>
-        val first = column("_first_row_id")
-        val inherited = if (field == MetadataColumns.rowId) new Add(first, column("_pos")) else column("_sequence_number")
+        val first = column(MetadataColumns.firstRowId.name)
+        val inherited = if (field == MetadataColumns.rowId) new Add(first, column(MetadataColumns.position.name))
+          else column(MetadataColumns.sequenceNumber.name)
         val value = If(IsNull(first), Literal(null, asked.dataType), Coalesce(Seq(column(asked.name), inherited)))
         Alias(value, asked.name)(exprId = asked.exprId, qualifier = asked.qualifier, explicitMetadata = Some(asked.metadata))
     }
 
   private def withMetadata(relation: DataSourceV2Relation): DataSourceV2Relation = {
     val there = relation.output.map(_.name).toSet
-    val missing = MetadataColumns.all.filterNot(f => there(f.name))
+    val missing = MetadataColumns.stored(relation.table.asInstanceOf[SqlextTable]).filterNot(f => there(f.name))
     relation.copy(output = relation.output ++ missing.map(f => AttributeReference(f.name, f.dataType, f.nullable)()))
   }
 
   private def deletedByPosition(column: Map[String, Attribute]): Expression =
     StaticInvoke(classOf[DeletionVector], BooleanType, "deleted",
-      Seq(column("_deletion_vector"), column("_pos")), propagateNull = false, returnNullable = false)
+      Seq(column(MetadataColumns.deletionVector.name), column(MetadataColumns.position.name)),
+      propagateNull = false, returnNullable = false)
 
-  private def withoutKeys(table: SqlextTable, column: Map[String, Attribute], relation: DataSourceV2Relation)
+  private def joinKeys(table: SqlextTable, column: Map[String, Attribute], relation: DataSourceV2Relation, how: Int => JoinType)
       (rows: LogicalPlan, group: Int): LogicalPlan = {
     val deletes = new SqlextTable(table.description, EqualityDeletes(group))
     val keys = withMetadata(DataSourceV2Relation.create(deletes, None, None, relation.options))
@@ -66,11 +112,12 @@ object ApplyDeletes extends Rule[LogicalPlan] {
       case (name, own) if !column(own).nullable => EqualTo(column(own), key(name))
       case (name, own) => EqualNullSafe(column(own), key(name))
     }
+    val partitionKey = MetadataColumns.partitionKey.name
     val samePartition =
       if (described.get("partitioned").asBoolean)
-        Some(Or(IsNull(key("_partition_key")), EqualTo(column("_partition_key"), key("_partition_key"))))
+        Some(Or(IsNull(key(partitionKey)), EqualTo(column(partitionKey), key(partitionKey))))
       else None
-    val older = LessThan(column("_sequence_number"), key("_sequence_number"))
-    Join(rows, keys, LeftAnti, (equal ++ samePartition :+ older).reduceOption(And), JoinHint.NONE)
+    val older = LessThan(column(MetadataColumns.sequenceNumber.name), key(MetadataColumns.sequenceNumber.name))
+    Join(rows, keys, how(group), (equal ++ samePartition :+ older).reduceOption(And), JoinHint.NONE)
   }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.sqlext.SparkInternals
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -37,10 +37,9 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
 /** Which files Python planned, read by Spark's own vectorised Parquet reader. */
 case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filter], limit: Option[Int])
     extends Scan with Batch with SupportsReportStatistics {
-  private val constantNames = MetadataColumns.constants.map(_.name).toSet
   private val rowIndex = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, MetadataColumns.position.dataType)
-  private val constants = StructType(columns.filter(f => constantNames(f.name)))
-  private val stored = columns.filterNot(f => constantNames(f.name))
+  private val constants = StructType(columns.filter(f => MetadataColumns.isConstant(f.name)))
+  private val stored = columns.filterNot(f => MetadataColumns.isConstant(f.name))
   private val parquetColumns = StructType(stored.map { f =>
     if (f.name == MetadataColumns.position.name) rowIndex
     else table.lineage(f.name).getOrElse(FieldIds.unmistakable(FieldIds.onto(StructType(Seq(f)), table.schemaWithIds), table.reusedIds).asInstanceOf[StructType].head)
@@ -53,6 +52,8 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
     "columns" -> stored.map(_.name),
     "deletion_vectors" -> constants.exists(_.name == MetadataColumns.deletionVector.name),
+    "deleted_files" -> (table.role == StoredRows(andDeletedFiles = true)),
+    "partitions" -> constants.exists(f => MetadataColumns.isPartitionValue(f.name)),
     "filters" -> filters.flatMap(FilterJson.encode),
     "limit" -> limit))
 
@@ -87,13 +88,29 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     math.min(conf.filesMaxPartitionBytes, math.max(conf.filesOpenCostInBytes, total / parallelism))
   }
 
-  private def constant(file: JsonNode, field: StructField): Any = field.name match {
-    case "_file" => UTF8String.fromString(file.get(0).asText)
-    case "_sequence_number" => file.get(2).asLong
-    case "_partition_key" => if (file.get(3).isNull) null else UTF8String.fromString(file.get(3).asText)
-    case "_first_row_id" => if (file.get(5).isNull) null else file.get(5).asLong
-    case "_deletion_vector" => if (file.get(4).isNull) null else Base64.getDecoder.decode(file.get(4).asText)
-  }
+  private def constant(file: JsonNode, field: StructField): Any =
+    if (MetadataColumns.isPartitionValue(field.name)) value(file.get(7).get(MetadataColumns.partitionIndex(field.name)), field.dataType)
+    else value(file.get(places(field.name)), field.dataType)
+
+  /** Where the answer has a constant of a file. */
+  private val places = Map(
+    MetadataColumns.file.name -> 0, MetadataColumns.sequenceNumber.name -> 2, MetadataColumns.partitionKey.name -> 3,
+    MetadataColumns.deletionVector.name -> 4, MetadataColumns.firstRowId.name -> 5,
+    MetadataColumns.specId.name -> 6)
+
+  /** A value of the scan's answer as Spark has it within rows. */
+  private def value(node: JsonNode, dataType: DataType): Any =
+    if (node.isNull) null
+    else dataType match {
+      case BooleanType => node.asBoolean
+      case IntegerType | DateType => node.asInt
+      case FloatType => node.asDouble.toFloat
+      case DoubleType => node.asDouble
+      case StringType => UTF8String.fromString(node.asText)
+      case BinaryType => Base64.getDecoder.decode(node.asText)
+      case d: DecimalType => Decimal(new java.math.BigDecimal(node.asText), d.precision, d.scale)
+      case _ => node.asLong
+    }
 
   private lazy val format = new ParquetFileFormat
   private lazy val batches = format.supportBatch(spark, StructType(parquetColumns ++ constants))

@@ -18,7 +18,7 @@ sealed trait Role
 /** Live rows: the analysis rule takes the deleted ones away. */
 case object Rows extends Role
 /** Every row of the data files, the deleted ones too: what the rule reads under its filter. */
-case object StoredRows extends Role
+case class StoredRows(andDeletedFiles: Boolean) extends Role
 /** Keys of the equality deletes of one group. */
 case class EqualityDeletes(group: Int) extends Role
 
@@ -69,10 +69,11 @@ class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Bo
       TableCapability.OVERWRITE_BY_FILTER, TableCapability.OVERWRITE_DYNAMIC) ++
       Option.when(takesAnyColumns)(TableCapability.ACCEPT_ANY_SCHEMA)).asJava
 
+  /** The fields of `_partition`, of all specs of the table. */
+  val partition: StructType = if (isMetadataTable) StructType(Nil) else struct(description.get("partition"))
+
   override def metadataColumns: Array[MetadataColumn] =
-    (if (isMetadataTable) Nil else if (role != Rows) MetadataColumns.all
-      else if (hasRowLineage) MetadataColumns.public ++ MetadataColumns.lineage
-      else MetadataColumns.public).map(f => new MetadataColumn {
+    (if (isMetadataTable) Nil else MetadataColumns.of(this)).map(f => new MetadataColumn {
       override def name: String = f.name
       override def dataType: DataType = f.dataType
       override def isNullable: Boolean = f.nullable
@@ -91,21 +92,51 @@ class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Bo
   override def hashCode: Int = (handle, role).hashCode
 }
 
-/** Columns a scan can give beside the table's own. */
+/** Columns a table gives beside its own. A scan of stored rows has the private ones, of which the rule that takes the
+  * deleted rows away makes the others. */
 object MetadataColumns {
   val file: StructField = StructField("_file", StringType, nullable = false)
   val position: StructField = StructField("_pos", LongType, nullable = false)
-  val sequenceNumber: StructField = StructField("_sequence_number", LongType, nullable = false)
-  val partitionKey: StructField = StructField("_partition_key", StringType)
-  val deletionVector: StructField = StructField("_deletion_vector", BinaryType)
-  val firstRowId: StructField = StructField("_first_row_id", LongType)
+  val specId: StructField = StructField("_spec_id", IntegerType, nullable = false)
+  val deleted: StructField = StructField("_deleted", BooleanType, nullable = false)
+  val partitionName: String = "_partition"
+
+  val sequenceNumber: StructField = StructField("__sqlext_sequence_number", LongType, nullable = false)
+  val partitionKey: StructField = StructField("__sqlext_partition_key", StringType)
+  val deletionVector: StructField = StructField("__sqlext_deletion_vector", BinaryType)
+  val firstRowId: StructField = StructField("__sqlext_first_row_id", LongType)
+  private val partitionPrefix = "__sqlext_partition_value_"
+
   /** Stored in files that rows were moved to, else null: what a user sees follows from the place of the row too. */
   val rowId: StructField = FieldIds.withId("_row_id", LongType, 2147483540L)
   val lastUpdated: StructField = FieldIds.withId("_last_updated_sequence_number", LongType, 2147483539L)
   val lineage: Seq[StructField] = Seq(rowId, lastUpdated)
-  val public: Seq[StructField] = Seq(file, position)
-  val constants: Seq[StructField] = Seq(file, sequenceNumber, partitionKey, deletionVector, firstRowId)
-  val all: Seq[StructField] = (constants :+ position) ++ lineage
+
+  private def lineage(table: SqlextTable): Seq[StructField] = if (table.hasRowLineage) lineage else Nil
+
+  /** What a query may name. */
+  def public(table: SqlextTable): Seq[StructField] =
+    Seq(file, position, specId, StructField(partitionName, table.partition), deleted) ++ lineage(table)
+
+  /** What a scan of stored rows gives. */
+  def stored(table: SqlextTable): Seq[StructField] =
+    (constants :+ position) ++ partitionValues(table) ++ lineage(table)
+
+  def of(table: SqlextTable): Seq[StructField] = if (table.role == Rows) public(table) else stored(table)
+
+  /** The fields of `_partition`, each as a column of its own, since Spark's reader has no constants of struct type. */
+  def partitionValues(table: SqlextTable): Seq[StructField] =
+    table.partition.zipWithIndex.map { case (field, i) => field.copy(name = partitionPrefix + i) }
+
+  def isPartitionValue(name: String): Boolean = name.startsWith(partitionPrefix)
+
+  def partitionIndex(name: String): Int = name.substring(partitionPrefix.length).toInt
+
+  /** What is the same in all rows of a file. */
+  def isConstant(name: String): Boolean = constantNames(name) || isPartitionValue(name)
+
+  private val constants = Seq(file, specId, sequenceNumber, partitionKey, deletionVector, firstRowId)
+  private val constantNames = constants.map(_.name).toSet
 }
 
 /** `parquet.field.id` in the metadata of each field, by which Spark's Parquet reader finds columns. */

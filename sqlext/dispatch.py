@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.alter_constraint import add_constraint, drop_constraint
 from sqlext.command.alter_table import alter_columns, alter_partitioning, alter_write_order
 from sqlext.command.create_table import create_of_data_frame, create_table
+from sqlext.command.create_table_like import create_table_like
 from sqlext.command.data_frame_write import write_data_frame
 from sqlext.command.delete import delete
 from sqlext.command.environment import Environment
@@ -33,6 +34,7 @@ from sqlext.sql.statement import (
     Call,
     CreateReference,
     CreateTable,
+    CreateTableLike,
     Delete,
     DropConstraint,
     DropReference,
@@ -50,6 +52,7 @@ _COMMANDS: Mapping[type, Any] = {
     AlterPartitioning: alter_partitioning,
     AlterWriteOrder: alter_write_order,
     CreateTable: create_table,
+    CreateTableLike: create_table_like,
     Delete: delete,
     DropConstraint: drop_constraint,
     Call: call,
@@ -69,6 +72,7 @@ _WITHOUT_ANSWER = (
     AlterWriteOrder,
     CreateReference,
     CreateTable,
+    CreateTableLike,
     DropConstraint,
     DropReference,
 )
@@ -131,7 +135,9 @@ def _parse_text(
 def _catalog(statement: Statement) -> str:
     if isinstance(statement, Call):
         return statement.catalog
-    named = statement.name if isinstance(statement, CreateTable | ShowCreateTable) else statement.table
+    named = (
+        statement.name if isinstance(statement, CreateTable | CreateTableLike | ShowCreateTable) else statement.table
+    )
     return named.catalog
 
 

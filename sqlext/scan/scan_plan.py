@@ -100,10 +100,12 @@ def plan_scan(
     *,
     manifests: ManifestCache,
     position_deletes: PositionDeleteCache | None = None,
+    keep_deleted: bool = False,
 ) -> ScanPlan:
     """The files of `snapshot` that may hold rows satisfying `predicate`; no snapshot has no files.
 
-    Rows must still be filtered. Files whose rows are all deleted by position are left out. `position_deletes` keeps
+    Rows must still be filtered. Files whose rows are all deleted by position are left out unless
+    `keep_deleted`. `position_deletes` keeps
     delete files from one plan to the next. Raises UnsupportedError for files this version cannot read, NotFoundError or
     CorruptionError for manifests and delete files.
     """
@@ -122,7 +124,8 @@ def plan_scan(
     types = column_types((metadata.schema(), *reversed(metadata.schemas)))
     index = DeleteFileIndex(deletes, specs=metadata.specs_by_id(), types=types)
     deleted = deleted_positions(io, data, index, position_deletes or PositionDeleteCache(0))
-    data = [entry for entry in data if not leaves_no_row(entry.file, deleted.get(entry.file.file_path))]
+    if not keep_deleted:
+        data = [entry for entry in data if not leaves_no_row(entry.file, deleted.get(entry.file.file_path))]
     return _assemble(data, index, deleted)
 
 

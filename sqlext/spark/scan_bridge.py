@@ -16,6 +16,7 @@ from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.scan.scan_plan import EqualityDeleteGroup, ScanPlan, plan_scan
 from sqlext.spark.catalogs import Catalogs, TableVersion
+from sqlext.spark.hidden_columns import stored_partition
 from sqlext.spark.pushdown import predicate_of
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import ContentFile
@@ -37,10 +38,11 @@ class ScanBridge:
         self._position_deletes = position_deletes
         self._whole_plans: dict[str, ScanPlan] = {}
 
-    def plan(self, version: TableVersion, predicate: Predicate) -> ScanPlan:
+    def plan(self, version: TableVersion, predicate: Predicate, *, keep_deleted: bool = False) -> ScanPlan:
         """The scan of a table version; the unfiltered plan of the newest handles is kept."""
         key = version.handle.encode()
-        if isinstance(predicate, AlwaysTrue) and key in self._whole_plans:
+        kept = isinstance(predicate, AlwaysTrue) and not keep_deleted
+        if kept and key in self._whole_plans:
             return self._whole_plans[key]
         plan = plan_scan(
             version.io,
@@ -49,8 +51,9 @@ class ScanBridge:
             predicate,
             manifests=self._manifests,
             position_deletes=self._position_deletes,
+            keep_deleted=keep_deleted,
         )
-        if isinstance(predicate, AlwaysTrue):
+        if kept:
             if len(self._whole_plans) >= 16:
                 self._whole_plans.pop(next(iter(self._whole_plans)))
             self._whole_plans[key] = plan
@@ -74,19 +77,22 @@ class ScanBridge:
         return frozenset(one.spec_id for one in manifests if one.content == ManifestContent.DATA)
 
     def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "plan scan"; of each file path, size, sequence number, partition key, vector and first row id."""
+        """Answers "plan scan": files as `_file` makes them, with the values of `_partition` where those are asked."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         require_readable_columns(version.metadata, _columns(arguments["columns"], version.schema))
         if arguments["group"] >= 0:
             return _equality_delete_files(self.equality_groups(version)[arguments["group"]])
-        plan = self.plan(version, predicate_of(arguments["filters"], version.schema))
+        predicate = predicate_of(arguments["filters"], version.schema)
+        plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"])
+        partition = stored_partition(version.metadata) if arguments["partitions"] else None
         files: list[list[Any]] = []
         rows = 0
         for task in plan.tasks:
             if arguments["limit"] is not None and rows >= arguments["limit"] and not arguments["filters"]:
                 break
             vector = task.position_deletes if arguments["deletion_vectors"] else None
-            files.append(_file(task.file, task.sequence_number, _partition_key(task.file), vector))
+            file = _file(task.file, task.sequence_number, _partition_key(task.file), vector)
+            files.append(file if partition is None else [*file, partition(task.file)])
             rows += task.file.record_count - task.deleted_rows
         return {"files": files, "rows": rows, "pushable_columns": _pushable_columns(version.metadata, version.schema)}
 
@@ -123,8 +129,10 @@ def _may_have_deletes(version: TableVersion) -> bool:
 
 
 def _file(file: ContentFile, sequence_number: int, partition_key: str | None, vector: bytes | None) -> list[Any]:
+    """Path, size, sequence number, partition key, deletion vector, first row id and spec id."""
     encoded = None if vector is None else base64.b64encode(vector).decode()
-    return [file.file_path, file.file_size_in_bytes, sequence_number, partition_key, encoded, file.first_row_id]
+    size, first_row_id = file.file_size_in_bytes, file.first_row_id
+    return [file.file_path, size, sequence_number, partition_key, encoded, first_row_id, file.spec_id]
 
 
 def _partition_key(file: ContentFile) -> str:

@@ -11,6 +11,7 @@ from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.scan_plan import EqualityDeleteGroup
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.data_type import schema_to_spark, struct_to_spark
+from sqlext.spark.hidden_columns import partition_column
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.schema import Schema
@@ -44,6 +45,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "schema": schema_to_spark(schema),
         "reused_ids": _reused_ids(version.metadata, schema),
         "row_lineage": version.metadata.format_version > 2,
+        "partition": partition_column(version.metadata),
         "properties": _properties(version),
         "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
         "position_deletes": scans.has_position_deletes(version),

@@ -17,6 +17,7 @@ from sqlext.sql.statement import (
     Check,
     ColumnDefinition,
     CreateTable,
+    CreateTableLike,
     PartitionTerm,
     Slice,
     SortTerm,
@@ -42,7 +43,6 @@ _NOT_OURS = {
     "STORED": ("STORED AS", "the table's files are Parquet"),
     "OPTIONS": ("OPTIONS", "options belong to a read or a write; table properties go into TBLPROPERTIES"),
     "DEFAULT": ("DEFAULT COLLATION", "Iceberg strings have no collation"),
-    "LIKE": ("CREATE TABLE … LIKE", "spell the columns out"),
     "DISTRIBUTED": ("DISTRIBUTED BY", "use PARTITIONED BY (bucket(n, column))"),
 }
 
@@ -60,7 +60,7 @@ class _Columns:
         self.primary_key = columns
 
 
-def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTable | None:
+def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTable | CreateTableLike | None:
     """The statement, or None for another object's CREATE or a table of another catalog."""
     create = cursor.accept("CREATE")
     or_replace = cursor.accept("OR", "REPLACE") if create else cursor.accept("REPLACE")
@@ -77,6 +77,10 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
         )
     if or_replace and if_not_exists:
         cursor.refuse("OR REPLACE with IF NOT EXISTS", "the two contradict each other. Leave one of them out")
+    if cursor.at("LIKE"):
+        if or_replace:
+            cursor.refuse("REPLACE TABLE … LIKE", "drop the table first, or use REPLACE TABLE … AS")
+        return _parse_like(cursor, tables, name, if_not_exists)
     columns = _parse_columns(cursor) if cursor.at("(") and not _at_query(cursor) else _Columns()
     clauses = _parse_clauses(cursor, name)
     as_select = _parse_query(cursor, columns)
@@ -102,6 +106,25 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
         provider=clauses.provider,
         as_select=as_select,
     )
+
+
+def _parse_like(cursor: TokenCursor, tables: TableResolution, name: TableName, if_not_exists: bool) -> CreateTableLike:
+    """LIKE source, with properties that come to those of the source."""
+    cursor.expect("LIKE")
+    first = cursor.position
+    source = tables.resolve(cursor.dotted_name("a table name"))
+    if source is None:
+        cursor.position = first
+        cursor.refuse(
+            "LIKE with a table of another catalog", "its key and partitioning are unknown here. Use AS SELECT"
+        )
+    clauses = _parse_clauses(cursor, name)
+    cursor.expect_end()
+    if clauses.partitioning or clauses.ordering or clauses.comment or clauses.location:
+        cursor.refuse(
+            "LIKE with PARTITIONED BY, ORDERED BY, COMMENT or LOCATION", "the source gives them. Alter them after"
+        )
+    return CreateTableLike(name, source, if_not_exists, clauses.properties)
 
 
 def _at_query(cursor: TokenCursor) -> bool:

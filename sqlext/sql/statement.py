@@ -138,6 +138,16 @@ class DropConstraint:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateTableLike:
+    """CREATE TABLE … LIKE; `properties` come to those of the source."""
+
+    name: TableName
+    source: TableName
+    if_not_exists: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ShowCreateTable:
     """SHOW CREATE TABLE."""
 
@@ -389,6 +399,7 @@ Statement: TypeAlias = (
     | CreateReference
     | DropReference
     | CreateTable
+    | CreateTableLike
     | ShowCreateTable
     | Restore
     | Call

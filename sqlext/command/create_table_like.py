@@ -1,0 +1,56 @@
+"""CREATE TABLE … LIKE: an empty table with the columns, key, partitioning, order and properties of another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Outcome
+from sqlext.errors import AlreadyExistsError
+from sqlext.properties import DATA_PATH, FORMAT_VERSION
+from sqlext.property_names import require_valid_properties
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.sql.statement import CreateTableLike
+from sqlext.transaction.table_creation import CreateTable
+from sqlext.transaction.transaction import commit
+
+
+def create_table_like(environment: Environment, spark: SparkSession, statement: CreateTableLike) -> Outcome:
+    """Runs the statement; no rows. Errors: AlreadyExistsError, NotFoundError for a source that is not there."""
+    catalog = environment.catalogs.catalog(statement.name.catalog)
+    identifier = TableIdentifier(statement.name.parts[1:-1], statement.name.table)
+    if catalog.table_exists(identifier):
+        if statement.if_not_exists:
+            return Outcome()
+        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=statement.name)
+    require_valid_properties(statement.properties)
+    source = environment.catalogs.load(statement.source.parts).metadata
+    properties = {**_copied(source), **statement.properties}
+    version = FORMAT_VERSION.of({FORMAT_VERSION.name: str(source.format_version), **properties})
+    properties.pop(FORMAT_VERSION.name, None)
+    action = CreateTable(
+        schema=replace(source.schema(), schema_id=0),
+        spec=replace(source.spec(), spec_id=0),
+        sort_order=source.sort_order(),
+        properties=properties,
+        format_version=version,
+        location=catalog.default_table_location(identifier),
+    )
+    commit(
+        catalog,
+        identifier,
+        action,
+        base=None,
+        clock=environment.clock,
+        rng=environment.rng,
+        sleep=environment.sleep,
+    )
+    return Outcome()
+
+
+def _copied(source: TableMetadata) -> dict[str, str]:
+    """The source's properties, but for the folder of its files."""
+    return {key: value for key, value in source.properties.items() if key != DATA_PATH.name}
