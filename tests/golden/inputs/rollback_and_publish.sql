@@ -29,7 +29,7 @@ RESTORE TABLE t TO VERSION AS OF 42;
 
 SELECT * FROM t;
 
-CALL sqlext.system.ancestors_of('t');
+CALL sqlext.system.ancestors_of('t', ${snapshot:t:1});
 
 -- staged: on no branch until it is published
 SET spark.wap.id = job-1;
