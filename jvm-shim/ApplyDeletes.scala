@@ -1,5 +1,6 @@
 package io.sqlext
 
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning
@@ -7,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType, LeftAnti}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.BooleanType
+import org.apache.spark.sql.types.{BooleanType, StructType}
 
 import scala.jdk.CollectionConverters._
 
@@ -46,7 +47,7 @@ object ApplyDeletes extends Rule[LogicalPlan] {
     val kept = relation.output.filterNot(isComputed(table, _))
     val showsDeleted = relation.output.exists(a => isHidden(table, a, MetadataColumns.deleted.name) && used.contains(a))
     val source = new SqlextTable(table.description, StoredRows(andDeletedFiles = showsDeleted))
-    val stored = withMetadata(relation.copy(table = source, output = kept))
+    val stored = withLostKeys(withMetadata(relation.copy(table = source, output = kept)), table)
     val column = stored.output.map(a => a.name -> a).toMap
     val (rows, deleted) =
       if (showsDeleted) marked(table, stored, column, relation)
@@ -97,6 +98,11 @@ object ApplyDeletes extends Rule[LogicalPlan] {
     relation.copy(output = relation.output ++ missing.map(f => AttributeReference(f.name, f.dataType, f.nullable)()))
   }
 
+  /** Key columns of deletes that the table has no more. */
+  private def withLostKeys(relation: DataSourceV2Relation, table: SqlextTable): DataSourceV2Relation =
+    relation.copy(output = relation.output ++
+      FieldIds.without(table.lostKeys).map(f => AttributeReference(f.name, f.dataType, f.nullable)()))
+
   private def deletedByPosition(column: Map[String, Attribute]): Expression =
     StaticInvoke(classOf[DeletionVector], BooleanType, "deleted",
       Seq(column(MetadataColumns.deletionVector.name), column(MetadataColumns.position.name)),
@@ -108,9 +114,9 @@ object ApplyDeletes extends Rule[LogicalPlan] {
     val keys = withMetadata(DataSourceV2Relation.create(deletes, None, None, relation.options))
     val key = keys.output.map(a => a.name -> a).toMap
     val described = table.equalityDeletes(group)
-    val equal = deletes.schema.fieldNames.toSeq.zip(described.get("columns").elements.asScala.map(_.asText).toSeq).map {
-      case (name, own) if !column(own).nullable => EqualTo(column(own), key(name))
-      case (name, own) => EqualNullSafe(column(own), key(name))
+    val equal = described.get("keys").elements.asScala.toSeq.map { paths =>
+      val own = at(column, paths.get(0))
+      if (own.nullable) EqualNullSafe(own, at(key, paths.get(1))) else EqualTo(own, at(key, paths.get(1)))
     }
     val partitionKey = MetadataColumns.partitionKey.name
     val samePartition =
@@ -119,5 +125,13 @@ object ApplyDeletes extends Rule[LogicalPlan] {
       else None
     val older = LessThan(column(MetadataColumns.sequenceNumber.name), key(MetadataColumns.sequenceNumber.name))
     Join(rows, keys, how(group), (equal ++ samePartition :+ older).reduceOption(And), JoinHint.NONE)
+  }
+
+  /** The column, or the field inside it, of a name by parts. */
+  private def at(columns: Map[String, Attribute], path: JsonNode): Expression = {
+    val parts = path.elements.asScala.map(_.asText).toSeq
+    parts.tail.foldLeft(columns(parts.head): Expression) { (struct, name) =>
+      GetStructField(struct, struct.dataType.asInstanceOf[StructType].fieldIndex(name), Some(name))
+    }
   }
 }

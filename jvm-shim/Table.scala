@@ -38,11 +38,15 @@ class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Bo
   def lineage(name: String): Option[StructField] =
     if (hasRowLineage) MetadataColumns.lineage.find(_.name == name) else None
 
+  /** Key columns of equality deletes that the table has no more, with their field ids. */
+  def lostKeys: StructType = struct(description.get("lost_keys"))
+
   /** The columns with their field ids, for the Parquet reader. */
-  val schemaWithIds: StructType = struct(role match {
-    case EqualityDeletes(group) => equalityDeletes(group).get("schema")
-    case _ => description.get("schema")
-  })
+  val schemaWithIds: StructType = role match {
+    case EqualityDeletes(group) => struct(equalityDeletes(group).get("schema"))
+    case _: StoredRows => StructType(struct(description.get("schema")) ++ lostKeys)
+    case Rows => struct(description.get("schema"))
+  }
 
   private def struct(node: JsonNode): StructType = DataType.fromJson(node.toString).asInstanceOf[StructType]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -34,12 +35,15 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "partitioning": [],
         "position_deletes": False,
         "equality_deletes": [],
+        "lost_keys": struct_to_spark(StructType(())),
         "reused_ids": [],
         "row_lineage": False,
     }
     if handle.metadata_table is not None:
         return {**described, "schema": _metadata_schema(version)}
     schema = version.schema
+    groups = scans.equality_groups(version)
+    keys = {id: _key(version.metadata, schema, id) for group in groups for id in group.equality_ids}
     return {
         **described,
         "schema": schema_to_spark(schema),
@@ -49,7 +53,8 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "properties": _properties(version),
         "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
         "position_deletes": scans.has_position_deletes(version),
-        "equality_deletes": [_equality_deletes(schema, group) for group in scans.equality_groups(version)],
+        "equality_deletes": [_equality_deletes(group, keys) for group in groups],
+        "lost_keys": struct_to_spark(StructType(tuple(key.in_deletes for key in keys.values() if key.is_lost))),
     }
 
 
@@ -60,12 +65,38 @@ def _metadata_schema(version: TableVersion) -> Mapping[str, Any]:
     return struct
 
 
-def _equality_deletes(schema: Schema, group: EqualityDeleteGroup) -> Mapping[str, Any]:
-    """`columns` are the table's names of the key; `schema` is what the delete files hold."""
-    fields = tuple(schema.field(field_id) for field_id in group.equality_ids)
+@dataclass(frozen=True, slots=True)
+class _KeyColumn:
+    """A key column of equality deletes: its name in the table by parts, and the column of the delete files that has it.
+
+    A column that the table lost since is read from data files as it is from delete files, under a name of no column.
+    """
+
+    in_table: tuple[str, ...]
+    in_deletes: NestedField
+    is_lost: bool
+
+    @property
+    def path_in_deletes(self) -> tuple[str, ...]:
+        return (self.in_deletes.name, *self.in_table[1:])
+
+
+def _key(metadata: TableMetadata, schema: Schema, id: int) -> _KeyColumn:
+    known = (schema, *reversed(metadata.schemas))
+    holder = next(one for one in known if one.field_or_none(id) is not None)
+    path, is_lost = holder.column_path(id), schema.field_or_none(id) is None
+    column = replace(holder.select((id,)).fields[0], name=f"__key_{id}")
+    if is_lost:
+        column = replace(column, required=False)  # newer data files lack it
+    return _KeyColumn((column.name, *path[1:]) if is_lost else path, column, is_lost)
+
+
+def _equality_deletes(group: EqualityDeleteGroup, keys: Mapping[int, _KeyColumn]) -> Mapping[str, Any]:
+    """`keys` are paths of a column in the table and in the delete files; `schema` is what those hold."""
+    columns = [keys[id] for id in group.equality_ids]
     return {
-        "schema": struct_to_spark(StructType(fields)),
-        "columns": [field.name for field in fields],
+        "schema": struct_to_spark(StructType(tuple(column.in_deletes for column in columns))),
+        "keys": [[column.in_table, column.path_in_deletes] for column in columns],
         "partitioned": not group.is_global,
     }
 
@@ -81,7 +112,7 @@ def _partition_field(schema: Schema, field: PartitionField) -> Mapping[str, Any]
     transform = field.transform
     described: dict[str, Any] = {
         "transform": str(transform).split("[")[0],
-        "column": _parts(schema, field.source_id),
+        "column": schema.column_path(field.source_id),
     }
     if isinstance(transform, BucketTransform):
         described["number"] = transform.n
@@ -103,14 +134,6 @@ def _properties(version: TableVersion) -> Mapping[str, str]:
     if keys:
         own["identifier-fields"] = f"[{','.join(keys)}]"
     return {**metadata.properties, **own}
-
-
-def _parts(schema: Schema, field_id: int) -> list[str]:
-    """A column's name by parts; a top-level name may hold dots of its own."""
-    for field in schema.fields:
-        if field.id == field_id:
-            return [field.name]
-    return schema.column_name(field_id).split(".")
 
 
 def _reused_ids(metadata: TableMetadata, schema: Schema) -> list[int]:
