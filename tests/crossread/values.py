@@ -1,0 +1,97 @@
+"""Column types of random tables, and SQL literals of their values: null, ordinary, and at the edges."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+_NULLS = 0.15
+
+Literal = Callable[[random.Random], str]
+
+
+def _one_of(*literals: str) -> Literal:
+    return lambda rng: rng.choice(literals)
+
+
+def _whole(bits: int) -> Literal:
+    edges = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1, -1, 0)
+    return lambda rng: str(rng.choice(edges) if rng.random() < 0.2 else rng.randrange(-50, 50))
+
+
+def _decimal(precision: int, scale: int) -> Literal:
+    def literal(rng: random.Random) -> str:
+        most = 10**precision - 1
+        unscaled = rng.choice([most, -most, 0, rng.randrange(-9999, 9999), rng.randrange(-9999, 9999)])
+        digits = f"{abs(unscaled):0{scale + 1}d}"
+        return f"{'-' if unscaled < 0 else ''}{digits[:-scale]}.{digits[-scale:]}"
+
+    return literal
+
+
+def _date(rng: random.Random) -> str:
+    return (
+        f"'{rng.choice(['0001-01-01', '1969-12-31', '1970-01-01', '2024-02-29', f'2024-0{rng.randrange(1, 7)}-15'])}'"
+    )
+
+
+def _timestamp(rng: random.Random) -> str:
+    times = ("1969-12-31 23:59:59.999999", "1970-01-01 00:00:00", f"2024-03-0{rng.randrange(1, 6)} 12:34:56.789012")
+    return f"'{rng.choice(times)}'"
+
+
+_TEXTS = (
+    "''",
+    "'a'",
+    "'b/c d'",
+    "'žluť 🐎'",
+    "'aaaaaaaaaaaaaaaaaaaaaaaa'",
+    "'~~~~~~~~~~~~~~~~~~~~~~~~'",
+    "'A'",
+    "'10'",
+)
+_FLOATS = ("'NaN'", "'-Infinity'", "'Infinity'", "-0.0", "0.0", "1.5", "-2.25", "3.0")
+
+SCALARS: Mapping[str, Literal] = {
+    "BOOLEAN": _one_of("true", "false"),
+    "INT": _whole(32),
+    "BIGINT": _whole(64),
+    "FLOAT": _one_of(*_FLOATS),
+    "DOUBLE": _one_of(*_FLOATS, "1e300"),
+    "DECIMAL(9,2)": _decimal(9, 2),
+    "DECIMAL(18,4)": _decimal(18, 4),
+    "DECIMAL(30,6)": _decimal(30, 6),
+    "DATE": _date,
+    "TIMESTAMP": _timestamp,
+    "TIMESTAMP_NTZ": _timestamp,
+    "STRING": _one_of(*_TEXTS),
+    "BINARY": _one_of("X''", "X'00'", "X'FFFF'", "X'0102030405060708090A0B0C0D0E0F1011121314'"),
+}
+NESTED: Mapping[str, Literal] = {
+    "ARRAY<INT>": _one_of("array()", "array(1, NULL, -3)", "array(7)"),
+    "MAP<STRING, INT>": _one_of("map()", "map('a', 1)", "map('a', 1, 'b', NULL)"),
+    "STRUCT<a: INT, b: STRING>": _one_of("named_struct('a', 1, 'b', 'x')", "named_struct('a', NULL, 'b', 'y')"),
+    "ARRAY<STRUCT<k: STRING, v: DOUBLE>>": _one_of("array()", "array(named_struct('k', 'k', 'v', 0.5D))"),
+}
+WIDENED: Mapping[str, str] = {"INT": "BIGINT", "FLOAT": "DOUBLE", "DECIMAL(9,2)": "DECIMAL(18,2)"}
+"""Promotions that the format allows (spec: Schema Evolution)."""
+
+TRANSFORMS: Mapping[str, tuple[str, ...]] = {
+    "BOOLEAN": ("{c}",),
+    "INT": ("{c}", "bucket(3, {c})", "truncate(10, {c})"),
+    "BIGINT": ("{c}", "bucket(4, {c})", "truncate(7, {c})"),
+    "DECIMAL(9,2)": ("{c}", "bucket(2, {c})", "truncate(50, {c})"),
+    "DATE": ("{c}", "years({c})", "months({c})", "days({c})", "bucket(2, {c})"),
+    "TIMESTAMP": ("years({c})", "months({c})", "days({c})", "hours({c})"),
+    "TIMESTAMP_NTZ": ("days({c})", "hours({c})", "bucket(2, {c})"),
+    "STRING": ("{c}", "bucket(3, {c})", "truncate(1, {c})"),
+}
+"""Partition transforms of a column, where `{c}` is its name."""
+
+
+def literal(type_: str, rng: random.Random) -> str:
+    """A value of the type, cast to it."""
+    if rng.random() < _NULLS:
+        return f"CAST(NULL AS {type_})"
+    made = {**SCALARS, **NESTED, "DECIMAL(18,2)": _decimal(18, 2)}[type_](rng)
+    return f"CAST({made} AS {type_})"
