@@ -34,15 +34,19 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
   override def build(): Scan = SqlextScan(table, columns, filters.toSeq, limit)
 }
 
-/** Which files Python planned, read by Spark's own vectorised Parquet reader. */
+/** Which files Python planned, read by Spark's own readers: nearly always the vectorised one of Parquet. */
 case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filter], limit: Option[Int])
     extends Scan with Batch with SupportsReportStatistics {
   private val rowIndex = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, MetadataColumns.position.dataType)
   private val constants = StructType(columns.filter(f => MetadataColumns.isConstant(f.name)))
   private val stored = columns.filterNot(f => MetadataColumns.isConstant(f.name))
-  private val parquetColumns = StructType(stored.map { f =>
+  private val storedWithIds = stored.map { f =>
     if (f.name == MetadataColumns.position.name) rowIndex
-    else table.lineage(f.name).getOrElse(FieldIds.unmistakable(FieldIds.onto(StructType(Seq(f)), table.schemaWithIds), table.reusedIds).asInstanceOf[StructType].head)
+    else table.lineage(f.name).getOrElse(FieldIds.onto(StructType(Seq(f)), table.schemaWithIds).asInstanceOf[StructType].head)
+  }
+  private val parquetColumns = StructType(storedWithIds.map { f =>
+    if (f.name == rowIndex.name || table.lineage(f.name).isDefined) f
+    else FieldIds.unmistakable(StructType(Seq(f)), table.reusedIds).asInstanceOf[StructType].head
   })
 
   private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
@@ -72,15 +76,21 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     require(table.role != Rows || !columns.exists(f => table.lineage(f.name).isDefined), s"row ids of ${table.name} were not made")
     val files = plan.get("files").elements.asScala.toSeq
     val splitBytes = maxSplitBytes(files.map(_.get(1).asLong + spark.sessionState.conf.filesOpenCostInBytes).sum)
-    val splits = files.flatMap { file =>
+    val splits = files.zipWithIndex.flatMap { case (file, number) =>
       val values = InternalRow.fromSeq(constants.map(constant(file, _)))
       val path = SparkPath.fromPathString(file.get(0).asText)
       val size = file.get(1).asLong
-      (0L until size by splitBytes).map(start =>
-        PartitionedFile(values, path, start, math.min(splitBytes, size - start), fileSize = size))
+      val reading = Option(plan.get("file_readings").get(number)).filterNot(_.isNull).map(_.asInt)
+      val most = if (wantsPosition && reading.exists(readings(_).countsFromStart)) size else splitBytes
+      (0L until size by most).map(start =>
+        PartitionedFile(values, path, start, math.min(most, size - start), fileSize = size,
+          otherConstantMetadataColumnValues = reading.map(FileReading.key -> _).toMap))
     }
     FilePartition.getFilePartitions(spark, splits.sortBy(-_.length), splitBytes).toArray
   }
+
+  private lazy val readings = plan.get("readings").elements.asScala.map(new FileReading(_)).toIndexedSeq
+  private def wantsPosition = storedWithIds.exists(_.name == rowIndex.name)
 
   private def maxSplitBytes(total: Long): Long = {
     val conf = spark.sessionState.conf
@@ -127,11 +137,15 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     val read = format.buildReaderWithPartitionValues(spark, parquetColumns, constants, parquetColumns,
       filters.filter(_.references.forall(pushable)),
       Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), hadoop)
-    new ParquetReaderFactory(read, batches)
+    val byName = readings.map(_.reader(spark, storedWithIds, rowIndex, constants, batches, hadoop))
+    new FileReaderFactory(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
+      case Some(reading: Int) => byName(reading)(file)
+      case _ => read(file)
+    }, batches)
   }
 }
 
-private class ParquetReaderFactory(read: PartitionedFile => Iterator[InternalRow], batches: Boolean) extends PartitionReaderFactory {
+private class FileReaderFactory(read: PartitionedFile => Iterator[InternalRow], batches: Boolean) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = batches
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = open(partition)
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] = open(partition)

@@ -162,6 +162,20 @@ object FieldIds {
     case other => other
   }
 
+  /** The fields under the names a file has for their ids; a name that no file has for one that this file lacks. */
+  def named(struct: StructType, names: Map[Long, String]): StructType = rename(struct, names).asInstanceOf[StructType]
+
+  private def rename(dataType: DataType, names: Map[Long, String]): DataType = dataType match {
+    case s: StructType => StructType(s.map { f =>
+      val id = f.metadata.getLong(key)
+      val metadata = new MetadataBuilder().withMetadata(f.metadata).remove(key).build()
+      StructField(names.getOrElse(id, s"__field_$id"), rename(f.dataType, names), f.nullable || !names.contains(id), metadata)
+    })
+    case a: ArrayType => a.copy(elementType = rename(a.elementType, names))
+    case m: MapType => m.copy(keyType = rename(m.keyType, names), valueType = rename(m.valueType, names))
+    case other => other
+  }
+
   def without(struct: StructType): StructType = strip(struct).asInstanceOf[StructType]
 
   private def strip(dataType: DataType): DataType = dataType match {

@@ -77,7 +77,9 @@ def can_look_up(environment: Environment, target: Target, source: DataFrame) -> 
     key_ids = schema.identifier_field_ids
     if any(field.initial_default is not None for field in schema.identifier_fields):
         return False  # a file may lack the column
-    return is_small(source) and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _LOOKUP_BYTES
+    by_field_id = environment.scans.reads_by_field_id(target.version, plan)
+    fits = by_field_id and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _LOOKUP_BYTES
+    return fits and is_small(source)
 
 
 def upsert_by_lookup(

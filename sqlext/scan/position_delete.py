@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
 
 import numpy
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.byte_cache import ByteCache
 from sqlext.scan.deletion_vector import DeletedPositions, read_deletion_vector
+from sqlext.scan.file_columns import AVRO, ORC, PARQUET
 from sqlext.spec.content_file import ContentFile, ContentKey
+from sqlext.spec.manifest_codec import read_records
 from sqlext.storage.file_io import FileIO
 
 FILE_PATH_ID = 2147483546
@@ -34,11 +37,13 @@ class PositionDeleteCache:
         self._vectors: ByteCache[ContentKey, DeletedPositions] = ByteCache(capacity)
 
     def positions(self, io: FileIO, file: ContentFile) -> Mapping[str, BitMap64]:
-        """Deleted row positions by data file path, of a Parquet position-delete file. Callers must not change them.
+        """Deleted row positions by data file path, of a position-delete file. Callers must not change them.
 
         Raises NotFoundError or CorruptionError naming the file.
         """
-        return self._files.load_once(file.file_path, lambda: _weighed(read_position_deletes(io, file.file_path)))
+        return self._files.load_once(
+            file.file_path, lambda: _weighed(read_position_deletes(io, file.file_path, file.file_format))
+        )
 
     def vector(self, io: FileIO, file: ContentFile) -> DeletedPositions:
         """The deletion vector of a manifest's entry. Raises NotFoundError or CorruptionError naming the file."""
@@ -50,19 +55,37 @@ class PositionDeleteCache:
         return self._vectors.load_once(file.key, load)
 
 
-def read_position_deletes(io: FileIO, location: str) -> dict[str, BitMap64]:
+def read_position_deletes(io: FileIO, location: str, file_format: str = PARQUET) -> dict[str, BitMap64]:
     """Deleted row positions by data file path. Raises NotFoundError or CorruptionError naming `location`."""
     try:
         with io.open_input(location) as source:
-            table = pq.ParquetFile(source, read_dictionary=_COLUMNS[:1]).read(columns=_COLUMNS)
+            table = _READERS[file_format](source)
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
-    except (pa.ArrowException, OSError, LookupError, ValueError) as error:
+    except (pa.ArrowException, OSError, LookupError, ValueError, EOFError) as error:
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=error) from error
     reason = _fault(table)
     if reason:
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=reason)
     return _bitmaps(table)
+
+
+def _parquet(source: BinaryIO) -> pa.Table:
+    return pq.ParquetFile(source, read_dictionary=_COLUMNS[:1]).read(columns=_COLUMNS)
+
+
+def _orc(source: BinaryIO) -> pa.Table:
+    return orc.ORCFile(source).read(columns=_COLUMNS)
+
+
+def _avro(source: BinaryIO) -> pa.Table:
+    _, records = read_records(source.read())
+    # Fields of such ids are keyed by them.
+    paths, positions = ([record[f"p{field_id}"] for record in records] for field_id in (FILE_PATH_ID, POS_ID))
+    return pa.table({"file_path": paths, "pos": pa.array(positions, pa.int64())})
+
+
+_READERS: Mapping[str, Callable[[BinaryIO], pa.Table]] = {PARQUET: _parquet, ORC: _orc, AVRO: _avro}
 
 
 def _fault(table: pa.Table) -> str | None:

@@ -8,18 +8,13 @@ from sqlext.errors import UnsupportedError
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type, UuidType
 
-_NAME_MAPPING = "schema.name-mapping.default"
-
 
 def require_readable_columns(metadata: TableMetadata, fields: Iterable[NestedField]) -> None:
     """Raises UnsupportedError, naming feature and column, where the data files would give other values than they mean.
 
-    A name mapping tells of files without field ids, in which every column would look absent (spec: "Column
-    Projection"); a file older than a column with an initial default must give that default, not null.
+    A file older than a column with an initial default must give that default, not null (spec: "Column Projection").
     """
     for field in fields:
-        if _NAME_MAPPING in metadata.properties:
-            raise _unsupported(f"name mapping (the property {_NAME_MAPPING}, for data files without field ids)")
         for name, inner in _with_children(field):
             if inner.initial_default is not None and inner is not field:
                 raise _unsupported(f"defaults inside a struct (the initial default of {name})")

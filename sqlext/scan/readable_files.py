@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sqlext.errors import UnsupportedError
+from sqlext.scan.file_columns import AVRO, ORC, PARQUET
 from sqlext.spec.content_file import Content, ContentFile
 
-_PARQUET = "PARQUET"
+_FORMATS = frozenset({PARQUET, ORC, AVRO})
 
 
 def require_readable(file: ContentFile) -> None:
@@ -14,7 +15,7 @@ def require_readable(file: ContentFile) -> None:
     feature = None
     if file.key_metadata is not None:
         feature = f"encryption (of the {kind} file {file.file_path})"
-    elif file.file_format != _PARQUET and not file.is_deletion_vector:
+    elif file.file_format not in _FORMATS and not file.is_deletion_vector:
         feature = f"{file.file_format} {kind} files (such as {file.file_path})"
     if feature is not None:
         raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from sqlext.scan.file_columns import FileColumnsCache, Reading, all_by_field_id
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
@@ -22,6 +24,7 @@ from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
@@ -36,6 +39,7 @@ class ScanBridge:
         self._catalogs = catalogs
         self._manifests = manifests
         self._position_deletes = position_deletes
+        self._file_columns = FileColumnsCache()
         self._whole_plans: dict[str, ScanPlan] = {}
 
     def plan(self, version: TableVersion, predicate: Predicate, *, keep_deleted: bool = False) -> ScanPlan:
@@ -81,10 +85,11 @@ class ScanBridge:
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         require_readable_columns(version.metadata, _columns(arguments["columns"], version.schema))
         if arguments["group"] >= 0:
-            return _equality_delete_files(self.equality_groups(version)[arguments["group"]])
+            return self._equality_delete_files(version, self.equality_groups(version)[arguments["group"]])
         predicate = predicate_of(arguments["filters"], version.schema)
         plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"])
         partition = stored_partition(version.metadata) if arguments["partitions"] else None
+        readings = self._readings(version, [task.file for task in plan.tasks])
         files: list[list[Any]] = []
         rows = 0
         for task in plan.tasks:
@@ -94,7 +99,25 @@ class ScanBridge:
             file = _file(task.file, task.sequence_number, _partition_key(task.file), vector)
             files.append(file if partition is None else [*file, partition(task.file)])
             rows += task.file.record_count - task.deleted_rows
-        return {"files": files, "rows": rows, "pushable_columns": _pushable_columns(version.metadata, version.schema)}
+        pushable = _pushable_columns(version.metadata, version.schema)
+        return {"files": files, "rows": rows, "pushable_columns": pushable, **readings.described()}
+
+    def reads_by_field_id(self, version: TableVersion, plan: ScanPlan) -> bool:
+        """Whether field ids find the columns of every data file of the plan."""
+        return all_by_field_id((task.file for task in plan.tasks), NameMapping.of_table(version.metadata.properties))
+
+    def _equality_delete_files(self, version: TableVersion, group: EqualityDeleteGroup) -> Mapping[str, Any]:
+        readings = self._readings(version, [delete.file for delete in group.files])
+        files = [
+            _file(one.file, one.sequence_number, None if group.is_global else _partition_key(one.file), None)
+            for one in group.files
+        ]
+        rows = sum(delete.file.record_count for delete in group.files)
+        return {"files": files, "rows": rows, "pushable_columns": [], **readings.described()}
+
+    def _readings(self, version: TableVersion, files: Sequence[ContentFile]) -> _Readings:
+        mapping = NameMapping.of_table(version.metadata.properties)
+        return _Readings.of(self._file_columns.readings(version.io, files, mapping))
 
     def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "metadata rows": the rows of a metadata table as one Arrow stream, base64."""
@@ -110,17 +133,29 @@ class ScanBridge:
         return {"arrow": base64.b64encode(sink.getvalue()).decode()}
 
 
+@dataclass(frozen=True, slots=True)
+class _Readings:
+    """The distinct ways in which files are read that are not read by field id, and the number of each file's way."""
+
+    distinct: tuple[Reading, ...]
+    numbers: tuple[int | None, ...]
+
+    @classmethod
+    def of(cls, readings: Iterable[Reading | None]) -> _Readings:
+        known: dict[Reading, int] = {}
+        numbers = tuple(None if one is None else known.setdefault(one, len(known)) for one in readings)
+        return cls(tuple(known), numbers)
+
+    def described(self) -> Mapping[str, Any]:
+        """`file_readings` has a number or null for each file of the answer, and may go on behind the last."""
+        ways = [{"format": one.file_format, "names": [list(pair) for pair in one.names]} for one in self.distinct]
+        return {"readings": ways, "file_readings": list(self.numbers) if ways else []}
+
+
 def _columns(names: Sequence[str], schema: Schema) -> list[NestedField]:
     """The top-level columns that the scan takes from files; a name may hold dots of its own."""
     wanted = frozenset(names)
     return [field for field in schema.fields if field.name in wanted]
-
-
-def _equality_delete_files(group: EqualityDeleteGroup) -> Mapping[str, Any]:
-    files = [
-        _file(f.file, f.sequence_number, None if group.is_global else _partition_key(f.file), None) for f in group.files
-    ]
-    return {"files": files, "rows": sum(f.file.record_count for f in group.files), "pushable_columns": []}
 
 
 def _may_have_deletes(version: TableVersion) -> bool:

@@ -7,6 +7,7 @@ text in, text out; fastavro codes the records. Logical types are left to the cal
 from __future__ import annotations
 
 import io
+import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,6 +64,12 @@ def decode_header(data: bytes) -> tuple[dict[str, bytes], int]:
             key = _read_bytes(source).decode()
             metadata[key] = _read_bytes(source)
     return metadata, source.tell()
+
+
+def decode_schema(data: bytes) -> Any:
+    """The schema in a file's header, as JSON. Raises ValueError, KeyError, or EOFError where `data` ends within it."""
+    metadata, _ = decode_header(data)
+    return json.loads(metadata["avro.schema"])
 
 
 def decode_blocks(data: bytes, start: int, *, codec: str, record_schema: Any, smallest_record: int) -> list[Any]:

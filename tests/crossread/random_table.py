@@ -37,6 +37,7 @@ class RandomTable:
             self._columns.append(self._new_column())
         self.format_version = self.rng.choice([1, 2, 2, 2, 2])
         self._has_key = self.format_version > 1 and self.rng.random() < 0.5
+        self._by_equality = False
         self._partitioned: dict[str, str] = {}
         # A column that some spec was ever made of stays: Iceberg's own readers fail without it.
         self._sources: set[str] = set()
@@ -61,7 +62,8 @@ class RandomTable:
             **{f"write.{verb}.mode": self._row_level_mode() for verb in ("delete", "update", "merge")},
         }
         if self._has_key:
-            properties["write.upsert.mode"] = self.rng.choice(["equality", "resolved"])
+            self._by_equality = self._partitioned_by_key() and self.rng.random() < 0.6
+            properties["write.upsert.mode"] = "equality" if self._by_equality else "resolved"
         if self.rng.random() < 0.3:
             properties["write.parquet.compression-codec"] = self.rng.choice(["snappy", "gzip", "uncompressed", "zstd"])
         if self.rng.random() < 0.2:
@@ -79,7 +81,7 @@ class RandomTable:
             (3, self._evolve),
             (2, self._repartition),
         ]
-        if self._has_key and self._upsert_fits():
+        if self._has_key and (self._partitioned_by_key() or not self._by_equality):
             verbs.append((4, self._upsert))
         (made,) = self.rng.choices([verb for _, verb in verbs], [weight for weight, _ in verbs])
         return made()
@@ -119,7 +121,8 @@ class RandomTable:
     def _merge_head(self) -> str:
         return f"MERGE INTO {{t}} AS t USING (SELECT * FROM {self._rows(distinct=True)}) AS s ON t.id = s.id"
 
-    def _upsert_fits(self) -> bool:
+    def _partitioned_by_key(self) -> bool:
+        """What an upsert by equality deletes asks for."""
         return all("id" in field.replace("(", " ").replace(")", " ").split() for field in self._partitioned.values())
 
     def _rows(self, *, distinct: bool = False) -> str:

@@ -38,10 +38,3 @@ def test_the_column_is_named(field: NestedField, named: str) -> None:
 
 def test_columns_not_asked_for_do_not_matter() -> None:
     require_readable_columns(metadata_of({}), [PLAIN, DEFAULTED])
-
-
-def test_a_name_mapping_is_refused_once_a_column_is_read() -> None:
-    mapped = metadata_of({"schema.name-mapping.default": "[]"})
-    require_readable_columns(mapped, [])
-    with pytest.raises(UnsupportedError, match="name mapping"):
-        require_readable_columns(mapped, [PLAIN])

@@ -147,11 +147,10 @@ def test_files_written_after_every_delete_have_no_groups(table: SmallTable) -> N
 @pytest.mark.parametrize(
     ("file", "feature"),
     [
-        (data_file("f.orc", file_format="ORC"), "ORC data files (such as f.orc)"),
-        (data_file("f.avro", file_format="AVRO"), "AVRO data files (such as f.avro)"),
+        (data_file("f.lance", file_format="LANCE"), "LANCE data files (such as f.lance)"),
         (data_file("f", key_metadata=b"k"), "encryption (of the data file f)"),
-        (position_delete_file("d.orc", file_format="ORC"), "ORC delete files (such as d.orc)"),
-        (equality_delete_file("d.avro", file_format="AVRO"), "AVRO delete files (such as d.avro)"),
+        (position_delete_file("d.lance", file_format="LANCE"), "LANCE delete files (such as d.lance)"),
+        (equality_delete_file("e.lance", file_format="LANCE"), "LANCE delete files (such as e.lance)"),
     ],
 )
 def test_unsupported_files_are_named_with_their_feature(table: SmallTable, file: ContentFile, feature: str) -> None:

@@ -1,0 +1,86 @@
+package io.sqlext
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
+import org.apache.spark.sql.execution.{SqlextFileFormats, SqlextRowBatches}
+import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.types._
+
+import scala.jdk.CollectionConverters._
+
+/** How files are read that are not Parquet with field ids: by the names that Python found for each field in the file. */
+class FileReading(description: JsonNode) {
+  private val format: String = description.get("format").asText
+  private val names: Map[Long, String] =
+    description.get("names").elements.asScala.map(pair => pair.get(0).asLong -> pair.get(1).asText).toMap
+
+  /** Spark counts rows in Parquet only: for the position of a row in another file the file is read from its start. */
+  def countsFromStart: Boolean = format != "PARQUET"
+
+  /** A reader whose rows are `stored`, fields with their ids (a row index among them has none), and then `constants`. */
+  def reader(spark: SparkSession, stored: Seq[StructField], rowIndex: StructField, constants: StructType,
+      batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
+    val named = stored.map(f => if (f.name == rowIndex.name) f else FieldIds.named(StructType(Seq(f)), names).head)
+    if (format == "PARQUET")
+      read(spark, new ParquetFileFormat, StructType(named), constants, batches, hadoop)
+    else {
+      val inFile = named.filter(_.name != rowIndex.name)
+      val columns = FileReading.asInstants(StructType(inFile)).asInstanceOf[StructType]
+      val rows =
+        if (format == "ORC") OrcRows.reader(spark, columns, hadoop)
+        else read(spark, SqlextFileFormats.avro, columns, StructType(Nil), batches = false, hadoop)
+      FileReading.arranged(rows, StructType(named), named.indexWhere(_.name == rowIndex.name), constants, batches)
+    }
+  }
+
+  private def read(spark: SparkSession, format: FileFormat, columns: StructType, constants: StructType,
+      batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] =
+    // Readers write the columns they are for into the configuration that they are given.
+    format.buildReaderWithPartitionValues(spark, columns, constants, columns, Nil,
+      Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), new Configuration(hadoop))
+}
+
+object FileReading {
+  /** The key of a file's reading, a number, among its constants. */
+  val key = "sqlext_reading"
+
+  /** Timestamps without zone, as ORC and Iceberg's Avro have them, are instants to Spark's converters; the number is the
+    * same. */
+  private def asInstants(dataType: DataType): DataType = dataType match {
+    case TimestampNTZType => TimestampType
+    case s: StructType => StructType(s.map(f => f.copy(dataType = asInstants(f.dataType))))
+    case a: ArrayType => a.copy(elementType = asInstants(a.elementType))
+    case m: MapType => m.copy(keyType = asInstants(m.keyType), valueType = asInstants(m.valueType))
+    case other => other
+  }
+
+  private def arranged(read: PartitionedFile => Iterator[InternalRow], columns: StructType, positionAt: Int,
+      constants: StructType, batches: Boolean): PartitionedFile => Iterator[InternalRow] = { file =>
+    val rows = if (positionAt < 0) read(file) else numbered(read(file), columns, positionAt)
+    if (batches)
+      SqlextRowBatches(rows, columns, constants, file.partitionValues).asInstanceOf[Iterator[InternalRow]]
+    else {
+      val joined = new JoinedRow
+      rows.map(row => joined(row, file.partitionValues))
+    }
+  }
+
+  private def numbered(rows: Iterator[InternalRow], columns: StructType, positionAt: Int): Iterator[InternalRow] = {
+    val types = columns.map(_.dataType).toArray
+    rows.zipWithIndex.map { case (row, number) =>
+      val values = new Array[Any](types.length)
+      values.indices.foreach { i =>
+        if (i == positionAt) values(i) = number.toLong
+        else {
+          val from = if (i < positionAt) i else i - 1
+          values(i) = if (row.isNullAt(from)) null else row.get(from, types(i))
+        }
+      }
+      new GenericInternalRow(values)
+    }
+  }
+}

@@ -1,0 +1,81 @@
+package io.sqlext
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.orc.{OrcFile, TypeDescription}
+import org.apache.orc.TypeDescription.Category
+import org.apache.orc.mapred.OrcStruct
+import org.apache.orc.mapreduce.OrcMapreduceRecordReader
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.orc.OrcDeserializer
+import org.apache.spark.sql.types._
+import org.apache.spark.util.SerializableConfiguration
+
+import scala.jdk.CollectionConverters._
+
+/** ORC files as rows. Spark's own source cannot read the type that Iceberg stores instants in; ORC's reader and Spark's
+  * conversion of its values can. */
+object OrcRows {
+  def reader(spark: SparkSession, columns: StructType, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
+    val shared = spark.sparkContext.broadcast(new SerializableConfiguration(new Configuration(hadoop)))
+    file => rows(file, columns, shared.value.value)
+  }
+
+  private def rows(file: PartitionedFile, columns: StructType, hadoop: Configuration): Iterator[InternalRow] = {
+    // By UTC a timestamp without zone is the number that Spark has for it, and an instant is the same by any zone.
+    val source = OrcFile.createReader(file.toPath, OrcFile.readerOptions(hadoop).useUTCTimestamp(true))
+    val inFile = source.getSchema
+    val options = source.options().schema(struct(columns, Some(inFile))).range(file.start, file.length)
+    val records = new OrcMapreduceRecordReader[OrcStruct](source, options)
+    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => { records.close(); source.close() }))
+    val names = inFile.getFieldNames.asScala.toSet
+    // For a column at -1 it puts the column's default.
+    val deserializer = new OrcDeserializer(columns,
+      columns.indices.map(i => if (names(columns(i).name)) i else -1).toArray)
+    new Iterator[InternalRow] {
+      private var ahead = false
+      private var ended = false
+      override def hasNext: Boolean = {
+        if (!ahead && !ended) { ahead = records.nextKeyValue(); ended = !ahead }
+        ahead
+      }
+      override def next(): InternalRow = {
+        if (!hasNext) throw new NoSuchElementException
+        ahead = false
+        deserializer.deserialize(records.getCurrentValue)
+      }
+    }
+  }
+
+  /** What ORC's schema evolution makes of the file's columns; what the file lacks is null. */
+  private def wanted(dataType: DataType, inFile: Option[TypeDescription]): TypeDescription = dataType match {
+    case s: StructType => struct(s, inFile)
+    case a: ArrayType => TypeDescription.createList(wanted(a.elementType, child(inFile, Category.LIST, 0)))
+    case m: MapType => TypeDescription.createMap(
+      wanted(m.keyType, child(inFile, Category.MAP, 0)), wanted(m.valueType, child(inFile, Category.MAP, 1)))
+    case TimestampType =>
+      val times = inFile.filter(t => t.getCategory == Category.TIMESTAMP || t.getCategory == Category.TIMESTAMP_INSTANT)
+      times.map(_.clone()).getOrElse(TypeDescription.createTimestampInstant)
+    case d: DecimalType => TypeDescription.createDecimal.withScale(d.scale).withPrecision(d.precision)
+    case _: StringType => TypeDescription.createString
+    case BinaryType => TypeDescription.createBinary
+    case BooleanType => TypeDescription.createBoolean
+    case IntegerType => TypeDescription.createInt
+    case LongType => TypeDescription.createLong
+    case FloatType => TypeDescription.createFloat
+    case DoubleType => TypeDescription.createDouble
+    case DateType => TypeDescription.createDate
+    case other => throw new UnsupportedOperationException(s"ORC files with columns of type $other")
+  }
+
+  private def struct(columns: StructType, inFile: Option[TypeDescription]): TypeDescription = {
+    val known: Map[String, TypeDescription] = inFile.filter(_.getCategory == Category.STRUCT)
+      .map(t => t.getFieldNames.asScala.zip(t.getChildren.asScala).toMap).getOrElse(Map.empty)
+    columns.foldLeft(TypeDescription.createStruct)((made, f) => made.addField(f.name, wanted(f.dataType, known.get(f.name))))
+  }
+
+  private def child(inFile: Option[TypeDescription], of: Category, at: Int): Option[TypeDescription] =
+    inFile.filter(_.getCategory == of).map(_.getChildren.get(at))
+}
