@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import cast
+from uuid import UUID
 
 from pyspark.sql import SparkSession
 
@@ -115,6 +116,8 @@ def _addition(spark: SparkSession, change: ColumnAddition) -> AddColumn:
     default = None if change.default is None else default_value(spark, field, change.default.text)
     if default is not None and len(change.path) > 1:
         raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change="a DEFAULT inside a struct")
+    if isinstance(default, bytes | UUID):
+        raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change=f"a DEFAULT of type {column_type}")
     return AddColumn(change.path, column_type, change.required, change.comment, default, change.position)
 
 

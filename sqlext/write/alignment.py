@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlext.errors import DataError
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import Type, UuidType
+from sqlext.spec.types import Type
 from sqlext.write.arrow_schema import schema_to_arrow
 
 
@@ -51,12 +51,9 @@ class Aligner:
 def _converted(column: pa.Array, type: Type, target: pa.DataType) -> pa.Array:
     if column.type.equals(target):
         return column
-    if isinstance(type, UuidType) and _is_text(column.type):
-        texts = column.to_pylist()
-        return pa.array([None if text is None else UUID(text).bytes for text in texts], target)
     if pa.types.is_decimal(target) and pa.types.is_int64(column.type):
         return _from_digits(column, target)
-    return _retyped(column, target) if pa.types.is_nested(target) else column.cast(target)
+    return _retyped(column, target)
 
 
 def _from_digits(digits: pa.Array, target: pa.DataType) -> pa.Array:
@@ -81,6 +78,9 @@ def _retyped(column: pa.Array, target: pa.DataType) -> pa.Array:
     """
     if column.type.equals(target):
         return column
+    if pa.types.is_fixed_size_binary(target) and _is_text(column.type):
+        # Of the types of the format only a uuid comes as text and is stored as bytes.
+        return pa.array([None if text is None else UUID(text).bytes for text in column.to_pylist()], target)
     if not pa.types.is_nested(target):
         return column.cast(target)
     if column.offset:

@@ -30,6 +30,7 @@ from sqlext.spec.types import (
     UuidType,
 )
 
+_UUID_KEY = b"sqlext.uuid"
 FIELD_ID_KEY = b"PARQUET:field_id"
 
 _PLAIN: dict[type[Type], pa.DataType] = {
@@ -58,6 +59,23 @@ def schema_to_arrow(schema: Schema) -> pa.Schema:
     return pa.schema([_field(field) for field in schema.fields])
 
 
+def as_filed(schema: pa.Schema) -> pa.Schema:
+    """The schema of a Parquet file whose rows are of `schema`: uuids are marked as such."""
+    return pa.schema([field.with_type(_type_as_filed(field)) for field in schema])
+
+
+def _type_as_filed(field: pa.Field) -> pa.DataType:
+    type = field.type
+    if pa.types.is_struct(type):
+        return pa.struct([child.with_type(_type_as_filed(child)) for child in type])
+    if pa.types.is_list(type):
+        return pa.list_(type.value_field.with_type(_type_as_filed(type.value_field)))
+    if pa.types.is_map(type):
+        key, item = type.key_field, type.item_field
+        return pa.map_(key.with_type(_type_as_filed(key)), item.with_type(_type_as_filed(item)))
+    return pa.uuid() if (field.metadata or {}).get(_UUID_KEY) else type
+
+
 def type_to_arrow(type: Type) -> pa.DataType:
     """One type; see `schema_to_arrow`."""
     match type:
@@ -84,4 +102,6 @@ def _field(field: NestedField) -> pa.Field:
 
 def _child(name: str, id: int, type: Type, required: bool) -> pa.Field:
     metadata = {FIELD_ID_KEY: str(id).encode()}
+    if isinstance(type, UuidType):
+        metadata[_UUID_KEY] = b"true"
     return pa.field(name, type_to_arrow(type), nullable=not required, metadata=metadata)

@@ -17,7 +17,7 @@ from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DoubleType, FloatType
 from sqlext.storage.file_io import FileIO
-from sqlext.write.arrow_schema import schema_to_arrow
+from sqlext.write.arrow_schema import as_filed, schema_to_arrow
 from sqlext.write.encoding import Encodings
 from sqlext.write.metrics import MetricsConfig, MetricsMode, file_metrics
 from sqlext.write.parquet_column import ParquetColumn, parquet_columns
@@ -33,6 +33,7 @@ class ParquetLayout:
     """What the files of one writer have in common."""
 
     arrow_schema: pa.Schema
+    file_schema: pa.Schema
     schema_json: str
     columns: tuple[ParquetColumn, ...]
     modes: tuple[MetricsMode, ...]
@@ -42,13 +43,15 @@ class ParquetLayout:
     @classmethod
     def of(cls, schema: Schema, metrics: MetricsConfig, compression: str, level: int | None) -> ParquetLayout:
         columns = parquet_columns(schema)
+        arrow_schema = schema_to_arrow(schema)
         if compression == "zstd" and level is None:
             level = _ZSTD_LEVEL
         if compression not in LEVELLED_CODECS:
             level = None
         codec = _CODECS.get(compression, compression)
         return cls(
-            arrow_schema=schema_to_arrow(schema),
+            arrow_schema=arrow_schema,
+            file_schema=as_filed(arrow_schema),
             schema_json=json.dumps(schema.to_json()),
             columns=columns,
             modes=metrics.modes(schema, columns),
@@ -88,6 +91,8 @@ class ParquetFile:
     def write_row_group(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Writes the batches, which are of the layout's schema, as one row group."""
         table = pa.Table.from_batches(batches, schema=self._layout.arrow_schema)
+        if self._layout.file_schema != self._layout.arrow_schema:
+            table = table.cast(self._layout.file_schema)
         for column in self._floats:
             self._nan_counts[column.field_id] += _nan_count(table, column)
         assert self._writer is not None
@@ -181,7 +186,7 @@ def _parquet_writer(
 ) -> pq.ParquetWriter:
     return pq.ParquetWriter(
         sink,
-        layout.arrow_schema,
+        layout.file_schema,
         version="2.6",
         compression=layout.compression,
         compression_level=layout.compression_level,
