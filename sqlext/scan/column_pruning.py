@@ -47,6 +47,7 @@ from sqlext.spec.types import DoubleType, FloatType, Type
 Outcomes: TypeAlias = npt.NDArray[np.uint8]
 """`Outcome` flags by entry, or a single element for all."""
 
+_MANY_VALUES = 50
 # numpy would take the flags themselves for 64-bit integers
 _TRUE, _FALSE, _UNKNOWN = np.uint8(Outcome.TRUE), np.uint8(Outcome.FALSE), np.uint8(Outcome.UNKNOWN)
 _LESS, _EQUAL, _GREATER = np.uint8(Order.LESS), np.uint8(Order.EQUAL), np.uint8(Order.GREATER)
@@ -174,6 +175,8 @@ class _Ranges:
                     return None
                 wanted, others = np.uint8(ORDERS[op]), np.uint8(Order.ANY ^ ORDERS[op])
                 return _flags(orders & wanted != 0, orders & others != 0, self._may_be_null)
+            case In(values=values) if len(values) > _MANY_VALUES:
+                return self._many_values(values)
             case In(values=values):
                 all_orders = [self._orders(value) for value in values]
                 true, false = np.zeros(self._size, np.bool_), has_value
@@ -186,6 +189,19 @@ class _Ranges:
             case StartsWith(prefix=prefix):
                 return self._starts_with(prefix)
         return None
+
+    def _many_values(self, literals: frozenset[Any]) -> Outcomes | None:
+        """Of IN by the least and largest literal; that it is false is never ruled out."""
+        ordered = sorted(literal for literal in literals if not is_nan(literal))
+        if not ordered:
+            return None
+        least, largest = self._orders(ordered[0]), self._orders(ordered[-1])
+        if least is None or largest is None:
+            return None
+        inside = (least & (_EQUAL | _GREATER) != 0) & (largest & (_LESS | _EQUAL) != 0)
+        has_value = self._may_be_value | self._may_be_nan
+        nan = self._may_be_nan if len(ordered) < len(literals) else np.zeros(self._size, np.bool_)
+        return _flags(inside | nan, has_value, self._may_be_null)
 
     def _orders(self, literal: Any) -> npt.NDArray[np.uint8] | None:
         """`Order` flags by entry."""

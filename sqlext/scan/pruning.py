@@ -219,6 +219,8 @@ def _comparison_outcomes(op: str, values: ValueRange, literal: Any) -> Outcome:
 
 def _membership_outcomes(literals: frozenset[Any], values: ValueRange) -> Outcome:
     """Outcomes of IN: it is false only for a value that differs from every literal."""
+    if values.lower is not None and values.lower == values.upper and values == point_range(values.lower):
+        return Outcome.TRUE if values.lower in literals else Outcome.FALSE
     orders = [_orders(values, literal) for literal in literals]
     return _outcome(
         true=any(order & Order.EQUAL for order in orders),

@@ -10,6 +10,7 @@ import base64
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from sqlext.spec.expression import (
     AlwaysFalse,
@@ -27,9 +28,45 @@ from sqlext.spec.expression import (
     negate,
 )
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import DoubleType, FloatType, NestedField
+from sqlext.spec.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IntegerType,
+    LongType,
+    NestedField,
+    StringType,
+    TimestampNanoType,
+    TimestampType,
+    TimestamptzNanoType,
+    TimestamptzType,
+    TimeType,
+    Type,
+    UuidType,
+)
 
 _FLOATS = (FloatType, DoubleType)
+_HELD: Mapping[type[Type], type | tuple[type, ...]] = {
+    BooleanType: bool,
+    IntegerType: int,
+    LongType: int,
+    DateType: int,
+    TimeType: int,
+    TimestampType: int,
+    TimestamptzType: int,
+    TimestampNanoType: int,
+    TimestamptzNanoType: int,
+    FloatType: (float, int),
+    DoubleType: (float, int),
+    DecimalType: Decimal,
+    StringType: str,
+    BinaryType: bytes,
+    FixedType: bytes,
+}
 _OPERATORS: Mapping[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
 
 
@@ -75,19 +112,42 @@ def _convert_term(operator: str, field: NestedField, described: list[Any]) -> Pr
 
 
 def _convert_in(field: NestedField, values: list[Any]) -> Predicate | None:
-    if any(_is_special(v) for v in values):
+    literals = [_literal(field.type, value) for value in values]
+    if any(literal is None or _is_special(literal) for literal in literals):
         return None
-    return In(field.id, frozenset(values)) if values else AlwaysFalse()
+    return In(field.id, frozenset(literals)) if literals else AlwaysFalse()
 
 
 def _compare(operator: str, field: NestedField, value: Any) -> Predicate | None:
     """In Spark NaN equals itself and is greater than every number; a bound never holds NaN."""
     if _is_special(value):
         return IsNaN(field.id) if operator == "=" and value != value else None
-    comparison = Comparison(_OPERATORS[operator], field.id, value)
+    literal = _literal(field.type, value)
+    if literal is None:
+        return None
+    comparison = Comparison(_OPERATORS[operator], field.id, literal)
     if isinstance(field.type, _FLOATS) and operator in (">", ">="):
         return Or(comparison, IsNaN(field.id))
     return comparison
+
+
+def _literal(type: Type, value: Any) -> Any:
+    """The stored value of what Spark compares a column with; None for one of another type."""
+    if isinstance(type, UuidType):
+        return _uuid(value)
+    for of, held in _HELD.items():
+        if isinstance(type, of):
+            return value if isinstance(value, held) and isinstance(value, bool) == (of is BooleanType) else None
+    return None
+
+
+def _uuid(text: Any) -> UUID | None:
+    """Spark sees text, whose order is that of the numbers only if it is in their usual form."""
+    try:
+        uuid = UUID(text)
+    except (ValueError, AttributeError, TypeError):
+        return None
+    return uuid if str(uuid) == text else None
 
 
 def _is_special(value: Any) -> bool:

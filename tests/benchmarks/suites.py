@@ -1,4 +1,4 @@
-"""What is measured: full scans, bulk inserts and keyed upserts, each the same work for every system."""
+"""What is measured: full scans, bulk inserts, keyed upserts and planning, each the same work for every system."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from pyspark.sql import SparkSession
 
 from benchmarks.data import order_changes, tpch_table
+from benchmarks.many_files import many_file_table
 from benchmarks.measure import Cost, least, measured
 from benchmarks.systems import System
 
@@ -161,9 +163,47 @@ def _upsert_rounds(bench: Bench, mode: str, *, table_factor: int) -> Iterator[Re
     yield Result(suite, "scan after", bench.system.name, mode, least(reads), check)
 
 
+def planning(bench: Bench) -> Iterator[Result]:
+    """Planning a query, through Spark, of tables of many files: to one partition, and to few files by bounds.
+
+    Cold is the first plan that reads the table's manifests; what Python's memory grows by is in its name.
+    """
+    if bench.system.name not in ("sqlext", "iceberg"):
+        return
+    warehouse = Path(bench.spark.conf.get("spark.sql.catalog.lake.warehouse"))
+    store = bench.data.parent / "many_files"
+    for files in (1_000, *PLANNED_FILES):
+        many_file_table(store, warehouse / "bench" / f"files_{files}", files)
+    for where in PLANNED_QUERIES.values():  # the first plans of a session are the JVM's warming up
+        for _ in range(5):
+            _planned_partitions(bench, f"SELECT customer FROM {bench.table('files_1000')} WHERE {where}")
+    for files in PLANNED_FILES:
+        for case, where in PLANNED_QUERIES.items():
+            query = f"SELECT customer FROM {bench.table(f'files_{files}')} WHERE {where}"
+            held = psutil.Process().memory_info().rss
+            costs = [measured(lambda query=query: _planned_partitions(bench, query)) for _ in range(4 * bench.repeats)]  # type: ignore[misc]
+            grown = max(0, psutil.Process().memory_info().rss - held) // 2**20
+            name = f"{files:,} files {case}"
+            yield Result("planning", name, bench.system.name, f"cold, Python +{grown} MB", costs[0], "planned")
+            yield Result("planning", name, bench.system.name, "repeated", least(costs[1:]), "planned")
+
+
+PLANNED_FILES = (20_000, 1_000_000)
+PLANNED_QUERIES = {"to a partition": "day = DATE'2020-01-02'", "by bounds": "id BETWEEN 500500 AND 500600"}
+
+
+def _planned_partitions(bench: Bench, query: str) -> int:
+    """Plans a query to the end, its files too; their number is that of Spark's tasks."""
+    execution = bench.spark.sql(query)._jdf.queryExecution()
+    partitions: int = execution.executedPlan().collectLeaves().apply(0).inputPartitions().size()
+    assert partitions > 0, query
+    return partitions
+
+
 SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "scan": scan,
     "insert": insert,
     "upsert": upsert,
     "upsert_10x": upsert_10x,
+    "planning": planning,
 }
