@@ -118,3 +118,8 @@ CREATE TABLE bad_both (id INT PRIMARY KEY) TBLPROPERTIES ('primary-key'='id');
 CREATE TABLE bad_contradiction (id INT PRIMARY KEY NOT ENFORCED) TBLPROPERTIES ('write.key.enforced'='true');
 
 ALTER TABLE single SET TBLPROPERTIES ('primary-key'='name');
+
+CREATE TABLE by_uuid (id UUID PRIMARY KEY ENFORCED, name STRING);
+
+-- columns of this type are not read, so nothing could tell whether the key is there
+INSERT INTO by_uuid VALUES ('f79c3e09-677c-4bbd-a479-3f349cb785e7', 'first');
