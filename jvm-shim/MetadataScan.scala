@@ -4,6 +4,7 @@ import java.io.ByteArrayInputStream
 import java.util.Base64
 
 import org.apache.arrow.memory.RootAllocator
+import org.apache.arrow.vector.ValueVector
 import org.apache.arrow.vector.ipc.ArrowStreamReader
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read._
@@ -28,6 +29,11 @@ class MetadataScan(table: SqlextTable) extends Scan with Batch {
 
 private case class ArrowPartition(stream: Array[Byte]) extends InputPartition
 
+/** Spark closes the columns of a batch after its last row; the reader puts the next batch into the same vectors. */
+private class LentColumn(vector: ValueVector) extends ArrowColumnVector(vector) {
+  override def close(): Unit = ()
+}
+
 private class ArrowReaderFactory extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = true
 
@@ -38,7 +44,7 @@ private class ArrowReaderFactory extends PartitionReaderFactory {
     private val allocator = new RootAllocator()
     private val reader = new ArrowStreamReader(new ByteArrayInputStream(partition.asInstanceOf[ArrowPartition].stream), allocator)
     private lazy val root = reader.getVectorSchemaRoot
-    private lazy val columns = root.getFieldVectors.asScala.map(new ArrowColumnVector(_): ColumnVector).toArray
+    private lazy val columns = root.getFieldVectors.asScala.map(new LentColumn(_): ColumnVector).toArray
 
     override def next(): Boolean = reader.loadNextBatch()
     override def get(): ColumnarBatch = new ColumnarBatch(columns, root.getRowCount)
