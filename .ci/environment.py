@@ -33,9 +33,15 @@ def enter(extra: str) -> None:
     python = venv_python()
     if os.path.realpath(sys.prefix) != os.path.realpath(VENV):
         create_venv(python)
-        sys.stdout.flush()
-        os.execv(python, [python, *sys.argv])
-    install(python, extra)
+        restart(python)
+    # A running Python does not find a package that was installed after it started.
+    if install(python, extra):
+        restart(python)
+
+
+def restart(python: str) -> None:
+    sys.stdout.flush()
+    os.execv(python, [python, *sys.argv])
 
 
 def fail(message: str) -> NoReturn:
@@ -89,21 +95,22 @@ def create_venv(python: str) -> None:
         fail(f"{outer} -m venv {VENV} failed; its message stands above.")
 
 
-def install(python: str, extra: str) -> None:
-    """Installs the clone with `extra`, once for each content of pyproject.toml."""
+def install(python: str, extra: str) -> bool:
+    """Installs the clone with `extra`, once for each content of pyproject.toml; False where it was there."""
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as project:
         wanted = hashlib.sha256(project.read()).hexdigest()
     stamp = os.path.join(VENV, f"sqlext-{extra}.stamp")
     if os.path.exists(stamp):
         with open(stamp) as done:
             if done.read() == wanted:
-                return
+                return False
     print(f"sqlext: installing the clone with its '{extra}' extra into .venv (a minute or two, once)", flush=True)
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{ROOT}[{extra}]"]
     if subprocess.call(command) != 0:
         fail("pip install failed; its message stands above. Run the command again when the network is there.")
     with open(stamp, "w") as done:
         done.write(wanted)
+    return True
 
 
 # Java
