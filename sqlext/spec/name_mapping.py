@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,9 +62,13 @@ class NameMapping:
         """The property's text."""
         return json.dumps([field.to_json() for field in self.fields], ensure_ascii=False, separators=(",", ":"))
 
-    def with_schema(self, schema: Schema) -> NameMapping:
-        """The mapping with the names that a changed schema adds; a name belongs to the field that has it now."""
-        return NameMapping(_united(self.fields, _mapped(schema.fields)))
+    def with_changes(self, before: Schema, after: Schema) -> NameMapping:
+        """The mapping after columns were added or renamed: fields get their new names too.
+
+        A name that another field of the same place has stays with that field, for there are files in which it means
+        it: a column that is dropped and added again shows no old values, and two that change names keep theirs.
+        """
+        return NameMapping(_changed(self.fields, _mapped(after.fields), before))
 
 
 def names_in_file(mapping: NameMapping, columns: FileColumns) -> dict[int, str]:
@@ -123,15 +127,26 @@ def _children(type_: Type) -> tuple[NestedField, ...]:
     return ()
 
 
-def _united(old: Iterable[MappedField], new: Iterable[MappedField]) -> tuple[MappedField, ...]:
-    current = {field.field_id: field for field in new}
-    taken = {name for field in current.values() for name in field.names}
-    united = []
+def _changed(old: Sequence[MappedField], new: Iterable[MappedField], before: Schema) -> tuple[MappedField, ...]:
+    now = {field.field_id: field for field in new}
+    taken = {name for field in old for name in field.names}
+    changed = []
     for field in old:
-        now = current.pop(field.field_id, None)
-        if now is None:
-            united.append(MappedField(field.field_id, tuple(n for n in field.names if n not in taken), field.fields))
+        current = now.pop(field.field_id, None)
+        if current is None:
+            changed.append(field)
             continue
-        others = tuple(name for name in field.names if name not in taken)
-        united.append(MappedField(field.field_id, (*others, *now.names), _united(field.fields, now.fields)))
-    return (*united, *current.values())
+        names = (*field.names, *_fresh(current, before, taken))
+        changed.append(MappedField(field.field_id, names, _changed(field.fields, current.fields, before)))
+    added = (field for field in now.values() if _is_added(field, before))
+    return (*changed, *(MappedField(one.field_id, _fresh(one, before, taken), one.fields) for one in added))
+
+
+def _fresh(field: MappedField, before: Schema, taken: Collection[str]) -> tuple[str, ...]:
+    """The field's name, if it got it now and no other field has it."""
+    known = None if field.field_id is None else before.field_or_none(field.field_id)
+    return tuple(name for name in field.names if name not in taken and (known is None or known.name != name))
+
+
+def _is_added(field: MappedField, before: Schema) -> bool:
+    return field.field_id is not None and before.field_or_none(field.field_id) is None

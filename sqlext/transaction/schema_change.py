@@ -15,6 +15,7 @@ from sqlext.spec.metadata_update import (
     SetProperties,
     apply_updates,
 )
+from sqlext.spec.name_mapping import NAME_MAPPING_PROPERTY, NameMapping
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.requirement import (
     AssertCurrentSchemaId,
@@ -168,7 +169,7 @@ def _keeps_partitions(field: PartitionField, before: Schema, after: Schema) -> b
 
 
 def _column_properties(base: TableMetadata, schema: Schema) -> tuple[MetadataUpdate, ...]:
-    """Properties that name a column follow it, and go with it."""
+    """Properties that name a column follow it, and go with it; a name mapping takes its new names on."""
     moved: dict[str, str] = {}
     removed: list[str] = []
     for key, value in base.properties.items():
@@ -177,12 +178,20 @@ def _column_properties(base: TableMetadata, schema: Schema) -> tuple[MetadataUpd
             removed.append(key)
             if renamed is not None:
                 moved[renamed] = value
+    moved.update(_name_mapping(base, schema))
     updates: list[MetadataUpdate] = []
     if removed:
         updates.append(RemoveProperties(tuple(sorted(removed))))
     if moved:
         updates.append(SetProperties(_sorted(moved)))
     return tuple(updates)
+
+
+def _name_mapping(base: TableMetadata, schema: Schema) -> dict[str, str]:
+    """The property of the name mapping, where the table has one that the schema changes."""
+    mapping = NameMapping.of_table(base.properties)
+    changed = None if mapping is None else mapping.with_changes(base.schema(), schema)
+    return {} if changed is None or changed == mapping else {NAME_MAPPING_PROPERTY: changed.to_text()}
 
 
 def _renamed_property(key: str, before: Schema, after: Schema) -> str | None:

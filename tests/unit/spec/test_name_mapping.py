@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sqlext.errors import AnalysisError
-from sqlext.spec.name_mapping import FileColumns, NameMapping, names_in_file
+from sqlext.spec.name_mapping import FileColumns, MappedField, NameMapping, names_in_file
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, ListType, MapType, NestedField, StringType, StructType
 
@@ -72,11 +72,41 @@ def test_the_first_name_that_the_file_has_counts() -> None:
     assert names_in_file(mapping, columns(c=LEAF)) == {}
 
 
-def test_a_changed_schema_adds_its_names() -> None:
-    """A rename keeps the old name; a new column of a name takes it away from the field that had it."""
-    old = NameMapping.of_schema(Schema((NestedField(1, "a", IntegerType()), NestedField(2, "b", IntegerType()))))
-    renamed = old.with_schema(Schema((NestedField(1, "c", IntegerType()), NestedField(2, "b", IntegerType()))))
+def test_a_rename_keeps_the_old_name() -> None:
+    old, new = Schema((field(1, "a"), field(2, "b"))), Schema((field(1, "c"), field(2, "b")))
+    renamed = NameMapping.of_schema(old).with_changes(old, new)
     assert names_in_file(renamed, columns(a=LEAF, b=LEAF)) == {1: "a", 2: "b"}
     assert names_in_file(renamed, columns(c=LEAF)) == {1: "c"}
-    again = renamed.with_schema(Schema((NestedField(1, "c", IntegerType()), NestedField(3, "a", IntegerType()))))
-    assert names_in_file(again, columns(a=LEAF, c=LEAF)) == {1: "c", 3: "a"}
+
+
+@pytest.mark.parametrize(
+    ("new", "in_old_file"),
+    [
+        pytest.param([(1, "b"), (2, "a")], {1: "a", 2: "b"}, id="two fields change names"),
+        pytest.param([(2, "b"), (3, "a")], {1: "a", 2: "b"}, id="one is dropped and added again"),
+        pytest.param([(1, "c"), (2, "b"), (3, "a")], {1: "a", 2: "b"}, id="one is renamed, and its name given again"),
+    ],
+)
+def test_a_name_stays_with_the_field_of_old_files(new: list[tuple[int, str]], in_old_file: dict[int, str]) -> None:
+    old = Schema((field(1, "a"), field(2, "b")))
+    changed = NameMapping.of_schema(old).with_changes(old, Schema(tuple(field(*one) for one in new)))
+    assert names_in_file(changed, columns(a=LEAF, b=LEAF)) == in_old_file
+
+
+def test_fields_inside_of_others_are_added_and_renamed() -> None:
+    point = StructType((NestedField(4, "u", IntegerType()), POINT.fields[1], NestedField(11, "z", IntegerType())))
+    new = Schema((SCHEMA.fields[0], NestedField(2, "point", point), *SCHEMA.fields[2:]))
+    changed = NameMapping.of_schema(SCHEMA).with_changes(SCHEMA, new)
+    assert names_in_file(changed, columns(point=columns(x=LEAF, z=LEAF))) == {2: "point", 4: "x", 11: "z"}
+    assert names_in_file(changed, columns(point=columns(u=LEAF))) == {2: "point", 4: "u"}
+
+
+def test_what_a_mapping_leaves_out_stays_out() -> None:
+    """A mapping may name some columns only: the others are in no file that it is for."""
+    old, new = Schema((field(1, "a"), field(2, "b"))), Schema((field(1, "a"), field(2, "c")))
+    mapping = NameMapping((MappedField(1, ("a",)),))
+    assert mapping.with_changes(old, new) == mapping
+
+
+def field(id: int, name: str) -> NestedField:
+    return NestedField(id, name, IntegerType())

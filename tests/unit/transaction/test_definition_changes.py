@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,18 @@ def test_a_schema_that_was_there_keeps_its_id(writer: Writer) -> None:
     assert (metadata.current_schema_id, len(metadata.schemas), metadata.last_column_id) == (0, 2, 3)
     later = writer.commit(ChangeSchema((AddColumn(("a",), LongType()),)), base=writer.load()).table.metadata
     assert later.schema().fields[-1].id == 4
+
+
+def test_a_name_mapping_takes_new_names_on(writer: Writer) -> None:
+    mapping = '[{"field-id":1,"names":["id"]},{"field-id":2,"names":["region"]}]'
+    writer.create(properties={"schema.name-mapping.default": mapping})
+    changes = (RenameColumn(("region",), "area"), AddColumn(("a",), LongType()))
+    metadata = writer.commit(ChangeSchema(changes), base=writer.load()).table.metadata
+    assert json.loads(metadata.properties["schema.name-mapping.default"]) == [
+        {"field-id": 1, "names": ["id"]},
+        {"field-id": 2, "names": ["region", "area"]},
+        {"field-id": 3, "names": ["a"]},
+    ]
 
 
 def test_properties_follow_their_column(writer: Writer) -> None:
