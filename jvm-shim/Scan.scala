@@ -84,10 +84,18 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
       val most = if (wantsPosition && reading.exists(readings(_).countsFromStart)) size else splitBytes
       (0L until size by most).map(start =>
         PartitionedFile(values, path, start, math.min(most, size - start), fileSize = size,
-          otherConstantMetadataColumnValues = reading.map(FileReading.key -> _).toMap))
+          otherConstantMetadataColumnValues = reading.map(FileReading.key -> _).toMap ++ absentColumns(number)))
     }
     FilePartition.getFilePartitions(spark, splits.sortBy(-_.length), splitBytes).toArray
   }
+
+  private def absentColumns(file: Int): Map[String, Any] =
+    Option(plan.get("absent_columns").get(file)).filterNot(_.isNull).map { columns =>
+      AbsentColumns.key -> columns.properties.asScala.flatMap { e =>
+        val place = stored.indexWhere(_.name == e.getKey)
+        Option.when(place >= 0)(place -> value(e.getValue, stored(place).dataType))
+      }.toMap
+    }.toMap
 
   private lazy val readings = plan.get("readings").elements.asScala.map(new FileReading(_)).toIndexedSeq
   private def wantsPosition = storedWithIds.exists(_.name == rowIndex.name)
@@ -137,10 +145,17 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     val read = format.buildReaderWithPartitionValues(spark, parquetColumns, constants, parquetColumns,
       filters.filter(_.references.forall(pushable)),
       Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), hadoop)
+    val whole = readSchema
     val byName = readings.map(_.reader(spark, storedWithIds, rowIndex, constants, batches, hadoop))
-    new FileReaderFactory(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
-      case Some(reading: Int) => byName(reading)(file)
-      case _ => read(file)
+    new FileReaderFactory(file => {
+      val rows = file.otherConstantMetadataColumnValues.get(FileReading.key) match {
+        case Some(reading: Int) => byName(reading)(file)
+        case _ => read(file)
+      }
+      file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
+        case Some(values: Map[Int @unchecked, Any @unchecked]) => AbsentColumns.filled(rows, whole, values)
+        case _ => rows
+      }
     }, batches)
   }
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +30,7 @@ _CAPACITY = 32 * 1024 * 1024
 _NAME_BYTES = 100
 _THREADS = 8
 _AVRO_HEAD_BYTES = 256 * 1024
+_NO_COLUMNS: Mapping[int, frozenset[int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +52,32 @@ class FileColumnsCache:
     def __init__(self, capacity: int = _CAPACITY) -> None:
         self._columns: ByteCache[str, _Columns] = ByteCache(capacity)
 
-    def readings(self, io: FileIO, files: Sequence[ContentFile], mapping: NameMapping | None) -> list[Reading | None]:
+    def readings(
+        self,
+        io: FileIO,
+        files: Sequence[ContentFile],
+        mapping: NameMapping | None,
+        partitioned: Mapping[int, frozenset[int]] = _NO_COLUMNS,
+    ) -> list[Reading | None]:
         """For each file how it is read; None for Parquet by field id, without a look at files that can only be that.
 
-        Raises NotFoundError or CorruptionError naming a file, UnsupportedError for one that has neither field ids nor
-        a mapping.
+        `partitioned` are the columns, by the spec of a file, that it may lack as its partition tells them. Raises
+        NotFoundError or CorruptionError naming a file, UnsupportedError for one with neither field ids nor a mapping.
         """
         if all_by_field_id(files, mapping):
             return [None] * len(files)
         with ThreadPoolExecutor(_THREADS) as pool:
-            return list(pool.map(lambda file: self._reading(io, file, mapping), files))
+            return list(pool.map(lambda file: self._reading(io, file, mapping, partitioned), files))
 
-    def _reading(self, io: FileIO, file: ContentFile, mapping: NameMapping | None) -> Reading | None:
+    def _reading(
+        self, io: FileIO, file: ContentFile, mapping: NameMapping | None, partitioned: Mapping[int, frozenset[int]]
+    ) -> Reading | None:
         if mapping is None and file.file_format == PARQUET:
             return None
         columns = self._columns.load_once(file.file_path, lambda: _weighed(_read(io, file)))
         if columns.names:
-            return None if file.file_format == PARQUET else Reading(file.file_format, columns.names)
+            whole = partitioned.get(file.spec_id, frozenset()) <= {field_id for field_id, _ in columns.names}
+            return None if whole and file.file_format == PARQUET else Reading(file.file_format, columns.names)
         if mapping is None:
             feature = f"data files without field ids (such as {file.file_path}) and no name mapping"
             raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)

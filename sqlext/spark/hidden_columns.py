@@ -31,12 +31,13 @@ def stored_partition(metadata: TableMetadata) -> Callable[[ContentFile], list[An
     def values(file: ContentFile) -> list[Any]:
         ids = (field.field_id for field in specs[file.spec_id].fields)
         by_id = dict(zip(ids, file.partition, strict=True))
-        return [_encoded(field.type, by_id.get(field.id)) for field in fields]
+        return [as_json(field.type, by_id.get(field.id)) for field in fields]
 
     return values
 
 
-def _encoded(value_type: Type, value: Any) -> Any:
+def as_json(value_type: Type, value: Any) -> Any:
+    """A stored value in the form of the scan's answer."""
     if value is None:
         return None
     if isinstance(value_type, _NANOS):

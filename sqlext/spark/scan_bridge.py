@@ -17,6 +17,7 @@ from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.scan.scan_plan import EqualityDeleteGroup, ScanPlan, plan_scan
+from sqlext.spark.absent_columns import absent_columns, identity_ids
 from sqlext.spark.catalogs import Catalogs, TableVersion
 from sqlext.spark.hidden_columns import stored_partition
 from sqlext.spark.pushdown import predicate_of
@@ -89,7 +90,8 @@ class ScanBridge:
         predicate = predicate_of(arguments["filters"], version.schema)
         plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"])
         partition = stored_partition(version.metadata) if arguments["partitions"] else None
-        readings = self._readings(version, [task.file for task in plan.tasks])
+        data_files = [task.file for task in plan.tasks]
+        readings = self._readings(version, data_files)
         files: list[list[Any]] = []
         rows = 0
         for task in plan.tasks:
@@ -100,7 +102,14 @@ class ScanBridge:
             files.append(file if partition is None else [*file, partition(task.file)])
             rows += task.file.record_count - task.deleted_rows
         pushable = _pushable_columns(version.metadata, version.schema)
-        return {"files": files, "rows": rows, "pushable_columns": pushable, **readings.described()}
+        absent = absent_columns(version.metadata, version.schema, data_files, readings.of_files())
+        return {
+            "files": files,
+            "rows": rows,
+            "pushable_columns": pushable,
+            "absent_columns": absent,
+            **readings.described(),
+        }
 
     def reads_by_field_id(self, version: TableVersion, plan: ScanPlan) -> bool:
         """Whether field ids find the columns of every data file of the plan."""
@@ -113,11 +122,12 @@ class ScanBridge:
             for one in group.files
         ]
         rows = sum(delete.file.record_count for delete in group.files)
-        return {"files": files, "rows": rows, "pushable_columns": [], **readings.described()}
+        return {"files": files, "rows": rows, "pushable_columns": [], "absent_columns": [], **readings.described()}
 
     def _readings(self, version: TableVersion, files: Sequence[ContentFile]) -> _Readings:
         mapping = NameMapping.of_table(version.metadata.properties)
-        return _Readings.of(self._file_columns.readings(version.io, files, mapping))
+        partitioned = {spec.spec_id: identity_ids(spec) for spec in version.metadata.partition_specs}
+        return _Readings.of(self._file_columns.readings(version.io, files, mapping, partitioned))
 
     def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "metadata rows": the rows of a metadata table as one Arrow stream, base64."""
@@ -145,6 +155,10 @@ class _Readings:
         known: dict[Reading, int] = {}
         numbers = tuple(None if one is None else known.setdefault(one, len(known)) for one in readings)
         return cls(tuple(known), numbers)
+
+    def of_files(self) -> list[Reading | None]:
+        """The way of each file."""
+        return [None if number is None else self.distinct[number] for number in self.numbers]
 
     def described(self) -> Mapping[str, Any]:
         """`file_readings` has a number or null for each file of the answer, and may go on behind the last."""

@@ -95,3 +95,26 @@ def test_parquet_without_field_ids(spark: SparkSession, iceberg: IcebergJudge, t
     spark.sql(f"DELETE FROM {t} WHERE id = 1 AND dt > DATE'2000-01-01'")
     spark.sql(f"UPDATE {t} SET text = 'changed' WHERE id = 2")
     assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 4
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_partition_columns_that_files_lack(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str, tmp_path: Path, file_format: str
+) -> None:
+    """Values that stand in the names of folders alone, of every type, and rows of them changed and deleted."""
+    t = table_name
+    keys = "i BIGINT, s STRING, d DATE, m DECIMAL(9,2), b BOOLEAN"
+    iceberg.sql(f"CREATE TABLE {t} (id INT, {keys}) USING iceberg PARTITIONED BY (i, s, d, m, b)")
+    rows = (
+        "(1, 7L, 'ž 1/2=%', DATE'1969-12-31', -1.25, true),"
+        " (2, NULL, NULL, NULL, NULL, NULL), (3, 7L, 'a', DATE'2024-02-29', 0.5, false)"
+    )
+    source = spark.sql(f"SELECT * FROM VALUES {rows} AS v(id, i, s, d, m, b)")
+    source.coalesce(1).write.format(file_format).partitionBy("i", "s", "d", "m", "b").save(str(tmp_path / "f"))
+    iceberg.sql(f"CALL lake.system.add_files(table => '{t}', source_table => '`{file_format}`.`{tmp_path}/f`')")
+    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 3
+    check(spark, iceberg, f"SELECT m, id FROM {t} WHERE s = 'a' OR d IS NULL")
+    check(spark, iceberg, f"SELECT s FROM {t}")
+    spark.sql(f"UPDATE {t} SET m = m + 1 WHERE id = 1")
+    spark.sql(f"DELETE FROM {t} WHERE i IS NULL")
+    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 2

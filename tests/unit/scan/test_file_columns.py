@@ -42,6 +42,14 @@ def test_parquet(tmp_path: Path) -> None:
     assert reading(tmp_path / "not looked at", "PARQUET", None) is None
 
 
+def test_parquet_with_field_ids_that_lacks_a_partition_column(tmp_path: Path) -> None:
+    path = tmp_path / "f.parquet"
+    pq.write_table(pa.table([[1]], schema=pa.schema([with_id("other", 1, "PARQUET:field_id")])), path)
+    files, io = [content_file(path, "PARQUET")], LocalFileIO()
+    assert FileColumnsCache().readings(io, files, MAPPING, {0: frozenset({1})}) == [None]
+    assert FileColumnsCache().readings(io, files, MAPPING, {0: frozenset({2})}) == [Reading("PARQUET", ((1, "other"),))]
+
+
 def test_orc(tmp_path: Path) -> None:
     plain = tmp_path / "plain.orc"
     orc.write_table(pa.table({"id": [1]}), plain)
