@@ -3,8 +3,9 @@ package io.sqlext
 import java.util
 
 import com.fasterxml.jackson.databind.JsonNode
-import org.apache.spark.sql.catalyst.analysis.{NoSuchNamespaceException, NoSuchTableException}
+import org.apache.spark.sql.catalyst.analysis.{NoSuchFunctionException, NoSuchNamespaceException, NoSuchTableException}
 import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction
 import org.apache.spark.sql.connector.expressions.{Literal, NamedReference, Transform}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
@@ -20,7 +21,7 @@ object Catalog {
 }
 
 /** Spark's catalog interface, every method one question to Python. */
-class Catalog extends TableCatalog with SupportsNamespaces {
+class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog {
   private var catalog: String = _
 
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
@@ -104,6 +105,12 @@ class Catalog extends TableCatalog with SupportsNamespaces {
 
   override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean =
     askNamespace("drop namespace", namespace, Map("cascade" -> cascade)).get("dropped").asBoolean
+
+  override def listFunctions(namespace: Array[String]): Array[Identifier] = Array.empty
+
+  override def loadFunction(function: Identifier): UnboundFunction =
+    if (function.namespace.isEmpty && function.name.equalsIgnoreCase("bucket")) new BucketFunction
+    else throw new NoSuchFunctionException(function)
 
   private def askTable(question: String, table: Identifier, more: Map[String, Any] = Map.empty): JsonNode =
     try Bridge.ask(question, Map[String, Any]("catalog" -> catalog, "namespace" -> table.namespace.toSeq, "name" -> table.name) ++ more)

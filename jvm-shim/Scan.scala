@@ -1,12 +1,17 @@
 package io.sqlext
 
+import java.util
 import java.util.{Base64, OptionalLong}
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.{SparkSession, classic}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
+import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.datasources.{FileFormat, FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
@@ -20,23 +25,42 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPushDownFilters
-    with SupportsPushDownRequiredColumns with SupportsPushDownLimit {
+    with SupportsPushDownRequiredColumns with SupportsPushDownAggregates with SupportsPushDownLimit {
   private var columns = table.schema
   private var filters = Array.empty[Filter]
   private var limit: Option[Int] = None
+  private var aggregates: Option[(Aggregation, AggregateScan)] = None
 
-  /** Pruning by files and row groups leaves rows that do not match: Spark filters them all again. */
-  override def pushFilters(offered: Array[Filter]): Array[Filter] = { filters = offered; offered }
+  /** Pruning by files and row groups leaves rows that do not match, and Spark filters them again: all but those that
+    * Python says the partitions answer. */
+  override def pushFilters(offered: Array[Filter]): Array[Filter] = {
+    filters = offered
+    val sources = Grouping.identityColumns(table)
+    val (answerable, others) = offered.partition(f =>
+      f.references.nonEmpty && f.references.forall(sources) && FilterJson.encodeExactly(f).isDefined)
+    if (answerable.isEmpty || table.role.isInstanceOf[EqualityDeletes]) offered
+    else {
+      val answered = Bridge.ask("answered filters", Map("table" -> table.handle,
+        "filters" -> answerable.toSeq.flatMap(FilterJson.encodeExactly))).get("answered").elements.asScala.map(_.asBoolean).toSeq
+      others ++ answerable.zip(answered).collect { case (filter, false) => filter }
+    }
+  }
   override def pushedFilters(): Array[Filter] = filters
   override def pruneColumns(required: StructType): Unit = columns = required
   override def pushLimit(count: Int): Boolean = { limit = Some(count); true }
   override def isPartiallyPushed: Boolean = true
-  override def build(): Scan = SqlextScan(table, columns, filters.toSeq, limit)
+
+  override def supportCompletePushDown(wanted: Aggregation): Boolean = {
+    aggregates = if (table.role == Rows && !table.hasDeletes) AggregateScan.answering(table, filters, wanted).map(wanted -> _) else None
+    aggregates.isDefined
+  }
+  override def pushAggregation(wanted: Aggregation): Boolean = aggregates.exists(_._1 == wanted)
+  override def build(): Scan = aggregates.map(_._2).getOrElse(SqlextScan(table, columns, filters.toSeq, limit))
 }
 
 /** Which files Python planned, read by Spark's own readers: nearly always the vectorised one of Parquet. */
 case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filter], limit: Option[Int])
-    extends Scan with Batch with SupportsReportStatistics {
+    extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning with SupportsRuntimeFiltering {
   private val rowIndex = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, MetadataColumns.position.dataType)
   private val constants = StructType(columns.filter(f => MetadataColumns.isConstant(f.name)))
   private val stored = columns.filterNot(f => MetadataColumns.isConstant(f.name))
@@ -51,15 +75,33 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
 
   private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
 
-  private lazy val plan: JsonNode = Bridge.ask("plan scan", Map(
+  private lazy val grouping = Grouping.of(table, columns)
+  private lazy val plan: JsonNode = planned(Nil)
+  private var runtimePlan: Option[JsonNode] = None
+
+  private def planned(more: Seq[Filter]): JsonNode = Bridge.ask("plan scan", Map(
     "table" -> table.handle,
     "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
     "columns" -> stored.map(_.name),
     "deletion_vectors" -> constants.exists(_.name == MetadataColumns.deletionVector.name),
     "deleted_files" -> (table.role == StoredRows(andDeletedFiles = true)),
     "partitions" -> constants.exists(f => MetadataColumns.isPartitionValue(f.name)),
-    "filters" -> filters.flatMap(FilterJson.encode),
+    "filters" -> (filters ++ more).flatMap(FilterJson.encode),
+    "grouping" -> grouping.map(_.columns),
     "limit" -> limit))
+
+  override def filterAttributes: Array[NamedReference] =
+    if (table.role.isInstanceOf[EqualityDeletes]) Array.empty
+    else table.clusteredColumns.filter(name => columns.fieldNames.contains(name)).map(Grouping.reference).toArray
+
+  /** Values that a join's other side turned out to have leave fewer files. */
+  override def filter(found: Array[Filter]): Unit = if (found.exists(FilterJson.encode(_).isDefined)) runtimePlan = Some(planned(found.toSeq))
+
+  override def outputPartitioning: Partitioning = grouping match {
+    case Some(g) if plan.get("grouped").asBoolean =>
+      new KeyGroupedPartitioning(g.keys, plan.get("files").elements.asScala.map(g.key).toSet.size)
+    case _ => new UnknownPartitioning(0)
+  }
 
   override def readSchema: StructType = StructType(stored ++ constants)
   override def toBatch: Batch = this
@@ -67,6 +109,8 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
 
   override def estimateStatistics: Statistics = new Statistics {
     override def numRows: OptionalLong = OptionalLong.of(plan.get("rows").asLong)
+    override def columnStats: util.Map[NamedReference, ColumnStatistics] =
+      if (spark.sessionState.conf.cboEnabled) ColumnFigures.of(table, columns, filters) else new util.HashMap()
     override def sizeInBytes: OptionalLong = OptionalLong.of(math.max(1L, plan.get("rows").asLong * (8L + columns.defaultSize)))
   }
 
@@ -74,22 +118,32 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
   override def planInputPartitions: Array[InputPartition] = {
     require(table.role != Rows || !table.hasDeletes, s"deletes of ${table.name} were not applied")
     require(table.role != Rows || !columns.exists(f => table.lineage(f.name).isDefined), s"row ids of ${table.name} were not made")
-    val files = plan.get("files").elements.asScala.toSeq
-    val splitBytes = maxSplitBytes(files.map(_.get(1).asLong + spark.sessionState.conf.filesOpenCostInBytes).sum)
-    val splits = files.zipWithIndex.flatMap { case (file, number) =>
-      val values = InternalRow.fromSeq(constants.map(constant(file, _)))
-      val path = SparkPath.fromPathString(file.get(0).asText)
-      val size = file.get(1).asLong
-      val reading = Option(plan.get("file_readings").get(number)).filterNot(_.isNull).map(_.asInt)
-      val most = if (wantsPosition && reading.exists(readings(_).countsFromStart)) size else splitBytes
-      (0L until size by most).map(start =>
-        PartitionedFile(values, path, start, math.min(most, size - start), fileSize = size,
-          otherConstantMetadataColumnValues = reading.map(FileReading.key -> _).toMap ++ absentColumns(number)))
+    val current = runtimePlan.getOrElse(plan)
+    val files = current.get("files").elements.asScala.toSeq.zipWithIndex
+    val splitBytes = maxSplitBytes(files.map(_._1.get(1).asLong + spark.sessionState.conf.filesOpenCostInBytes).sum)
+    def packed(some: Seq[(JsonNode, Int)]): Array[FilePartition] =
+      FilePartition.getFilePartitions(spark, some.flatMap { case (file, number) => splits(current, file, number, splitBytes) }
+        .sortBy(-_.length), splitBytes).toArray
+    grouping match {
+      case Some(g) if plan.get("grouped").asBoolean => files.groupBy(file => g.key(file._1)).toArray.flatMap {
+        case (key, some) => packed(some).map(KeyedPartition(InternalRow.fromSeq(key), _))
+      }
+      case _ => packed(files).toArray
     }
-    FilePartition.getFilePartitions(spark, splits.sortBy(-_.length), splitBytes).toArray
   }
 
-  private def absentColumns(file: Int): Map[String, Any] =
+  private def splits(plan: JsonNode, file: JsonNode, number: Int, splitBytes: Long): Seq[PartitionedFile] = {
+    val values = InternalRow.fromSeq(constants.map(constant(file, _)))
+    val path = SparkPath.fromPathString(file.get(0).asText)
+    val size = file.get(1).asLong
+    val reading = Option(plan.get("file_readings").get(number)).filterNot(_.isNull).map(_.asInt)
+    val most = if (wantsPosition && reading.exists(readings(_).countsFromStart)) size else splitBytes
+    (0L until size by most).map(start =>
+      PartitionedFile(values, path, start, math.min(most, size - start), fileSize = size,
+        otherConstantMetadataColumnValues = reading.map(FileReading.key -> _).toMap ++ absentColumns(plan, number)))
+  }
+
+  private def absentColumns(plan: JsonNode, file: Int): Map[String, Any] =
     Option(plan.get("absent_columns").get(file)).filterNot(_.isNull).map { columns =>
       AbsentColumns.key -> columns.properties.asScala.flatMap { e =>
         val place = stored.indexWhere(_.name == e.getKey)
@@ -97,7 +151,8 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
       }.toMap
     }.toMap
 
-  private lazy val readings = plan.get("readings").elements.asScala.map(new FileReading(_)).toIndexedSeq
+  /** Not before runtime filters are there. */
+  private lazy val readings = runtimePlan.getOrElse(plan).get("readings").elements.asScala.map(new FileReading(_)).toIndexedSeq
   private def wantsPosition = storedWithIds.exists(_.name == rowIndex.name)
 
   private def maxSplitBytes(total: Long): Long = {
@@ -141,16 +196,17 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     val hadoop = spark.sessionState.newHadoopConf()
     hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
     hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
-    val pushable = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet
-    val read = format.buildReaderWithPartitionValues(spark, parquetColumns, constants, parquetColumns,
-      filters.filter(_.references.forall(pushable)),
+    // a column that is tested and not read would count as null throughout
+    val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
+    val open = format.buildReaderWithPartitionValues(spark, parquetColumns, constants, parquetColumns,
+      filters.filter(_.references.forall(read)),
       Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), hadoop)
     val whole = readSchema
     val byName = readings.map(_.reader(spark, storedWithIds, rowIndex, constants, batches, hadoop))
     new FileReaderFactory(file => {
       val rows = file.otherConstantMetadataColumnValues.get(FileReading.key) match {
         case Some(reading: Int) => byName(reading)(file)
-        case _ => read(file)
+        case _ => open(file)
       }
       file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
         case Some(values: Map[Int @unchecked, Any @unchecked]) => AbsentColumns.filled(rows, whole, values)
@@ -165,8 +221,13 @@ private class FileReaderFactory(read: PartitionedFile => Iterator[InternalRow], 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = open(partition)
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] = open(partition)
 
+  private def filesOf(partition: InputPartition): Array[PartitionedFile] = partition match {
+    case KeyedPartition(_, packed) => packed.files
+    case packed: FilePartition => packed.files
+  }
+
   private def open[T](partition: InputPartition): PartitionReader[T] = new PartitionReader[T] {
-    private val files = partition.asInstanceOf[FilePartition].files.iterator
+    private val files = filesOf(partition).iterator
     private var rows: Iterator[Any] = Iterator.empty
     private var path = ""
     private var current: Any = _

@@ -30,6 +30,8 @@ class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Bo
   val equalityDeletes: Seq[JsonNode] = description.get("equality_deletes").elements.asScala.toSeq
 
   val reusedIds: Set[Long] = description.get("reused_ids").elements.asScala.map(_.asLong).toSet
+  /** Top-level columns whose values tell files apart. */
+  val clusteredColumns: Seq[String] = description.get("clustered_columns").elements.asScala.map(_.asText).toSeq
   def hasDeletes: Boolean = hasPositionDeletes || equalityDeletes.nonEmpty
   /** From format version 3 on, rows have ids. */
   val hasRowLineage: Boolean = description.get("row_lineage").asBoolean

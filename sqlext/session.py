@@ -26,6 +26,7 @@ from sqlext.spark.bridge import Bridge
 from sqlext.spark.catalog_bridge import CatalogBridge
 from sqlext.spark.catalogs import Catalogs
 from sqlext.spark.gateway import register
+from sqlext.spark.metadata_answers import MetadataAnswers
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.shim_jar import shim_jar
 from sqlext.storage.file_io import LocalFileIO
@@ -79,7 +80,9 @@ def attach(spark: SparkSession) -> SparkSession:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     io = LocalFileIO()
     catalogs = Catalogs(_open_catalog, io)
-    scans = ScanBridge(catalogs, ManifestCache(), PositionDeleteCache())
+    manifests = ManifestCache()
+    scans = ScanBridge(catalogs, manifests, PositionDeleteCache())
+    answers = MetadataAnswers(catalogs, manifests)
     environment = Environment(catalogs, scans, clock=_milliseconds, rng=random.Random(), sleep=time.sleep)
     dispatch = Dispatch(environment)
     catalog_bridge = CatalogBridge(
@@ -89,6 +92,9 @@ def attach(spark: SparkSession) -> SparkSession:
         **catalog_bridge.questions(),
         "parse": dispatch.parse,
         "plan scan": scans.plan_files,
+        "answered filters": answers.answered_filters,
+        "aggregate": answers.aggregate,
+        "column statistics": answers.column_statistics,
         "metadata rows": scans.metadata_rows,
     }
     commands = {"create": dispatch.create, "statement": dispatch.statement, "write": dispatch.write}

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sqlext.spec.avro_columns import Mask, Octets
 from sqlext.spec.iso_date_time import MICROS_PER_SECOND, NANOS_PER_SECOND, SECONDS_PER_DAY
-from sqlext.spec.single_value import unscaled
+from sqlext.spec.single_value import scaled, unscaled
 from sqlext.spec.types import (
     BinaryType,
     BooleanType,
@@ -64,6 +64,9 @@ class Compared:
 class BoundColumn(Protocol):
     def compared(self, literal: Any) -> Compared | None:
         """None for a literal of another type."""
+
+    def extreme(self, rows: Mask, *, largest: bool) -> Any:
+        """The least or largest bound of some rows, at least one, as a stored value; None if that is not told."""
 
     def compared_with_prefix(self, prefix: Any) -> Compared | None:
         """As if each bound were cut to the prefix's length; None for bounds that are no strings or bytes."""
@@ -151,6 +154,9 @@ class _NoBounds:
         anything, nothing = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
         return Compared(anything, anything, anything, anything, nothing)
 
+    def extreme(self, rows: Mask, *, largest: bool) -> Any:
+        return None
+
     def compared_with_prefix(self, prefix: Any) -> Compared:
         return self.compared(prefix)
 
@@ -171,6 +177,13 @@ class _Numbers:
         unknown = ~self.known
         at_most = less | equal
         return Compared(less | unknown, at_most | unknown, ~less | unknown, ~at_most | unknown, equal & self.known)
+
+    def extreme(self, rows: Mask, *, largest: bool) -> Any:
+        if not self.known[rows].all() or self.values.dtype.kind == "f":
+            return None
+        chosen = np.broadcast_to(self.values, self.known.shape)[rows]
+        found = int(chosen.max() if largest else chosen.min())
+        return found if self.scale is None else scaled(found, self.scale)
 
     def compared_with_prefix(self, prefix: Any) -> Compared | None:
         return None
@@ -201,6 +214,9 @@ class _Texts:
             return None
         less, equal = self._mask(pc.less(self.values, encoded)), self._mask(pc.equal(self.values, encoded))
         return self._result(less, equal)
+
+    def extreme(self, rows: Mask, *, largest: bool) -> Any:
+        return None
 
     def compared_with_prefix(self, prefix: Any) -> Compared | None:
         encoded = self._encoded(prefix)

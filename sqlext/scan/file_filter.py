@@ -21,11 +21,12 @@ from sqlext.scan.pruning import (
 from sqlext.scan.value_range import UNKNOWN_RANGE
 from sqlext.spec.avro_columns import Mask
 from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
 from sqlext.spec.manifest import ManifestFile
 from sqlext.spec.manifest_columns import ManifestColumns
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
+from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import Type
 
 PartitionKey = tuple[int, tuple[Any, ...]]
@@ -121,6 +122,12 @@ class FileFilter:
             ranges = identity_ranges(file.partition, self._specs[file.spec_id], lambda _: UNKNOWN_RANGE)
             self._whole_partitions[key] = must_match(self._predicate, ranges)
         return self._whole_partitions[key]
+
+    def is_answered_by(self, spec_id: int) -> bool:
+        """Whether the partition of each file of a spec tells if its rows match: all of them, or none."""
+        spec = self._specs[spec_id]
+        kept = {field.source_id for field in spec.fields if isinstance(field.transform, IdentityTransform)}
+        return self._keeps_all or bind_fields(self._predicate) <= kept
 
     def _metrics_may_match(self, file: ContentFile) -> bool:
         if file.content == Content.POSITION_DELETES:  # its metrics are of paths and positions

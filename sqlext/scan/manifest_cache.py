@@ -67,7 +67,7 @@ class ManifestCache:
 
         Raises NotFoundError, CorruptionError, or UnsupportedError if encrypted.
         """
-        columns = self._large(io, manifest, metadata)
+        columns = self.columns(io, manifest, metadata)
 
         def load() -> tuple[tuple[ManifestEntry, ...], int]:
             if columns is not None:
@@ -89,7 +89,7 @@ class ManifestCache:
         """The live entries of some manifests whose files may match; raises what `entries` does."""
         found: list[ManifestEntry] = []
         for manifest in manifests:
-            columns = self._large(io, manifest, metadata)
+            columns = self.columns(io, manifest, metadata)
             if columns is None:
                 live = self.live_entries(io, manifest, metadata)
                 found += [entry for entry in live if files.file_may_match(entry.file)]
@@ -98,7 +98,9 @@ class ManifestCache:
                 found += part.entries(np.flatnonzero(files.files_may_match(part)).tolist())
         return found
 
-    def _large(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> tuple[ManifestColumns, ...] | None:
+    def columns(
+        self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata
+    ) -> tuple[ManifestColumns, ...] | None:
         """The columns of a manifest; None for one of few entries, or of a shape that has none."""
         if manifest.key_metadata is not None:
             raise _encrypted("manifest", manifest.path)

@@ -28,6 +28,7 @@ from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import BucketTransform
 from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
 
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType)
@@ -92,22 +93,23 @@ class ScanBridge:
         partition = stored_partition(version.metadata) if arguments["partitions"] else None
         data_files = [task.file for task in plan.tasks]
         readings = self._readings(version, data_files)
+        buckets = _bucket_places(version.metadata, plan, arguments["grouping"])
         files: list[list[Any]] = []
         rows = 0
         for task in plan.tasks:
-            if arguments["limit"] is not None and rows >= arguments["limit"] and not arguments["filters"]:
+            if arguments["limit"] is not None and rows >= arguments["limit"]:
                 break
             vector = task.position_deletes if arguments["deletion_vectors"] else None
             file = _file(task.file, task.sequence_number, _partition_key(task.file), vector)
-            files.append(file if partition is None else [*file, partition(task.file)])
+            shown = None if partition is None else partition(task.file)
+            files.append([*file, shown, [task.partition[place] for place in buckets or ()]])
             rows += task.file.record_count - task.deleted_rows
-        pushable = _pushable_columns(version.metadata, version.schema)
-        absent = absent_columns(version.metadata, version.schema, data_files, readings.of_files())
         return {
             "files": files,
             "rows": rows,
-            "pushable_columns": pushable,
-            "absent_columns": absent,
+            "grouped": buckets is not None,
+            "pushable_columns": _pushable_columns(version.metadata, version.schema),
+            "absent_columns": absent_columns(version.metadata, version.schema, data_files, readings.of_files()),
             **readings.described(),
         }
 
@@ -122,7 +124,14 @@ class ScanBridge:
             for one in group.files
         ]
         rows = sum(delete.file.record_count for delete in group.files)
-        return {"files": files, "rows": rows, "pushable_columns": [], "absent_columns": [], **readings.described()}
+        return {
+            "files": files,
+            "rows": rows,
+            "grouped": False,
+            "pushable_columns": [],
+            "absent_columns": [],
+            **readings.described(),
+        }
 
     def _readings(self, version: TableVersion, files: Sequence[ContentFile]) -> _Readings:
         mapping = NameMapping.of_table(version.metadata.properties)
@@ -170,6 +179,15 @@ def _columns(names: Sequence[str], schema: Schema) -> list[NestedField]:
     """The top-level columns that the scan takes from files; a name may hold dots of its own."""
     wanted = frozenset(names)
     return [field for field in schema.fields if field.name in wanted]
+
+
+def _bucket_places(metadata: TableMetadata, plan: ScanPlan, sources: Sequence[str] | None) -> list[int] | None:
+    """Where in a partition the buckets of the columns `sources` are; None unless all files have those of one spec."""
+    spec = metadata.spec()
+    if sources is None or any(task.spec_id != spec.spec_id for task in plan.tasks):
+        return None
+    places = [place for place, field in enumerate(spec.fields) if isinstance(field.transform, BucketTransform)]
+    return places if len(places) == len(sources) else None
 
 
 def _may_have_deletes(version: TableVersion) -> bool:

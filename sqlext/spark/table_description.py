@@ -38,6 +38,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "lost_keys": struct_to_spark(StructType(())),
         "reused_ids": [],
         "row_lineage": False,
+        "clustered_columns": [],
     }
     if handle.metadata_table is not None:
         return {**described, "schema": _metadata_schema(version)}
@@ -50,6 +51,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "reused_ids": _reused_ids(version.metadata, schema),
         "row_lineage": version.metadata.format_version > 2,
         "partition": partition_column(version.metadata),
+        "clustered_columns": _clustered_columns(version),
         "properties": _properties(version),
         "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
         "position_deletes": scans.has_position_deletes(version),
@@ -63,6 +65,15 @@ def _metadata_schema(version: TableVersion) -> Mapping[str, Any]:
     arrow = METADATA_TABLES[version.handle.metadata_table].schema(version.metadata)
     struct: dict[str, Any] = from_arrow_schema(arrow).jsonValue()
     return struct
+
+
+def _clustered_columns(version: TableVersion) -> list[str]:
+    """Top-level columns by whose values a join may leave out files: of partitions, sort orders and the key."""
+    metadata = version.metadata
+    ids = {field.source_id for spec in metadata.partition_specs for field in spec.fields}
+    ids |= {field.source_id for field in metadata.sort_order().fields}
+    ids |= set(version.schema.identifier_field_ids)
+    return [field.name for field in version.schema.fields if field.id in ids]
 
 
 @dataclass(frozen=True, slots=True)

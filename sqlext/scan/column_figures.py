@@ -1,0 +1,27 @@
+"""What statistics files tell about columns (spec: "Table Statistics"); the counts stand in the table's metadata."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+
+_DISTINCT = "apache-datasketches-theta-v1"
+
+
+def distinct_counts(metadata: TableMetadata, snapshot: Snapshot | None) -> dict[int, int]:
+    """About how many different values columns have, by field id, at a snapshot; else at its last ancestor with any."""
+    by_snapshot = {one.get("snapshot-id"): one for one in metadata.statistics}
+    while snapshot is not None and snapshot.snapshot_id not in by_snapshot:
+        parent = snapshot.parent_snapshot_id
+        snapshot = None if parent is None else metadata.snapshot_or_none(parent)
+    counts: dict[int, int] = {}
+    if snapshot is None:
+        return counts
+    for blob in by_snapshot[snapshot.snapshot_id].get("blob-metadata", ()):
+        fields, properties = blob.get("fields", ()), blob.get("properties") or {}
+        if blob.get("type") == _DISTINCT and len(fields) == 1:
+            with suppress(KeyError, ValueError):  # the property is optional
+                counts[fields[0]] = int(properties["ndv"])
+    return counts

@@ -1,0 +1,222 @@
+"""Aggregates that the metadata of a snapshot answers: counts, least and largest values, by partition or over all rows.
+
+Only for a snapshot without delete files. Bounds stand for values where writers do not cut them: not in strings, bytes
+and floats, whose extremes only a partition tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from sqlext.scan.bound_column import bound_column
+from sqlext.scan.file_filter import FileFilter
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.value_range import decode_bound
+from sqlext.spec.avro_columns import Integers, Mask, Octets
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import Predicate
+from sqlext.spec.manifest import ManifestContent, ManifestFile
+from sqlext.spec.manifest_columns import ManifestColumns
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import IdentityTransform
+from sqlext.spec.types import (
+    BooleanType,
+    DateType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+from sqlext.storage.file_io import FileIO
+
+_EXACT_BOUNDS = (BooleanType, IntegerType, LongType, DateType, TimestampType, TimestamptzType, DecimalType)
+_SHOWN = (*_EXACT_BOUNDS, StringType)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`count` of a column, or of rows if `field_id` is None; `min` and `max` of a column."""
+
+    function: Literal["count", "min", "max"]
+    field_id: int | None = None
+
+
+class _NotTold(Exception):
+    """Some file's metadata does not say it."""
+
+
+def aggregate(
+    io: FileIO,
+    metadata: TableMetadata,
+    snapshot: Snapshot | None,
+    schema: Schema,
+    predicate: Predicate,
+    groups: Sequence[int],
+    aggregates: Sequence[Aggregate],
+    *,
+    manifests: ManifestCache,
+) -> list[list[Any]] | None:
+    """Rows of the stored values of `groups` and the aggregates after them; None where metadata does not tell.
+
+    `schema` has the fields that `predicate`, `groups` and `aggregates` name. Without groups there is one row.
+    """
+    files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
+    listed = [] if snapshot is None else [one for one in manifests.manifests(io, snapshot) if _may_be_live(one)]
+    shown = [
+        schema.field(id) for id in (*groups, *(a.field_id for a in aggregates if a.function != "count" and a.field_id))
+    ]
+    if any(one.content != ManifestContent.DATA or not files.is_answered_by(one.spec_id) for one in listed):
+        return None
+    if any(not isinstance(field.type, _SHOWN) for field in shown):
+        return None
+    wanted = [one for one in listed if files.manifest_may_match(one)]
+    results: dict[tuple[Any, ...], list[Any]] = {}
+    if not groups:
+        results[()] = _nothing(aggregates)
+    try:
+        for manifest in wanted:
+            spec = metadata.specs_by_id()[manifest.spec_id]
+            for key, found in _of_manifest(io, metadata, manifest, spec, files, schema, groups, aggregates, manifests):
+                known = results.setdefault(key, _nothing(aggregates))
+                results[key] = [
+                    _joined(a, left, right) for a, left, right in zip(aggregates, known, found, strict=True)
+                ]
+    except _NotTold:
+        return None
+    return [[*key, *values] for key, values in results.items()]
+
+
+def _may_be_live(manifest: ManifestFile) -> bool:
+    return manifest.added_files_count != 0 or manifest.existing_files_count != 0
+
+
+def _nothing(aggregates: Sequence[Aggregate]) -> list[Any]:
+    return [0 if one.function == "count" else None for one in aggregates]
+
+
+def _joined(one: Aggregate, left: Any, right: Any) -> Any:
+    if one.function == "count":
+        return left + right
+    if left is None or right is None:
+        return right if left is None else left
+    return min(left, right) if one.function == "min" else max(left, right)
+
+
+def _of_manifest(
+    io: FileIO,
+    metadata: TableMetadata,
+    manifest: ManifestFile,
+    spec: PartitionSpec,
+    files: FileFilter,
+    schema: Schema,
+    groups: Sequence[int],
+    aggregates: Sequence[Aggregate],
+    manifests: ManifestCache,
+) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
+    """Pairs of a group's values and what its files' metadata tells."""
+    places = _identity_places(spec)
+    if any(group not in places for group in groups):
+        raise _NotTold
+    columns = manifests.columns(io, manifest, metadata)
+    if columns is None:
+        for entry in manifests.live_entries(io, manifest, metadata):
+            if files.file_may_match(entry.file):
+                key = tuple(entry.file.partition[places[group]] for group in groups)
+                yield key, [_of_file(one, entry.file, places, schema) for one in aggregates]
+        return
+    for part in columns:
+        for key, rows in _by_group(part, files.files_may_match(part), [places[group] for group in groups]):
+            yield key, [_of_rows(one, part, rows, places, schema) for one in aggregates]
+
+
+def _identity_places(spec: PartitionSpec) -> dict[int, int]:
+    """Where in a partition the values of whole columns are, by their field ids."""
+    return {f.source_id: place for place, f in enumerate(spec.fields) if isinstance(f.transform, IdentityTransform)}
+
+
+def _of_file(one: Aggregate, file: ContentFile, places: dict[int, int], schema: Schema) -> Any:
+    if one.field_id is None:
+        return file.record_count
+    if one.field_id in places:
+        value = file.partition[places[one.field_id]]
+        return _of_constant(one, value, file.record_count)
+    nulls = (file.null_value_counts or {}).get(one.field_id)
+    if nulls is None:
+        raise _NotTold
+    if one.function == "count":
+        return file.record_count - nulls
+    if nulls == file.record_count:
+        return None
+    bounds = file.lower_bounds if one.function == "min" else file.upper_bounds
+    value_type = schema.field(one.field_id).type
+    value = (
+        decode_bound(value_type, (bounds or {}).get(one.field_id)) if isinstance(value_type, _EXACT_BOUNDS) else None
+    )
+    if value is None:
+        raise _NotTold
+    return value
+
+
+def _of_constant(one: Aggregate, value: Any, rows: int) -> Any:
+    if one.function == "count":
+        return 0 if value is None else rows
+    return value
+
+
+def _by_group(part: ManifestColumns, rows: Mask, places: Sequence[int]) -> Iterator[tuple[tuple[Any, ...], Mask]]:
+    if not rows.any():
+        return
+    if not places:
+        yield (), rows
+        return
+    codes = np.stack([np.broadcast_to(part.partition[place].codes, (part.size,)) for place in places], axis=1)
+    distinct, numbers = np.unique(codes, axis=0, return_inverse=True)
+    for number, of_group in enumerate(distinct.tolist()):
+        chosen = rows & (numbers.reshape(-1) == number)
+        if chosen.any():
+            values = tuple(part.partition[place].values[code] for place, code in zip(places, of_group, strict=True))
+            yield values, chosen
+
+
+def _of_rows(one: Aggregate, part: ManifestColumns, rows: Mask, places: dict[int, int], schema: Schema) -> Any:
+    record_counts = part.record_count.array()
+    if one.field_id is None:
+        return int(record_counts[rows].sum())
+    if one.field_id in places:
+        return _of_partitions(one, part, rows, places[one.field_id])
+    nulls = part.metric("null_value_counts", one.field_id)
+    if not isinstance(nulls, Integers) or not (nulls.valid is None or nulls.valid[rows].all()):
+        raise _NotTold
+    if one.function == "count":
+        return int((record_counts - nulls.array())[rows].sum())
+    having = rows & (nulls.array() < record_counts)
+    if not having.any():
+        return None
+    bounds = part.metric("lower_bounds" if one.function == "min" else "upper_bounds", one.field_id)
+    value_type = schema.field(one.field_id).type
+    if not isinstance(bounds, Octets) or not isinstance(value_type, _EXACT_BOUNDS):
+        raise _NotTold
+    column = bound_column(bounds, value_type, part.size)
+    value = None if column is None else column.extreme(having, largest=one.function == "max")
+    if value is None:
+        raise _NotTold
+    return bool(value) if isinstance(value_type, BooleanType) else value
+
+
+def _of_partitions(one: Aggregate, part: ManifestColumns, rows: Mask, place: int) -> Any:
+    column = part.partition[place]
+    codes = np.broadcast_to(column.codes, (part.size,))
+    joined: Any = _nothing([one])[0]
+    for code in np.unique(codes[rows]).tolist():
+        count = int(part.record_count.array()[rows & (codes == code)].sum())
+        joined = _joined(one, joined, _of_constant(one, column.values[code], count))
+    return joined

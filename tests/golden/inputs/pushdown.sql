@@ -1,0 +1,21 @@
+-- What metadata answers gives the same rows as reading: aggregates, filters on partitions, limits, joins of buckets.
+CREATE TABLE lake.db.sales (id INT, day DATE, who STRING, price DECIMAL(9, 2)) PARTITIONED BY (day);
+INSERT INTO lake.db.sales VALUES (2, DATE'2024-01-01', 'b', 1.50), (7, DATE'2024-01-01', 'a', NULL), (5, DATE'2024-01-02', 'c', 9.25), (9, NULL, 'd', 0.25);
+SELECT count(*), min(id), max(id), min(day), max(price), count(price) FROM lake.db.sales;
+SELECT day, count(*), min(price) FROM lake.db.sales GROUP BY day ORDER BY day;
+SELECT count(*), max(id) FROM lake.db.sales WHERE day IS NULL OR day > DATE'2024-01-01';
+SELECT count(*), max(price) FROM lake.db.sales WHERE day = DATE'2030-01-01';
+SELECT min(who), count(DISTINCT day) FROM lake.db.sales;
+SELECT id FROM lake.db.sales WHERE day = DATE'2024-01-01' ORDER BY id;
+SELECT count(*) FROM (SELECT id FROM lake.db.sales WHERE day = DATE'2024-01-01' LIMIT 1);
+SELECT id FROM lake.db.sales WHERE NOT day = DATE'2024-01-01' ORDER BY id;
+SELECT id FROM lake.db.sales WHERE day <=> NULL;
+DELETE FROM lake.db.sales WHERE id = 7;
+SELECT count(*), max(id), min(day) FROM lake.db.sales;
+SELECT day, count(*) FROM lake.db.sales GROUP BY day ORDER BY day;
+CREATE TABLE lake.db.l (id BIGINT, v STRING) PARTITIONED BY (bucket(4, id));
+CREATE TABLE lake.db.r (id BIGINT, v STRING) PARTITIONED BY (bucket(4, id));
+INSERT INTO lake.db.l VALUES (1, 'a'), (2, 'b'), (3, 'c'), (NULL, 'd');
+INSERT INTO lake.db.r VALUES (3, 'x'), (1, 'y'), (4, 'z');
+SELECT l.id, l.v, r.v FROM lake.db.l l JOIN lake.db.r r ON l.id = r.id ORDER BY 1;
+SELECT id, count(*) FROM lake.db.l GROUP BY id ORDER BY id;
