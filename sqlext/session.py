@@ -22,10 +22,11 @@ from sqlext.errors import AnalysisError
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.spark import interrupts
-from sqlext.spark.bridge import Bridge
+from sqlext.spark.bridge import Bridge, Question
 from sqlext.spark.catalog_bridge import CatalogBridge
 from sqlext.spark.catalogs import Catalogs
 from sqlext.spark.gateway import register
+from sqlext.spark.kept_answers import KeptAnswers
 from sqlext.spark.metadata_answers import MetadataAnswers
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.shim_jar import shim_jar
@@ -88,13 +89,13 @@ def attach(spark: SparkSession) -> SparkSession:
     catalog_bridge = CatalogBridge(
         catalogs, scans, TableDefinitions(environment), lambda path: load_static_table(path, io)
     )
-    questions = {
+    questions: dict[str, Question] = {
         **catalog_bridge.questions(),
         "parse": dispatch.parse,
-        "plan scan": scans.plan_files,
-        "answered filters": answers.answered_filters,
-        "aggregate": answers.aggregate,
-        "column statistics": answers.column_statistics,
+        "plan scan": KeptAnswers(scans.plan_files),
+        "answered filters": KeptAnswers(answers.answered_filters),
+        "aggregate": KeptAnswers(answers.aggregate),
+        "column statistics": KeptAnswers(answers.column_statistics),
         "metadata rows": scans.metadata_rows,
     }
     commands = {"create": dispatch.create, "statement": dispatch.statement, "write": dispatch.write}

@@ -101,11 +101,12 @@ def plan_scan(
     manifests: ManifestCache,
     position_deletes: PositionDeleteCache | None = None,
     keep_deleted: bool = False,
+    with_metrics: bool = True,
 ) -> ScanPlan:
     """The files of `snapshot` that may hold rows satisfying `predicate`; no snapshot has no files.
 
     Rows must still be filtered. Files whose rows are all deleted by position are left out unless
-    `keep_deleted`. `position_deletes` keeps
+    `keep_deleted`. Without `with_metrics` files may lack theirs. `position_deletes` keeps
     delete files from one plan to the next. Raises UnsupportedError for files this version cannot read, NotFoundError or
     CorruptionError for manifests and delete files.
     """
@@ -115,7 +116,10 @@ def plan_scan(
     files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
     listed = [one for one in manifests.manifests(io, snapshot) if files.manifest_may_match(one)]
 
-    data = manifests.matching_entries(io, _of(ManifestContent.DATA, listed), metadata, files)
+    needs_metrics = with_metrics or any(one.content == ManifestContent.DELETES for one in listed)
+    data = manifests.matching_entries(
+        io, _of(ManifestContent.DATA, listed), metadata, files, with_metrics=needs_metrics
+    )
     for entry in data:
         require_readable(entry.file)
     oldest = min(map(sequence_number, data), default=None)

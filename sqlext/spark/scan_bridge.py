@@ -10,20 +10,23 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlext.scan.byte_cache import ByteCache
+from sqlext.scan.delete_file_index import sequence_number
 from sqlext.scan.file_columns import FileColumnsCache, Reading, all_by_field_id
+from sqlext.scan.live_deletes import EqualityDeletes, LiveDeletes, live_deletes
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.readable_columns import require_readable_columns
-from sqlext.scan.scan_plan import EqualityDeleteGroup, ScanPlan, plan_scan
+from sqlext.scan.scan_plan import ScanPlan, plan_scan
 from sqlext.spark.absent_columns import absent_columns, identity_ids
 from sqlext.spark.catalogs import Catalogs, TableVersion
 from sqlext.spark.hidden_columns import stored_partition
 from sqlext.spark.pushdown import predicate_of
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import ContentFile
-from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.expression import Predicate
 from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
@@ -32,6 +35,8 @@ from sqlext.spec.transform import BucketTransform
 from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
 
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType)
+_DELETES_CAPACITY = 32 * 1024 * 1024
+_ENTRY_BYTES = 1_000
 
 
 class ScanBridge:
@@ -42,15 +47,13 @@ class ScanBridge:
         self._manifests = manifests
         self._position_deletes = position_deletes
         self._file_columns = FileColumnsCache()
-        self._whole_plans: dict[str, ScanPlan] = {}
+        self._deletes: ByteCache[str, LiveDeletes] = ByteCache(_DELETES_CAPACITY)
 
-    def plan(self, version: TableVersion, predicate: Predicate, *, keep_deleted: bool = False) -> ScanPlan:
-        """The scan of a table version; the unfiltered plan of the newest handles is kept."""
-        key = version.handle.encode()
-        kept = isinstance(predicate, AlwaysTrue) and not keep_deleted
-        if kept and key in self._whole_plans:
-            return self._whole_plans[key]
-        plan = plan_scan(
+    def plan(
+        self, version: TableVersion, predicate: Predicate, *, keep_deleted: bool = False, with_metrics: bool = True
+    ) -> ScanPlan:
+        """The scan of a table version; files may lack their metrics without `with_metrics`."""
+        return plan_scan(
             version.io,
             version.metadata,
             version.snapshot,
@@ -58,22 +61,21 @@ class ScanBridge:
             manifests=self._manifests,
             position_deletes=self._position_deletes,
             keep_deleted=keep_deleted,
+            with_metrics=with_metrics,
         )
-        if kept:
-            if len(self._whole_plans) >= 16:
-                self._whole_plans.pop(next(iter(self._whole_plans)))
-            self._whole_plans[key] = plan
-        return plan
 
-    def equality_groups(self, version: TableVersion) -> tuple[EqualityDeleteGroup, ...]:
-        """The groups of equality deletes that may apply to some row, in the order the shim numbers them."""
-        return self.plan(version, AlwaysTrue()).equality_groups if _may_have_deletes(version) else ()
+    def deletes(self, version: TableVersion) -> LiveDeletes:
+        """The deletes that may matter to some data file, found without a look at any; the shim numbers its joins by
+        the order of `equality`."""
+        snapshot = version.snapshot
+        if snapshot is None or snapshot.summary.get("total-delete-files") == "0":
+            return LiveDeletes()
 
-    def has_position_deletes(self, version: TableVersion) -> bool:
-        """Whether some data file has deleted positions."""
-        return _may_have_deletes(version) and any(
-            task.position_deletes for task in self.plan(version, AlwaysTrue()).tasks
-        )
+        def load() -> tuple[LiveDeletes, int]:
+            found = live_deletes(version.io, version.metadata, snapshot, manifests=self._manifests)
+            return found, _ENTRY_BYTES * (1 + sum(len(group.entries) for group in found.equality))
+
+        return self._deletes.load_once(version.handle.encode(), load)
 
     def data_spec_ids(self, version: TableVersion) -> frozenset[int]:
         """The partition specs that live data files may have, by the manifest list alone."""
@@ -87,9 +89,9 @@ class ScanBridge:
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         require_readable_columns(version.metadata, _columns(arguments["columns"], version.schema))
         if arguments["group"] >= 0:
-            return self._equality_delete_files(version, self.equality_groups(version)[arguments["group"]])
+            return self._equality_delete_files(version, self.deletes(version).equality[arguments["group"]])
         predicate = predicate_of(arguments["filters"], version.schema)
-        plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"])
+        plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"], with_metrics=False)
         partition = stored_partition(version.metadata) if arguments["partitions"] else None
         data_files = [task.file for task in plan.tasks]
         readings = self._readings(version, data_files)
@@ -117,13 +119,14 @@ class ScanBridge:
         """Whether field ids find the columns of every data file of the plan."""
         return all_by_field_id((task.file for task in plan.tasks), NameMapping.of_table(version.metadata.properties))
 
-    def _equality_delete_files(self, version: TableVersion, group: EqualityDeleteGroup) -> Mapping[str, Any]:
-        readings = self._readings(version, [delete.file for delete in group.files])
+    def _equality_delete_files(self, version: TableVersion, group: EqualityDeletes) -> Mapping[str, Any]:
+        deletes = [entry.file for entry in group.entries]
+        readings = self._readings(version, deletes)
         files = [
-            _file(one.file, one.sequence_number, None if group.is_global else _partition_key(one.file), None)
-            for one in group.files
+            _file(entry.file, sequence_number(entry), None if group.is_global else _partition_key(entry.file), None)
+            for entry in group.entries
         ]
-        rows = sum(delete.file.record_count for delete in group.files)
+        rows = sum(file.record_count for file in deletes)
         return {
             "files": files,
             "rows": rows,
@@ -188,11 +191,6 @@ def _bucket_places(metadata: TableMetadata, plan: ScanPlan, sources: Sequence[st
         return None
     places = [place for place, field in enumerate(spec.fields) if isinstance(field.transform, BucketTransform)]
     return places if len(places) == len(sources) else None
-
-
-def _may_have_deletes(version: TableVersion) -> bool:
-    """False only when the summary's own totals say that there is no delete file."""
-    return version.snapshot is not None and version.snapshot.summary.get("total-delete-files") != "0"
 
 
 def _file(file: ContentFile, sequence_number: int, partition_key: str | None, vector: bytes | None) -> list[Any]:

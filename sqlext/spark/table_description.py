@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from sqlext.scan.live_deletes import EqualityDeletes
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
-from sqlext.scan.scan_plan import EqualityDeleteGroup
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.data_type import schema_to_spark, struct_to_spark
 from sqlext.spark.hidden_columns import partition_column
@@ -43,8 +43,8 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
     if handle.metadata_table is not None:
         return {**described, "schema": _metadata_schema(version)}
     schema = version.schema
-    groups = scans.equality_groups(version)
-    keys = {id: _key(version.metadata, schema, id) for group in groups for id in group.equality_ids}
+    deletes = scans.deletes(version)
+    keys = {id: _key(version.metadata, schema, id) for group in deletes.equality for id in group.equality_ids}
     return {
         **described,
         "schema": schema_to_spark(schema),
@@ -54,8 +54,8 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "clustered_columns": _clustered_columns(version),
         "properties": _properties(version),
         "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
-        "position_deletes": scans.has_position_deletes(version),
-        "equality_deletes": [_equality_deletes(group, keys) for group in groups],
+        "position_deletes": deletes.has_positions,
+        "equality_deletes": [_equality_deletes(group, keys) for group in deletes.equality],
         "lost_keys": struct_to_spark(StructType(tuple(key.in_deletes for key in keys.values() if key.is_lost))),
     }
 
@@ -102,7 +102,7 @@ def _key(metadata: TableMetadata, schema: Schema, id: int) -> _KeyColumn:
     return _KeyColumn((column.name, *path[1:]) if is_lost else path, column, is_lost)
 
 
-def _equality_deletes(group: EqualityDeleteGroup, keys: Mapping[int, _KeyColumn]) -> Mapping[str, Any]:
+def _equality_deletes(group: EqualityDeletes, keys: Mapping[int, _KeyColumn]) -> Mapping[str, Any]:
     """`keys` are paths of a column in the table and in the delete files; `schema` is what those hold."""
     columns = [keys[id] for id in group.equality_ids]
     return {

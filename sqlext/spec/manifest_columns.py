@@ -91,11 +91,12 @@ class ManifestColumns:
         assert ids is None or isinstance(ids, Lists)
         return [None] * len(rows) if ids is None else ids.pick(rows)
 
-    def entries(self, rows: Sequence[int] | None = None) -> list[ManifestEntry]:
-        """The entries at `rows`; all for None."""
+    def entries(self, rows: Sequence[int] | None = None, *, with_metrics: bool = True) -> list[ManifestEntry]:
+        """The entries at `rows`; all for None. Metrics are most of what an entry costs."""
         rows = range(self.size) if rows is None else rows
         if not len(rows):
             return []
+        metrics = [self._pick(name, rows) if with_metrics else [None] * len(rows) for name in METRICS]
         files = map(
             ContentFile,
             map(Content, self.content.pick(rows)),  # type: ignore[arg-type]
@@ -104,7 +105,9 @@ class ManifestColumns:
             [self.spec_id] * len(rows),
             self._partitions(rows),
             self.record_count.pick(rows),
-            *(self._pick(name, rows) for name in ("file_size_in_bytes", *METRICS, "key_metadata", "split_offsets")),
+            self._pick("file_size_in_bytes", rows),
+            *metrics,
+            *(self._pick(name, rows) for name in ("key_metadata", "split_offsets")),
             self.equality_ids(rows),
             *(self._pick(name, rows) for name in ("sort_order_id", "first_row_id")),
             self._texts("referenced_data_file", rows),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -21,6 +23,10 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.wall + other.wall, self.cpu + other.cpu)
+
+    def less(self, wall: float) -> Cost:
+        """Without so many seconds by the clock that are not the work's."""
+        return Cost(self.wall - wall, self.cpu)
 
 
 class ProcessTree:
@@ -68,3 +74,27 @@ def _sample_until(tree: ProcessTree, ended: threading.Event) -> None:
 def least(costs: list[Cost]) -> Cost:
     """The least wall and the least CPU of several runs, which need not be of one run: noise only ever adds."""
     return Cost(min(cost.wall for cost in costs), min(cost.cpu for cost in costs))
+
+
+@dataclass(slots=True)
+class Memory:
+    """Bytes by which this process's resident memory grew at its largest."""
+
+    grown: int = 0
+
+
+@contextmanager
+def peak_memory() -> Iterator[Memory]:
+    """Measures the peak over what is held at the beginning; of this process alone, by Linux's own high-water mark."""
+    found = Memory()
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _high_water_mark()
+    yield found
+    found.grown = _high_water_mark() - before
+
+
+def _high_water_mark() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise OSError("the kernel tells no high-water mark")

@@ -26,8 +26,9 @@ from typing import Any
 import psutil
 
 from benchmarks.data import order_changes, tpch_table
-from benchmarks.suites import SUITES
+from benchmarks.suites import OF_ICEBERG_TABLES, SUITES
 from benchmarks.systems import DELTA, MASTER, SHARED_SETTINGS, SYSTEMS
+from benchmarks.targets import judgements
 from judges.iceberg import RUNTIME
 
 BUILD = Path(ROOT, "build")
@@ -53,7 +54,7 @@ def arguments() -> argparse.Namespace:
 def prepare_data(folder: Path, chosen: argparse.Namespace) -> None:
     """Makes all input files first, so that no measured process pays for them."""
     print(f"data: {folder}, scale {chosen.scale:g}", flush=True)
-    if {"scan", "insert"} & set(chosen.suites):
+    if {"scan", "insert", "evolved"} & set(chosen.suites):
         tpch_table(folder, chosen.scale, "lineitem")
     if "upsert" in chosen.suites:
         order_changes(folder, chosen.scale, chosen.rounds)
@@ -124,9 +125,15 @@ def table_row(result: dict[str, Any]) -> list[str]:
         result["case"],
         result["system"],
         result["mode"],
-        f"{cost['wall']:.2f}",
-        f"{cost['cpu']:.2f}",
+        *(_seconds(cost[of], result) for of in ("wall", "cpu")),
+        "" if result["megabytes"] is None else f"{result['megabytes']:.0f}",
     ]
+
+
+def _seconds(found: float, result: dict[str, Any]) -> str:
+    if result["megabytes"] is not None:
+        return ""
+    return f"{found:.2f}" if found >= 1 else f"{found:.4f}"
 
 
 def markdown(results: list[dict[str, Any]]) -> str:
@@ -134,8 +141,8 @@ def markdown(results: list[dict[str, Any]]) -> str:
     rows = sorted(
         results, key=lambda result: (list(SUITES).index(result["suite"]), order[result["suite"], result["case"]])
     )
-    header = ["suite", "case", "system", "mode", "wall s", "CPU s"]
-    lines = [header, ["---"] * 4 + ["---:"] * 2, *(table_row(result) for result in rows)]
+    header = ["suite", "case", "system", "mode", "wall s", "CPU s", "MB"]
+    lines = [header, ["---"] * 4 + ["---:"] * 3, *(table_row(result) for result in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -157,16 +164,19 @@ def main() -> int:
     stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
     context = circumstances(chosen)
     results = []
+    if set(chosen.suites) <= OF_ICEBERG_TABLES:
+        chosen.systems = [name for name in chosen.systems if name != "delta"]
     for name in chosen.systems:
         print(f"{name}: {', '.join(chosen.suites)}", flush=True)
         results += run_system(name, chosen, data, output / f"{stamp}-{name}.log")
     lines = output / f"{stamp}.jsonl"
     lines.write_text("".join(json.dumps(line) + "\n" for line in [context, *results]))
     table = markdown(results)
-    print(f"\n{table}\n\nwritten to {lines}")
+    verdicts = "\n".join(judgements(results))
+    print(f"\n{table}\n\n{verdicts}\n\nwritten to {lines}")
     if chosen.report:
         facts = "\n".join(f"- {name}: {value}" for name, value in context.items())
-        chosen.report.write_text(f"# Benchmark figures\n\n{facts}\n\n{table}\n")
+        chosen.report.write_text(f"# Benchmark figures\n\n{facts}\n\n{table}\n\n{verdicts}\n")
     differing = differing_checks(results)
     for difference in differing:
         print(f"WRONG: the systems' answers differ in {difference}")

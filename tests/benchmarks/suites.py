@@ -1,18 +1,14 @@
-"""What is measured: full scans, bulk inserts, keyed upserts and planning, each the same work for every system."""
+"""What is measured: each suite is the same work for every system."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
-import psutil
-from pyspark.sql import SparkSession
-
+from benchmarks.bench import Bench, Result
 from benchmarks.data import order_changes, tpch_table
-from benchmarks.many_files import many_file_table
-from benchmarks.measure import Cost, least, measured
-from benchmarks.systems import System
+from benchmarks.evolved import evolved
+from benchmarks.measure import Cost, least
+from benchmarks.planning import planning
 
 Q1 = """
 SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
@@ -33,51 +29,6 @@ WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
 STATE = """
 SELECT count(*), sum(o_totalprice), sum(ascii(o_orderstatus)), max(o_orderkey) FROM {table}
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """One system's session and the size of the work."""
-
-    system: System
-    spark: SparkSession
-    data: Path
-    scale: float
-    repeats: int
-    rounds: int
-
-    def table(self, name: str) -> str:
-        return f"{self.system.namespace}.{name}"
-
-    def columns(self, parquet: Path) -> str:
-        fields = self.spark.read.parquet(str(parquet)).schema.fields
-        return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
-
-    def answer(self, query: str) -> list[list[str]]:
-        return [[str(value) for value in row] for row in self.spark.sql(query).collect()]
-
-    def recreate(self, name: str, columns: str, mode: str, *, key: str = "", partition: str = "") -> None:
-        self.spark.sql(f"DROP TABLE IF EXISTS {self.table(name)}")
-        properties = self.system.merge_modes.get(mode, {})
-        self.spark.sql(self.system.create_table(name, columns, properties, key=key, partition=partition))
-
-    def cost(self, statement: str) -> Cost:
-        return measured(lambda: self.spark.sql(statement).collect())
-
-    def view(self, parquet: Path, name: str) -> None:
-        self.spark.read.parquet(str(parquet)).createOrReplaceTempView(name)
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One line of the output. `check` must be equal for all systems of a case."""
-
-    suite: str
-    case: str
-    system: str
-    mode: str
-    cost: Cost
-    check: object
 
 
 def scan(bench: Bench) -> Iterator[Result]:
@@ -163,47 +114,14 @@ def _upsert_rounds(bench: Bench, mode: str, *, table_factor: int) -> Iterator[Re
     yield Result(suite, "scan after", bench.system.name, mode, least(reads), check)
 
 
-def planning(bench: Bench) -> Iterator[Result]:
-    """Planning a query, through Spark, of tables of many files: to one partition, and to few files by bounds.
-
-    Cold is the first plan that reads the table's manifests; what Python's memory grows by is in its name.
-    """
-    if bench.system.name not in ("sqlext", "iceberg"):
-        return
-    warehouse = Path(bench.spark.conf.get("spark.sql.catalog.lake.warehouse"))
-    store = bench.data.parent / "many_files"
-    for files in (1_000, *PLANNED_FILES):
-        many_file_table(store, warehouse / "bench" / f"files_{files}", files)
-    for where in PLANNED_QUERIES.values():  # the first plans of a session are the JVM's warming up
-        for _ in range(5):
-            _planned_partitions(bench, f"SELECT customer FROM {bench.table('files_1000')} WHERE {where}")
-    for files in PLANNED_FILES:
-        for case, where in PLANNED_QUERIES.items():
-            query = f"SELECT customer FROM {bench.table(f'files_{files}')} WHERE {where}"
-            held = psutil.Process().memory_info().rss
-            costs = [measured(lambda query=query: _planned_partitions(bench, query)) for _ in range(4 * bench.repeats)]  # type: ignore[misc]
-            grown = max(0, psutil.Process().memory_info().rss - held) // 2**20
-            name = f"{files:,} files {case}"
-            yield Result("planning", name, bench.system.name, f"cold, Python +{grown} MB", costs[0], "planned")
-            yield Result("planning", name, bench.system.name, "repeated", least(costs[1:]), "planned")
-
-
-PLANNED_FILES = (20_000, 1_000_000)
-PLANNED_QUERIES = {"to a partition": "day = DATE'2020-01-02'", "by bounds": "id BETWEEN 500500 AND 500600"}
-
-
-def _planned_partitions(bench: Bench, query: str) -> int:
-    """Plans a query to the end, its files too; their number is that of Spark's tasks."""
-    execution = bench.spark.sql(query)._jdf.queryExecution()
-    partitions: int = execution.executedPlan().collectLeaves().apply(0).inputPartitions().size()
-    assert partitions > 0, query
-    return partitions
-
-
 SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "scan": scan,
     "insert": insert,
     "upsert": upsert,
     "upsert_10x": upsert_10x,
     "planning": planning,
+    "evolved": evolved,
 }
+
+OF_ICEBERG_TABLES = frozenset({"planning", "evolved"})
+"""Suites that have nothing for Delta."""

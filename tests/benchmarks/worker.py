@@ -10,7 +10,8 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.suites import SUITES, Bench
+from benchmarks.bench import Bench
+from benchmarks.suites import SUITES
 from benchmarks.systems import SYSTEMS
 
 

@@ -128,6 +128,8 @@ def test_columns_hold_and_prune_what_entries_do() -> None:
         assert plain(columns.entries()) == plain(expected), clue
         some = sorted(random.sample(range(len(files)), 5))
         assert plain(columns.entries(some)) == plain([expected[row] for row in some]), clue
+        bare = [replace(one, file=replace(one.file, **dict.fromkeys(METRICS))) for one in expected]
+        assert plain(columns.entries(with_metrics=False)) == plain(bare), clue
         for case in range(25):
             predicate = random_predicate(random, random.choice(rows_of))
             of_case = f"{clue} case {case}: {predicate}"

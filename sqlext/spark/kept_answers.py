@@ -1,0 +1,34 @@
+"""Answers that stay what they are: to questions whose arguments name one version of a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlext.scan.byte_cache import ByteCache
+from sqlext.spark.bridge import Question
+
+_CAPACITY = 32 * 1024 * 1024
+
+
+class KeptAnswers:
+    """Asks a question once for the same arguments, as long as the texts of the last answers fit; errors are not kept.
+
+    A query that is planned again, as a dashboard's are, costs the transport of its answer.
+    """
+
+    def __init__(self, question: Question, capacity: int = _CAPACITY) -> None:
+        self._question = question
+        self._answers: ByteCache[str, str] = ByteCache(capacity)
+
+    def __call__(self, arguments: Mapping[str, Any]) -> str:
+        """The answer as JSON; raises what the question does."""
+        asked = json.dumps(arguments, sort_keys=True)
+
+        def load() -> tuple[str, int]:
+            answer = self._question(arguments)
+            text = answer if isinstance(answer, str) else json.dumps(answer)
+            return text, len(asked) + len(text)
+
+        return self._answers.load_once(asked, load)

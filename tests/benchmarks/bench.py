@@ -1,0 +1,57 @@
+"""One system's session with the work it is to do, and what a suite gives for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from benchmarks.measure import Cost, measured
+from benchmarks.systems import System
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One system's session and the size of the work."""
+
+    system: System
+    spark: SparkSession
+    data: Path
+    scale: float
+    repeats: int
+    rounds: int
+
+    def table(self, name: str) -> str:
+        return f"{self.system.namespace}.{name}"
+
+    def columns(self, parquet: Path) -> str:
+        fields = self.spark.read.parquet(str(parquet)).schema.fields
+        return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
+
+    def answer(self, query: str) -> list[list[str]]:
+        return [[str(value) for value in row] for row in self.spark.sql(query).collect()]
+
+    def recreate(self, name: str, columns: str, mode: str, *, key: str = "", partition: str = "") -> None:
+        self.spark.sql(f"DROP TABLE IF EXISTS {self.table(name)}")
+        properties = self.system.merge_modes.get(mode, {})
+        self.spark.sql(self.system.create_table(name, columns, properties, key=key, partition=partition))
+
+    def cost(self, statement: str) -> Cost:
+        return measured(lambda: self.spark.sql(statement).collect())
+
+    def view(self, parquet: Path, name: str) -> None:
+        self.spark.read.parquet(str(parquet)).createOrReplaceTempView(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One line of the output. `check` must be equal for all systems of a case; `megabytes` is the figure of some."""
+
+    suite: str
+    case: str
+    system: str
+    mode: str
+    cost: Cost
+    check: object
+    megabytes: float | None = None

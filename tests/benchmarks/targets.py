@@ -1,0 +1,95 @@
+"""What the figures must be: each target compares two of one run's results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.planning import CASES, FILES
+
+_CASES = [f"{files:,} files {case.name}" for files in FILES for case in CASES]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Names one result."""
+
+    suite: str
+    case: str
+    system: str
+    mode: str
+
+    def of(self, results: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+        for one in results:
+            if all(one[name] == getattr(self, name) for name in ("suite", "case", "system", "mode")):
+                return one
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`figure` must be at most `limit` times `beside`; without `beside`, at most so many megabytes.
+
+    `per` divides the ratio, as by how much larger the one table is. Without `limit` the figure is only told.
+    """
+
+    figure: Figure
+    limit: float | None
+    beside: Figure | None = None
+    per: float = 1
+
+    def judged(self, results: Sequence[Mapping[str, Any]]) -> str | None:
+        """One line that says whether it is met; None if the run has not what it takes."""
+        found = self.figure.of(results)
+        other = self.beside.of(results) if self.beside else None
+        if found is None or (self.beside is not None and other is None):
+            return None
+        name = f"{self.figure.suite}, {self.figure.case}, {self.figure.mode}"
+        if self.beside is None or other is None:
+            return f"{_verdict(found['megabytes'], self.limit)} {name}: {found['megabytes']:.0f} MB"
+        wall, cpu = (found["cost"][of] / max(other["cost"][of], 1e-9) / self.per for of in ("wall", "cpu"))
+        than = other["system"] if other["system"] != found["system"] else f"{other['case']}, {other['mode']}"
+        return f"{_verdict(wall, self.limit)} {name}: {wall:.3f} x {than} (CPU {cpu:.3f})"
+
+
+def _verdict(figure: float, limit: float | None) -> str:
+    if limit is None:
+        return "               "
+    return f"{'met   ' if figure <= limit else 'MISSED'} (<= {limit:g})".ljust(15)
+
+
+def judgements(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for target in _targets():
+        said = target.judged(results)
+        if said is not None:
+            yield said
+
+
+def _targets() -> Iterator[Target]:
+    for case in _CASES:
+        repeated = 0.3 if case.startswith(f"{FILES[0]:,} ") else 0.05
+        for what, mode, limit in (
+            ("scan planning", "cold", 1.0),
+            ("scan planning", "repeated", repeated),
+            ("scan planning", "other values", None),
+            ("whole query", "repeated", None),
+            ("whole query", "other values", None),
+        ):
+            yield Target(_planning(case, what, mode), limit, _planning(case, what, mode, "iceberg"))
+    small, large = (f"{files:,} files {CASES[1].name}" for files in FILES)
+    ratio = FILES[1] / FILES[0]
+    for mode in ("cold", "other values"):
+        of_large, of_small = (_planning(case, "scan planning", mode) for case in (large, small))
+        yield Target(of_large, 1.0, of_small, per=ratio)
+    for case in _CASES:
+        for what in ("driver memory, Python's peak", "driver memory, JVM's heap"):
+            yield Target(_planning(case, what, "cold"), 500)
+    for case in ("all columns", "filtered"):
+        yield Target(
+            Figure("evolved", case, "sqlext", "evolved"), 1.05, Figure("evolved", case, "sqlext", "written so")
+        )
+
+
+def _planning(case: str, what: str, mode: str, system: str = "sqlext") -> Figure:
+    return Figure("planning", f"{case}: {what}", system, mode)
