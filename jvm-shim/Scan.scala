@@ -66,7 +66,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
   private val stored = columns.filterNot(f => MetadataColumns.isConstant(f.name))
   private val storedWithIds = stored.map { f =>
     if (f.name == MetadataColumns.position.name) rowIndex
-    else table.lineage(f.name).getOrElse(FieldIds.onto(StructType(Seq(f)), table.schemaWithIds).asInstanceOf[StructType].head)
+    else table.lineage(f.name).getOrElse(FieldIds.onto(StructType(Seq(f)), table.storedSchema).asInstanceOf[StructType].head)
   }
   private val parquetColumns = StructType(storedWithIds.map { f =>
     if (f.name == rowIndex.name || table.lineage(f.name).isDefined) f
@@ -203,17 +203,26 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
       Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), hadoop)
     val whole = readSchema
     val byName = readings.map(_.reader(spark, storedWithIds, rowIndex, constants, batches, hadoop))
-    new FileReaderFactory(file => {
-      val rows = file.otherConstantMetadataColumnValues.get(FileReading.key) match {
-        case Some(reading: Int) => byName(reading)(file)
-        case _ => open(file)
-      }
-      file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
-        case Some(values: Map[Int @unchecked, Any @unchecked]) => AbsentColumns.filled(rows, whole, values)
-        case _ => rows
-      }
+    val shown = ShownRows.of(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
+      case Some(reading: Int) => byName(reading)(file)
+      case _ => open(file)
+    }, parquetColumns, StructType(stored), constants)
+    new FileReaderFactory(file => file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
+      case Some(values: Map[Int @unchecked, Any @unchecked]) => AbsentColumns.filled(shown(file), whole, values)
+      case _ => shown(file)
     }, batches)
   }
+}
+
+/** Rows of files as the table shows them, where that differs from how they are stored. */
+private object ShownRows {
+  def of(read: PartitionedFile => Iterator[InternalRow], stored: StructType, shownAs: StructType, constants: StructType)
+      : PartitionedFile => Iterator[InternalRow] =
+    if (stored.map(_.dataType).zip(shownAs.map(_.dataType)).forall { case (s, t) => StoredValues.same(s, t) }) read
+    else file => read(file).asInstanceOf[Iterator[Any]].map {
+      case batch: ColumnarBatch => StoredValues.shown(batch, shownAs.map(_.dataType))
+      case row: InternalRow => StoredValues.shown(row, StructType(stored ++ constants), StructType(shownAs ++ constants))
+    }.asInstanceOf[Iterator[InternalRow]]
 }
 
 private class FileReaderFactory(read: PartitionedFile => Iterator[InternalRow], batches: Boolean) extends PartitionReaderFactory {

@@ -50,6 +50,12 @@ class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Bo
     case Rows => struct(description.get("schema"))
   }
 
+  /** The same columns, each leaf with the type that Parquet holds it as. */
+  val storedSchema: StructType = struct(role match {
+    case EqualityDeletes(group) => equalityDeletes(group).get("stored_schema")
+    case _ => description.get("stored_schema")
+  })
+
   private def struct(node: JsonNode): StructType = DataType.fromJson(node.toString).asInstanceOf[StructType]
 
   override def name: String = description.get("name").asText
@@ -189,7 +195,7 @@ object FieldIds {
     case other => other
   }
 
-  /** The fields of `pruned`, a projection of `full` by name, with the ids of `full`. */
+  /** The fields of `pruned`, a projection of `full` by name, with ids and leaf types of `full`. */
   def onto(pruned: DataType, full: DataType): DataType = (pruned, full) match {
     case (p: StructType, f: StructType) => StructType(p.map { field =>
       val whole = f(field.name)
@@ -197,7 +203,7 @@ object FieldIds {
     })
     case (p: ArrayType, f: ArrayType) => p.copy(elementType = onto(p.elementType, f.elementType))
     case (p: MapType, f: MapType) => p.copy(keyType = onto(p.keyType, f.keyType), valueType = onto(p.valueType, f.valueType))
-    case _ => pruned
+    case _ => full
   }
 }
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+from uuid import UUID
 
 import pyarrow as pa
 from pyroaring import BitMap64
@@ -71,6 +72,12 @@ def is_enforced(metadata: TableMetadata) -> bool:
     return KEY_ENFORCED.of(metadata.properties) and bool(metadata.schema().identifier_field_ids)
 
 
+def have_plain_keys(schema: Schema) -> bool:
+    """Whether files hold the key as Spark shows it: one may lack a column with a default, and a uuid is bytes there."""
+    fields = schema.identifier_fields
+    return all(field.initial_default is None and not isinstance(field.type, UuidType) for field in fields)
+
+
 def require_distinct_files(io: FileIO, metadata: TableMetadata, files: Sequence[ContentFile], name: str) -> None:
     """DataError DUPLICATE_KEY when two rows of the files, which are all that the table will have, share a key."""
     if is_enforced(metadata) and files:
@@ -94,8 +101,7 @@ def require_unique_keys(
         return None
     key_ids = metadata.schema().identifier_field_ids
     plan = environment.scans.plan(target.version, AlwaysTrue())
-    stored = all(field.initial_default is None for field in metadata.schema().identifier_fields)
-    few = stored and sum(file.record_count for file in files) <= _DRIVER_ROWS
+    few = have_plain_keys(metadata.schema()) and sum(file.record_count for file in files) <= _DRIVER_ROWS
     if few and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _DRIVER_BYTES:
         return _looked_up(environment, target, files, removed)
     _join(spark, target, files, removed)
@@ -165,8 +171,8 @@ def _key_rows(spark: SparkSession, io: FileIO, schema: Schema, files: Sequence[C
         for path in (path for batch in batches for path in batch.column(0).to_pylist()):
             stored = stored_keys(io, path, ids, names).cast(arrow)
             for name in texts:
-                texts_of = [str(value.as_py()) for value in stored.column(name)]
-                stored = stored.set_column(names.index(name), name, pa.array(texts_of))
+                values = [str(UUID(bytes=value)) for value in stored.column(name).to_pylist()]
+                stored = stored.set_column(names.index(name), name, pa.array(values))
             yield from stored.to_batches()
 
     struct = SparkStruct.fromJson(json.loads(json.dumps(schema_to_spark(keys))))

@@ -181,7 +181,8 @@ def _schema(
         field = NestedField(id, column.name, type, not column.nullable, column.comment)
         if column.default_text is not None:
             value = default(field, column.default_text)
-            field = replace(field, initial_default=value, write_default=value)
+            # No row is there that would have to get the default when it is read.
+            field = replace(field, write_default=value)
         fields.append(field)
     return Schema(tuple(fields))
 

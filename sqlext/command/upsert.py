@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.distribution import order
-from sqlext.command.enforced_key import is_enforced
+from sqlext.command.enforced_key import have_plain_keys, is_enforced
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
@@ -75,8 +75,8 @@ def can_look_up(environment: Environment, target: Target, source: DataFrame) -> 
     plan = environment.scans.plan(target.version, AlwaysTrue())
     schema = target.table.metadata.schema()
     key_ids = schema.identifier_field_ids
-    if any(field.initial_default is not None for field in schema.identifier_fields):
-        return False  # a file may lack the column
+    if not have_plain_keys(schema):
+        return False
     by_field_id = environment.scans.reads_by_field_id(target.version, plan)
     fits = by_field_id and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _LOOKUP_BYTES
     return fits and is_small(source)

@@ -7,6 +7,7 @@ columns, and their doc as `comment`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlext.errors import UnsupportedError
@@ -73,6 +74,31 @@ _FROM_SPARK: Mapping[str, Type] = {
 def schema_to_spark(schema: Schema) -> dict[str, Any]:
     """The schema as Spark's struct JSON, with field ids."""
     return struct_to_spark(StructType(tuple(schema.fields)))
+
+
+def struct_as_stored(struct: StructType) -> dict[str, Any]:
+    """A struct as Spark's Parquet reader is to read it: a uuid is its bytes there, and a string to everyone else."""
+    return struct_to_spark(_as_stored(struct))
+
+
+def _as_stored(data_type: Type) -> Any:
+    match data_type:
+        case StructType(fields=fields):
+            return StructType(tuple(_field_as_stored(field) for field in fields))
+        case ListType():
+            return replace(data_type, element=_as_stored(data_type.element))
+        case MapType():
+            return replace(data_type, key=_as_stored(data_type.key), value=_as_stored(data_type.value))
+        case UuidType():
+            return FixedType(16)
+    return data_type
+
+
+def _field_as_stored(field: NestedField) -> NestedField:
+    if isinstance(field.type, UuidType):
+        default = None if field.initial_default is None else field.initial_default.bytes
+        return replace(field, type=FixedType(16), initial_default=default, write_default=None)
+    return replace(field, type=_as_stored(field.type))
 
 
 def require_spark_types(schema: Schema) -> None:

@@ -105,7 +105,7 @@ def _convert_term(operator: str, field: NestedField, described: list[Any]) -> Pr
     if operator == "not null":
         return NotNull(field.id)
     if operator == "starts with":
-        return StartsWith(field.id, described[2])
+        return None if isinstance(field.type, UuidType) else StartsWith(field.id, described[2])
     if operator == "in":
         return _convert_in(field, [_value(v) for v in described[2]])
     return _compare(operator, field, _value(described[2]))

@@ -32,9 +32,9 @@ from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import BucketTransform
-from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
+from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType, UuidType
 
-_NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType)
+_NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType, UuidType)
 _DELETES_CAPACITY = 32 * 1024 * 1024
 _ENTRY_BYTES = 1_000
 
@@ -190,7 +190,10 @@ def _bucket_places(metadata: TableMetadata, plan: ScanPlan, sources: Sequence[st
     if sources is None or any(task.spec_id != spec.spec_id for task in plan.tasks):
         return None
     places = [place for place, field in enumerate(spec.fields) if isinstance(field.transform, BucketTransform)]
-    return places if len(places) == len(sources) else None
+    of_types = [metadata.schema().field(spec.fields[place].source_id).type for place in places]
+    # Spark sees the text of a uuid, whose bucket is another one.
+    exact = not any(isinstance(one, UuidType) for one in of_types)
+    return places if exact and len(places) == len(sources) else None
 
 
 def _file(file: ContentFile, sequence_number: int, partition_key: str | None, vector: bytes | None) -> list[Any]:

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from sqlext.scan.live_deletes import EqualityDeletes
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spark.catalogs import TableVersion
-from sqlext.spark.data_type import schema_to_spark, struct_to_spark
+from sqlext.spark.data_type import schema_to_spark, struct_as_stored, struct_to_spark
 from sqlext.spark.hidden_columns import partition_column
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spec.partition_spec import PartitionField
@@ -41,13 +41,16 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "clustered_columns": [],
     }
     if handle.metadata_table is not None:
-        return {**described, "schema": _metadata_schema(version)}
+        shown = _metadata_schema(version)
+        return {**described, "schema": shown, "stored_schema": shown}
     schema = version.schema
     deletes = scans.deletes(version)
     keys = {id: _key(version.metadata, schema, id) for group in deletes.equality for id in group.equality_ids}
+    lost = tuple(key.in_deletes for key in keys.values() if key.is_lost)
     return {
         **described,
         "schema": schema_to_spark(schema),
+        "stored_schema": struct_as_stored(StructType((*schema.fields, *lost))),
         "reused_ids": _reused_ids(version.metadata, schema),
         "row_lineage": version.metadata.format_version > 2,
         "partition": partition_column(version.metadata),
@@ -56,7 +59,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
         "position_deletes": deletes.has_positions,
         "equality_deletes": [_equality_deletes(group, keys) for group in deletes.equality],
-        "lost_keys": struct_to_spark(StructType(tuple(key.in_deletes for key in keys.values() if key.is_lost))),
+        "lost_keys": struct_to_spark(StructType(lost)),
     }
 
 
@@ -105,8 +108,10 @@ def _key(metadata: TableMetadata, schema: Schema, id: int) -> _KeyColumn:
 def _equality_deletes(group: EqualityDeletes, keys: Mapping[int, _KeyColumn]) -> Mapping[str, Any]:
     """`keys` are paths of a column in the table and in the delete files; `schema` is what those hold."""
     columns = [keys[id] for id in group.equality_ids]
+    held = StructType(tuple(column.in_deletes for column in columns))
     return {
-        "schema": struct_to_spark(StructType(tuple(column.in_deletes for column in columns))),
+        "schema": struct_to_spark(held),
+        "stored_schema": struct_as_stored(held),
         "keys": [[column.in_table, column.path_in_deletes] for column in columns],
         "partitioned": not group.is_global,
     }

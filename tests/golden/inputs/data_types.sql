@@ -27,6 +27,29 @@ SELECT * FROM nested;
 
 SELECT id, struct.y.z AS z, list[0] AS first, deep[0].v[1][0] AS inside FROM nested WHERE struct.x = 1;
 
+-- uuids at any depth are text to Spark, in lower case; other text is refused
+CREATE TABLE uuids (id INT, u UUID, f BINARY(2), l ARRAY<UUID>, m MAP<STRUCT<a: INT>, UUID>, s STRUCT<v: STRUCT<w: ARRAY<UUID>>>);
+
+INSERT INTO uuids VALUES
+  (1, '0B5F6C1E-1111-4222-8333-444455556666', X'0102', array('0b5f6c1e-1111-4222-8333-444455556667', NULL),
+   map(named_struct('a', 1), 'fb5f6c1e-1111-4222-8333-444455556668'),
+   named_struct('v', named_struct('w', array('0b5f6c1e-1111-4222-8333-444455556669')))), (2, NULL, NULL, NULL, NULL, NULL),
+  (3, 'ffffffff-ffff-ffff-ffff-ffffffffffff', X'0000', array(), map(), NULL);
+
+SELECT * FROM uuids;
+
+SELECT id, s.v.w[0] AS w FROM uuids WHERE u = '0b5f6c1e-1111-4222-8333-444455556666';
+
+SELECT id FROM uuids WHERE u > '7' OR u IN ('x', '0b5f6c1e-1111-4222-8333-444455556666') ORDER BY id;
+
+UPDATE uuids SET u = s.v.w[0] WHERE u < 'a';
+
+SELECT id, u FROM uuids ORDER BY id;
+
+INSERT INTO uuids (id, u) VALUES (4, 'nonsense');
+
+INSERT INTO uuids (id, f) VALUES (4, X'01');
+
 -- Flink's spellings, and what becomes of them
 CREATE TABLE flink (a INTEGER, b TIMESTAMP(3), c TIMESTAMP(6), d TIMESTAMP_LTZ(3), f BYTES, g DECIMAL(5, 1), h ROW<x INT, y STRING>);
 

@@ -121,5 +121,7 @@ ALTER TABLE single SET TBLPROPERTIES ('primary-key'='name');
 
 CREATE TABLE by_uuid (id UUID PRIMARY KEY ENFORCED, name STRING);
 
--- columns of this type are not read, so nothing could tell whether the key is there
 INSERT INTO by_uuid VALUES ('f79c3e09-677c-4bbd-a479-3f349cb785e7', 'first');
+
+-- the same uuid, spelt otherwise
+INSERT INTO by_uuid VALUES ('F79C3E09-677C-4BBD-A479-3F349CB785E7', 'second');

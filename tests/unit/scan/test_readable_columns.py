@@ -6,18 +6,16 @@ from sqlext.spec.partition_spec import UNPARTITIONED
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.table_metadata import TableMetadata, new_table_metadata
-from sqlext.spec.types import IntegerType, ListType, MapType, NestedField, StringType, StructType, UuidType
+from sqlext.spec.types import BinaryType, IntegerType, NestedField, StringType, StructType
 
 PLAIN = NestedField(1, "id", IntegerType())
 DEFAULTED = NestedField(2, "v", IntegerType(), initial_default=7)
 INSIDE = NestedField(3, "s", StructType((NestedField(4, "v", StringType(), initial_default="x"),)))
-UUID = NestedField(5, "u", UuidType())
-UUIDS = NestedField(6, "us", ListType(7, UuidType(), False))
-KEYED = NestedField(8, "m", MapType(9, UuidType(), 10, IntegerType(), False))
+BYTES = NestedField(5, "b", BinaryType(), initial_default=b"x")
 
 
 def metadata_of(properties: dict[str, str]) -> TableMetadata:
-    fields = (PLAIN, DEFAULTED, INSIDE, UUID, UUIDS, KEYED)
+    fields = (PLAIN, DEFAULTED, INSIDE, BYTES)
     return new_table_metadata(Schema(fields), UNPARTITIONED, UNSORTED, "file:///t", properties, 3, "0" * 32, 0)
 
 
@@ -25,9 +23,7 @@ def metadata_of(properties: dict[str, str]) -> TableMetadata:
     ("field", "named"),
     [
         (INSIDE, "initial default of s.v"),
-        (UUID, "such as u)"),
-        (UUIDS, "such as us.element)"),
-        (KEYED, "such as m.key)"),
+        (BYTES, "initial default of b"),
     ],
 )
 def test_the_column_is_named(field: NestedField, named: str) -> None:
