@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction
 import org.apache.spark.sql.connector.expressions.{Literal, NamedReference, Transform}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.sqlext.{SparkInternals, Views}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import scala.jdk.CollectionConverters._
@@ -41,8 +41,11 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
   override def loadTable(table: Identifier, privileges: util.Set[TableWritePrivilege]): Table =
     load(table, Map.empty, takesAnyColumns = true)
 
-  private def load(table: Identifier, at: Map[String, Any], takesAnyColumns: Boolean = false): Table =
-    new SqlextTable(askTable("load table", table, at ++ wapBranch).get("table"), Rows, takesAnyColumns)
+  private def load(table: Identifier, at: Map[String, Any], takesAnyColumns: Boolean = false): Table = {
+    val answer = askTable("load table", table, at ++ wapBranch + ("written" -> takesAnyColumns))
+    Option(answer.get("view")).map(Views.table(catalog, _))
+      .getOrElse(new SqlextTable(answer.get("table"), Rows, takesAnyColumns))
+  }
 
   /** The branch that the session works on, of tables that are written, audited and then published. */
   private def wapBranch: Map[String, Any] =

@@ -1,5 +1,6 @@
 package io.sqlext
 
+import org.apache.spark.sql.sqlext.ViewsAsSuch
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Found by Spark through META-INF/services: no setting names it. */
@@ -7,6 +8,7 @@ class Extensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser(Parser.around)
     extensions.injectResolutionRule(_ => ReadOptions)
+    extensions.injectResolutionRule(_ => ViewsAsSuch)
     extensions.injectOptimizerRule(_ => ApplyDeletes)
     extensions.injectPostHocResolutionRule(_ => WritesToPython)
     extensions.injectFunction(StoreAssignment.function)

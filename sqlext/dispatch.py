@@ -10,8 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.alter_constraint import add_constraint, drop_constraint
 from sqlext.command.alter_table import alter_columns, alter_partitioning, alter_write_order
+from sqlext.command.alter_view import alter_view_properties, drop_view, rename_view
 from sqlext.command.create_table import create_of_data_frame, create_table
 from sqlext.command.create_table_like import create_table_like
+from sqlext.command.create_view import alter_view_query, create_view
 from sqlext.command.data_frame_write import write_data_frame
 from sqlext.command.delete import delete
 from sqlext.command.environment import Environment
@@ -21,6 +23,7 @@ from sqlext.command.outcome import count_schema, struct
 from sqlext.command.reference_change import create_reference, drop_reference
 from sqlext.command.restore import RESTORE_COLUMNS, restore
 from sqlext.command.show_create_table import show_create_table
+from sqlext.command.show_views import SHOW_VIEWS_COLUMNS, show_views
 from sqlext.command.update import update
 from sqlext.errors import SqlextError
 from sqlext.procedure.call import call
@@ -45,23 +48,38 @@ from sqlext.sql.statement import (
     Statement,
     Update,
 )
+from sqlext.sql.view_statement import (
+    AlterViewProperties,
+    AlterViewQuery,
+    CreateView,
+    DropView,
+    RenameView,
+    ShowViews,
+    ViewStatement,
+)
 
 _COMMANDS: Mapping[type, Any] = {
     AddConstraint: add_constraint,
     AlterColumns: alter_columns,
     AlterPartitioning: alter_partitioning,
+    AlterViewProperties: alter_view_properties,
+    AlterViewQuery: alter_view_query,
     AlterWriteOrder: alter_write_order,
     CreateTable: create_table,
     CreateTableLike: create_table_like,
+    CreateView: create_view,
     Delete: delete,
     DropConstraint: drop_constraint,
     Call: call,
     CreateReference: create_reference,
     DropReference: drop_reference,
+    DropView: drop_view,
     Insert: insert,
     Merge: merge,
+    RenameView: rename_view,
     Restore: restore,
     ShowCreateTable: show_create_table,
+    ShowViews: show_views,
     Update: update,
 }
 
@@ -69,13 +87,23 @@ _WITHOUT_ANSWER = (
     AddConstraint,
     AlterColumns,
     AlterPartitioning,
+    AlterViewProperties,
+    AlterViewQuery,
     AlterWriteOrder,
     CreateReference,
     CreateTable,
     CreateTableLike,
+    CreateView,
     DropConstraint,
     DropReference,
+    DropView,
+    RenameView,
 )
+# Statements that call what they are about a name, and not a table.
+_NAMED = (
+    CreateTable | CreateTableLike | ShowCreateTable | CreateView | AlterViewQuery | AlterViewProperties | RenameView
+    | DropView
+)  # fmt: skip
 
 
 class Dispatch:
@@ -116,7 +144,7 @@ class Dispatch:
         return {}
 
 
-def _parse(arguments: Mapping[str, Any]) -> Statement | None:
+def _parse(arguments: Mapping[str, Any]) -> Statement | ViewStatement | None:
     return _parse_text(
         arguments["text"],
         tuple(arguments["catalogs"]),
@@ -128,26 +156,27 @@ def _parse(arguments: Mapping[str, Any]) -> Statement | None:
 @lru_cache(maxsize=64)
 def _parse_text(
     text: str, catalogs: tuple[str, ...], current: tuple[str, ...], escaped_string_literals: bool
-) -> Statement | None:
+) -> Statement | ViewStatement | None:
     return parse(text, catalogs=catalogs, current=current, escaped_string_literals=escaped_string_literals)
 
 
-def _catalog(statement: Statement) -> str:
+def _catalog(statement: Statement | ViewStatement) -> str:
     if isinstance(statement, Call):
         return statement.catalog
-    named = (
-        statement.name if isinstance(statement, CreateTable | CreateTableLike | ShowCreateTable) else statement.table
-    )
-    return named.catalog
+    if isinstance(statement, ShowViews):
+        return statement.namespace[0]
+    return (statement.name if isinstance(statement, _NAMED) else statement.table).catalog
 
 
-def _answer_schema(statement: Statement) -> Mapping[str, Any]:
+def _answer_schema(statement: Statement | ViewStatement) -> Mapping[str, Any]:
     if isinstance(statement, ShowCreateTable):
         return struct([("createtab_stmt", "string")])
     if isinstance(statement, Call):
         return struct(find_procedure(statement).columns)
     if isinstance(statement, Restore):
         return struct(RESTORE_COLUMNS)
+    if isinstance(statement, ShowViews):
+        return struct(SHOW_VIEWS_COLUMNS)
     if isinstance(statement, _WITHOUT_ANSWER):
         return struct([])
     return count_schema()

@@ -75,10 +75,51 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The namespace {name} cannot be found. Create it with CREATE NAMESPACE {name}, or check the spelling.",
         ),
         "TABLE_OR_VIEW_ALREADY_EXISTS": Condition(
-            "42P07", "The table {name} already exists. Use IF NOT EXISTS, another name, or drop it first."
+            "42P07", "The table or view {name} already exists. Use IF NOT EXISTS, another name, or drop it first."
         ),
         "TABLE_OR_VIEW_NOT_FOUND": Condition(
-            "42P01", "The table {name} cannot be found. Check the spelling and the current catalog and namespace."
+            "42P01",
+            "The table or view {name} cannot be found. Check the spelling and the current catalog and namespace.",
+        ),
+        # views
+        "CREATE_PERMANENT_VIEW_WITHOUT_ALIAS": Condition(
+            "0A000",
+            "The view {name} is refused: its query gives the column {column} no name of its own. Write an alias with"
+            " AS, or name the columns behind the view's name.",
+        ),
+        "CREATE_VIEW_COLUMN_ARITY_MISMATCH": Condition(
+            "21S01",
+            "The view {name} has the columns {columns}, and its query gives {count}. Name as many as there are.",
+        ),
+        "EXPECT_PERMANENT_VIEW_NOT_TEMP": Condition(
+            "42809",
+            "{name} is a temporary view, which ALTER VIEW does not change here. Use CREATE OR REPLACE TEMPORARY VIEW,"
+            " or the view's whole name.",
+        ),
+        "EXPECT_TABLE_NOT_VIEW": Condition(
+            "42809",
+            "{name} is a view: it has a query, and no rows or history of its own. Name a table, or use DROP VIEW, ALTER"
+            " VIEW or SELECT.",
+        ),
+        "EXPECT_VIEW_NOT_TABLE": Condition(
+            "42809", "{name} is a table and no view. Name a view, or use DROP TABLE or ALTER TABLE."
+        ),
+        "INVALID_TEMP_OBJ_REFERENCE": Condition(
+            "42K0F",
+            "The view {name} is refused: its query names {object}, which ends with this session. Use a permanent one,"
+            " or write CREATE TEMPORARY VIEW.",
+        ),
+        "INVALID_VIEW": Condition("0A000", "The view {name} is refused: {reason}."),
+        "RECURSIVE_VIEW": Condition(
+            "42K0H", "The view {name} is refused: its query reads {name} itself. Write it over tables and other views."
+        ),
+        "UNSET_NONEXISTENT_PROPERTIES": Condition(
+            "42K0J", "The property {property} of {name} cannot be removed: there is none. Write UNSET … IF EXISTS."
+        ),
+        "VIEW_DIALECT_NOT_READ": Condition(
+            "0A000",
+            "The view {name} is not read: it has no query in Spark's SQL, only in {dialects}. Add one with ALTER VIEW …"
+            " AS.",
         ),
         # statements
         "CONSTRAINT_ALREADY_EXISTS": Condition(

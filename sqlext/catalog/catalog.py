@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sqlext.catalog.identifier import Namespace, TableIdentifier
+from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
@@ -35,14 +36,21 @@ class Catalog(Protocol):
     def io(self) -> FileIO:
         """Reads and writes the files of its tables."""
 
+    @property
+    def views(self) -> ViewCatalog:
+        """Its views, whose names are not those of tables."""
+
     def load_table(self, identifier: TableIdentifier) -> LoadedTable:
-        """The current version. `CorruptionError` or `NotFoundError` FILE_NOT_FOUND for a damaged table."""
+        """The current version. `CorruptionError` or `NotFoundError` FILE_NOT_FOUND for a damaged table.
+
+        `AnalysisError` EXPECT_TABLE_NOT_VIEW for the name of a view, in every method for tables.
+        """
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         """Where the current metadata is, without reading it."""
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
-        """Whether the catalog has the table, sound or damaged."""
+        """Whether the name is taken, by a table that is sound or damaged, or by a view."""
 
     def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
         """Makes `updated` the table's metadata if `base` still is; without a base, makes the table.

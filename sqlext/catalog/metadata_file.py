@@ -1,4 +1,4 @@
-"""Metadata files of one table folder: their names, which is current, and how the next comes into being.
+"""Metadata files of the folder of one table or view: their names, which is current, and how the next comes into being.
 
 The layout is that of Iceberg's Hadoop catalog: `metadata/v<N>.metadata.json`, N from 1 upwards, and a hint of the
 current N in `metadata/version-hint.text`. The hint may be behind, never wrong: the current version is the last one
@@ -13,8 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlext.errors import CommitConflict, NotFoundError, StorageError
-from sqlext.properties import METADATA_COMPRESSION
-from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
+from sqlext.spec.view_metadata import MARK_REACH, is_view_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join
 
@@ -33,7 +32,7 @@ class MetadataVersion:
 
 
 class MetadataFolder:
-    """The `metadata` folder of a table."""
+    """The `metadata` folder of a table or a view."""
 
     def __init__(self, io: FileIO, table_location: str) -> None:
         self._io = io
@@ -59,14 +58,12 @@ class MetadataFolder:
             return None
         return int(text) if text.isdigit() and len(text) <= 18 and int(text) > 0 else None
 
-    def create(self, number: int, metadata: TableMetadata) -> MetadataVersion:
+    def create(self, number: int, data: bytes, *, compressed: bool) -> MetadataVersion:
         """Writes version `number`, which must be free under every spelling of its name.
 
         `CommitConflict` when it is taken; `StorageError` when the store refused; `FileNotFoundError` when the folder
         has gone (only version 1 makes it). Any other exception: it may or may not be there.
         """
-        compressed = METADATA_COMPRESSION.of(metadata.properties) == "gzip"
-        data = encode_table_metadata(metadata)
         taken = self._version(number)
         location = join(self._folder, f"v{number}{_GZIP_SUFFIX if compressed else _SUFFIXES[0]}")
         if taken is not None:
@@ -85,8 +82,19 @@ class MetadataFolder:
                 self._io.replace(join(self._folder, HINT_NAME), str(number).encode("ascii"))
 
     def holds_metadata(self) -> bool:
-        """Whether this is a table's folder, sound or damaged."""
+        """Whether this is the folder of a table or a view, sound or damaged."""
         return self.hint() is not None or self._newest_listed() is not None
+
+    def holds_view(self) -> bool:
+        """Whether this is a view's folder; one whose current version is lost counts as a table's."""
+        try:
+            version = self.current()
+            if version is None:
+                return False
+            with self._io.open_input(version.location) as file:
+                return is_view_metadata(file.read(MARK_REACH))
+        except (NotFoundError, FileNotFoundError):
+            return False
 
     def _last_of_run(self, version: MetadataVersion) -> MetadataVersion:
         following = self._version(version.number + 1)

@@ -14,6 +14,8 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
 from sqlext.catalog.reachable_files import reachable_files
+from sqlext.catalog.view_catalog import ViewCatalog
+from sqlext.catalog.warehouse_views import WarehouseViews
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
@@ -24,9 +26,16 @@ from sqlext.errors import (
     StorageError,
     UnsupportedError,
 )
-from sqlext.properties import GC_ENABLED, METADATA_DELETE_AFTER_COMMIT, METADATA_PATH, METADATA_PREVIOUS_VERSIONS_MAX
+from sqlext.properties import (
+    GC_ENABLED,
+    METADATA_COMPRESSION,
+    METADATA_DELETE_AFTER_COMMIT,
+    METADATA_PATH,
+    METADATA_PREVIOUS_VERSIONS_MAX,
+)
 from sqlext.spec.metadata_update import with_metadata_log
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
+from sqlext.spec.view_metadata import is_view_metadata
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import confine, join, to_local_path, to_location
 
@@ -45,6 +54,9 @@ class WarehouseCatalog:
         self._io = io
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
         to_local_path(self._root)
+        self._views = WarehouseViews(
+            name, io, self.default_table_location, self._list_folders, self._require_namespaces_only
+        )
 
     @property
     def name(self) -> str:
@@ -54,6 +66,10 @@ class WarehouseCatalog:
     def io(self) -> FolderIO:
         return self._io
 
+    @property
+    def views(self) -> ViewCatalog:
+        return self._views
+
     # tables
 
     def load_table(self, identifier: TableIdentifier) -> LoadedTable:
@@ -61,7 +77,10 @@ class WarehouseCatalog:
         for attempt in range(_LOAD_ATTEMPTS):
             version = self._required_version(folder, identifier)
             try:
-                return _decoded(identifier, self._io.read(version.location), version.location)
+                data = self._io.read(version.location)
+                if is_view_metadata(data):
+                    raise self._is_view(identifier)
+                return _decoded(identifier, data, version.location)
             except FileNotFoundError:
                 # Trimmed by a newer commit, or dropped, since its name was looked up.
                 if attempt + 1 == _LOAD_ATTEMPTS:
@@ -98,12 +117,7 @@ class WarehouseCatalog:
                 self._io.delete_empty_folder(location)
 
     def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
-        location = self._required_namespace(namespace)
-        return tuple(
-            TableIdentifier(namespace, name)
-            for name in self._io.list_folders(location)
-            if _is_valid(namespace, name) and self._is_table(join(location, name))
-        )
+        return tuple(one for one in self._list_folders(namespace) if not self._views.view_exists(one))
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
         """As Iceberg's Hadoop catalog: the folder goes either way; `purge` removes data outside of it as well.
@@ -114,6 +128,8 @@ class WarehouseCatalog:
         folder = self._metadata_folder(identifier)
         if not folder.holds_metadata():
             return False
+        if folder.holds_view():
+            raise self._is_view(identifier)
         if purge and self._shares_files(identifier):
             raise self._unsupported(
                 f"DROP TABLE {self._qualified_table(identifier)} PURGE",
@@ -173,6 +189,8 @@ class WarehouseCatalog:
         if cascade:
             for child in self.list_namespaces(namespace):
                 self.drop_namespace(child, cascade=True)
+            for view in self._views.list_views(namespace):
+                self._views.drop_view(view)
             for table in self.list_tables(namespace):
                 self.drop_table(table, purge=not self._shares_files(table))
         if not self._io.delete_empty_folder(location):
@@ -220,7 +238,8 @@ class WarehouseCatalog:
         self, identifier: TableIdentifier, folder: MetadataFolder, number: int, metadata: TableMetadata
     ) -> MetadataVersion:
         try:
-            return folder.create(number, metadata)
+            compressed = METADATA_COMPRESSION.of(metadata.properties) == "gzip"
+            return folder.create(number, encode_table_metadata(metadata), compressed=compressed)
         except (SqlextError, FileNotFoundError):
             raise
         except Exception as error:
@@ -278,7 +297,20 @@ class WarehouseCatalog:
             raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier))
         return version
 
+    def _list_folders(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
+        """The tables and views directly in the namespace, sorted."""
+        location = self._required_namespace(namespace)
+        return tuple(
+            TableIdentifier(namespace, name)
+            for name in self._io.list_folders(location)
+            if _is_valid(namespace, name) and self._is_table(join(location, name))
+        )
+
+    def _is_view(self, identifier: TableIdentifier) -> AnalysisError:
+        return AnalysisError("EXPECT_TABLE_NOT_VIEW", name=self._qualified_table(identifier))
+
     def _is_table(self, location: str) -> bool:
+        """Whether it is the folder of a table or of a view."""
         has_metadata = self._io.folder_exists(join(location, "metadata"))
         return has_metadata and MetadataFolder(self._io, location).holds_metadata()
 
@@ -316,7 +348,7 @@ class WarehouseCatalog:
         return tuple(path for path in reachable_files(self._io, metadata) if not _is_below(location, path))
 
     def _contents(self, namespace: Namespace) -> str:
-        names = [str(table) for table in self.list_tables(namespace)]
+        names = [str(identifier) for identifier in self._list_folders(namespace)]
         names += [quoted(*child) for child in self.list_namespaces(namespace)]
         return ", ".join(names[:5]) + (" and more" if len(names) > 5 else "") if names else "files of no table"
 

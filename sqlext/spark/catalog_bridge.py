@@ -18,6 +18,7 @@ from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.table_description import describe
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spark.time_travel import place_in_options, travel
+from sqlext.spark.view_description import describe_view
 from sqlext.spec.schema import Schema
 
 Arguments = Mapping[str, Any]
@@ -83,13 +84,26 @@ class CatalogBridge:
     # tables
 
     def _load_table(self, arguments: Arguments) -> Answer:
-        place, table = self._catalogs.locate(_parts(arguments))
+        try:
+            place, table = self._catalogs.locate(_parts(arguments))
+        except AnalysisError as refused:
+            return self._load_view(arguments, refused)
         at = {**place.at, **{key: arguments[key] for key in ("version", "timestamp") if key in arguments}}
         wap_branch = arguments.get("wap_branch")
         if not at and wap_branch in table.metadata.refs and WAP_ENABLED.of(table.metadata.properties):
             at = {"branch": wap_branch}
         handle = replace(handle_of(arguments["catalog"], table), metadata_table=place.metadata_table)
         return self._described(travel(handle, table.metadata, at))
+
+    def _load_view(self, arguments: Arguments, refused: AnalysisError) -> Answer:
+        """The view that a name turned out to mean, where a view will do: not at another time, nor to write to."""
+        at_time = any(key in arguments for key in ("version", "timestamp"))
+        if refused.condition != "EXPECT_TABLE_NOT_VIEW" or at_time or arguments.get("written"):
+            raise refused
+        catalog, identifier = self._catalogs.catalog(arguments["catalog"]), _identifier(arguments)
+        if not catalog.views.view_exists(identifier):
+            raise refused
+        return {"view": describe_view(catalog.name, catalog.views.load_view(identifier))}
 
     def _load_by_path(self, arguments: Arguments) -> Answer:
         options = {key.lower(): value for key, value in arguments["options"].items()}

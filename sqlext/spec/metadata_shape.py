@@ -1,4 +1,4 @@
-"""Which JSON type each field of table metadata has (spec: Appendix C, Table Metadata).
+"""Which JSON type each field of table and view metadata has (spec: Appendix C, Table Metadata; view spec).
 
 The decoders take fields as they stand: a field of a wrong type would come up as some error of Python's own, long after
 the file it is in has been read.
@@ -113,10 +113,31 @@ _TABLE_METADATA: Shape = {
     "next-row-id": _LONG,
     "encryption-keys": _Items({}),
 }
+_VIEW_METADATA: Shape = {
+    "view-uuid": str,
+    "format-version": _INT,
+    "location": _LOCATION,
+    "schemas": _Items(_SCHEMA),
+    "current-version-id": _INT,
+    "versions": _Items(
+        {
+            "version-id": _INT,
+            "schema-id": _INT,
+            "timestamp-ms": _LONG,
+            "summary": _STRINGS,
+            "representations": _Items({"type": str, "sql": str, "dialect": str}),
+            "default-catalog": str,
+            "default-namespace": _Items(str),
+        }
+    ),
+    "version-log": _Items({"timestamp-ms": _LONG, "version-id": _INT}),
+    "properties": _STRINGS,
+}
 # Fields whose null, in any version, is another way to leave them out.
 _NULLABLE = frozenset(
     {
         "current-snapshot-id",
+        "default-catalog",
         "doc",
         "encryption-keys",
         "first-row-id",
@@ -147,6 +168,11 @@ _NULLABLE = frozenset(
 def require_metadata_shape(obj: Any) -> None:
     """Raises ValueError, naming the field, where a known one has another type. An absent one is no matter."""
     _require(obj, _TABLE_METADATA, "it", 0)
+
+
+def require_view_metadata_shape(obj: Any) -> None:
+    """The same for a view's metadata."""
+    _require(obj, _VIEW_METADATA, "it", 0)
 
 
 def _require(value: Any, shape: Shape, at: str, depth: int) -> None:

@@ -14,9 +14,11 @@ from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge,
 from sqlext.sql.statement import ShowCreateTable, Slice, Statement, TableName
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
+from sqlext.sql.view_statement import ViewStatement
+from sqlext.sql.view_syntax import parse_alter_view, parse_create_view, parse_drop_view, parse_show_views
 
 _HEADS = frozenset(
-    {"CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
+    {"CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE", "DROP"}
 )
 # A gap is white space and comments. A comment within a comment does not match: such a text goes on to the tokens.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
@@ -25,13 +27,14 @@ _HEAD = re.compile(rf"{_GAP}*([A-Za-z]+)\b")
 _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
     | REPLACE~+TABLE~+ | INSERT~+@(?:INTO|OVERWRITE)~+(?:TABLE~+)? | MERGE~+@INTO~+ | UPDATE~+ | DELETE~+FROM~+
-    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)?)
+    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)?
+    | CREATE~+(?:OR~+REPLACE~+)?VIEW~+(?:IF~+NOT~+EXISTS~+)? | ALTER~+VIEW~+ | DROP~+VIEW~+(?:IF~+EXISTS~+)?)
     (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("@", _EVOLVING).replace("~", _GAP),
     re.IGNORECASE | re.VERBOSE,
 )
 _OTHER_OBJECT = re.compile(
-    rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE)\b)|SHOW{_GAP}+(?!CREATE\b)"
-    rf"|ALTER{_GAP}+(?!TABLE\b))[A-Za-z]",
+    rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE|VIEW)\b)|SHOW{_GAP}+(?!(?:CREATE|VIEWS)\b)"
+    rf"|(?:ALTER{_GAP}+(?!TABLE\b)|DROP{_GAP}+)(?!VIEW\b))[A-Za-z]",
     re.IGNORECASE,
 )
 _ALTER_CLAUSES: tuple[Callable[[TokenCursor, TableName], Statement | None], ...] = (
@@ -49,7 +52,7 @@ def parse(
     current: tuple[str, ...],
     other_catalogs: Collection[str] = (),
     escaped_string_literals: bool = False,
-) -> Statement | None:
+) -> Statement | ViewStatement | None:
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
@@ -84,18 +87,26 @@ def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bo
     return not tables.owns((first, "") if target["dot"] else (first,))
 
 
-def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | None:
+def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | ViewStatement | None:
     if cursor.at("WITH"):
         ctes = _skip_ctes(cursor)
         return None if ctes is None else _parse_row_statement(cursor, tables, ctes)
+    if cursor.at("SHOW", "VIEWS"):
+        return parse_show_views(cursor, tables)
     if cursor.at("SHOW"):
         return _parse_show(cursor, tables)
+    if cursor.at("DROP"):
+        return parse_drop_view(cursor, tables)
+    if cursor.at("ALTER", "VIEW"):
+        return parse_alter_view(cursor, tables)
     if cursor.at("ALTER"):
         return _parse_alter_table(cursor, tables)
     if cursor.at("RESTORE"):
         return parse_restore(cursor, tables)
     if cursor.at("CALL"):
         return parse_call(cursor, tables)
+    if cursor.at("CREATE", "VIEW") or cursor.at("CREATE", "OR", "REPLACE", "VIEW"):
+        return parse_create_view(cursor, tables)
     if cursor.at("CREATE") or cursor.at("REPLACE"):
         return parse_create_table(cursor, tables)
     return _parse_row_statement(cursor, tables, None)

@@ -11,7 +11,7 @@ def parse_properties(cursor: TokenCursor) -> dict[str, str]:
     properties: dict[str, str] = {}
     cursor.expect("(")
     while True:
-        key = cursor.string() if cursor.peek().kind == "string" else ".".join(_key_parts(cursor))
+        key = _parse_key(cursor)
         if not cursor.accept("="):
             cursor.accept("==")
         if key in properties:
@@ -21,6 +21,20 @@ def parse_properties(cursor: TokenCursor) -> dict[str, str]:
             break
     cursor.expect(")")
     return properties
+
+
+def parse_property_keys(cursor: TokenCursor) -> tuple[str, ...]:
+    """The keys of UNSET TBLPROPERTIES, in order."""
+    cursor.expect("(")
+    keys = [_parse_key(cursor)]
+    while cursor.accept(","):
+        keys.append(_parse_key(cursor))
+    cursor.expect(")")
+    return tuple(keys)
+
+
+def _parse_key(cursor: TokenCursor) -> str:
+    return cursor.string() if cursor.peek().kind == "string" else ".".join(_key_parts(cursor))
 
 
 def _key_parts(cursor: TokenCursor) -> list[str]:

@@ -28,6 +28,12 @@ class TableResolution:
             return TableName(written, written)
         return TableName((self.current[0], *written), written)
 
+    def resolve_namespace(self, written: tuple[str, ...]) -> tuple[str, ...] | None:
+        """A namespace behind its catalog's name, or None if it is not in a sqlext catalog."""
+        if written[0] in self.catalogs:
+            return written
+        return (self.current[0], *written) if self.owns((*written, "")) else None
+
     def owns(self, written: tuple[str, ...]) -> bool:
         """Whether the name is one of a sqlext catalog."""
         if len(written) > 1:

@@ -42,6 +42,11 @@ class IcebergJudge:
         rows: list[list[Any]] = self._ask({"sql": text})["rows"]
         return rows
 
+    def view_metadata(self, text: str) -> str:
+        """View metadata as Iceberg writes it that has read `text`."""
+        written: str = self._ask({"view_metadata": text})["written"]
+        return written
+
     def add_catalog(self, name: str, warehouse: str | Path) -> None:
         """Puts a further warehouse folder under a catalog name."""
         self._warehouses[name] = str(warehouse)

@@ -42,6 +42,9 @@ def answer(spark: SparkSession, request: dict[str, str]) -> dict[str, Any]:
         # the other engine moves the tables: every statement must look at the folder again
         spark.conf.set(f"{prefix}.cache-enabled", "false")
         return {}
+    if "view_metadata" in request:
+        parser = spark._jvm.org.apache.iceberg.view.ViewMetadataParser
+        return {"written": parser.toJson(parser.fromJson("file:///v1.metadata.json", request["view_metadata"]))}
     try:
         return {"rows": canonical_rows(spark.sql(request["sql"]))}
     except PySparkException as error:

@@ -160,7 +160,7 @@ def test_write_order(text: str, ordering: tuple[SortTerm, ...], distribution: st
         "ALTER TABLE t SET TBLPROPERTIES ('a'='b')",
         "ALTER TABLE t RENAME TO u",
         "ALTER TABLE other.db.t ADD COLUMN a INT",
-        "ALTER VIEW v AS SELECT 1",
+        "ALTER VIEW other.db.v AS SELECT 1",
         "ALTER NAMESPACE lake.db SET PROPERTIES ('a'='b')",
     ],
 )

@@ -23,7 +23,6 @@ def read(text, current=SPARK, **options):
         "-- only a comment",
         "/* INSERT INTO lake.db.t VALUES (1) */ SELECT 1",
         "SELECT 'INSERT INTO lake.db.t'",
-        "CREATE VIEW lake.db.v AS SELECT 1",
         "CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM lake.db.t",
         "CREATE NAMESPACE lake.x",
         "CREATE FUNCTION lake.f AS 'x'",

@@ -1,0 +1,141 @@
+"""Views of a warehouse folder: each is a folder of metadata files, named and committed as those of a table are.
+
+So a name is taken by one table or one view, whoever is first to make version 1 of it. Iceberg's Hadoop catalog, which
+has no views, lists such a folder as a table that it cannot open, and will not make another table there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
+from sqlext.catalog.view_catalog import LoadedView
+from sqlext.errors import (
+    AlreadyExistsError,
+    AnalysisError,
+    CommitConflict,
+    CommitStateUnknown,
+    NotFoundError,
+    SqlextError,
+)
+from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata, is_view_metadata
+from sqlext.storage.file_io import FolderIO
+
+
+class WarehouseViews:
+    """The views of one warehouse catalog; what it knows of names and folders comes from there."""
+
+    def __init__(
+        self,
+        catalog_name: str,
+        io: FolderIO,
+        location: Callable[[TableIdentifier], str],
+        folders: Callable[[Namespace], tuple[TableIdentifier, ...]],
+        require_namespace: Callable[[Namespace], None],
+    ) -> None:
+        """`location` is the folder of a name, `folders` are those of tables and views in a namespace.
+
+        `require_namespace` refuses a namespace that cannot be, since a table has its name.
+        """
+        self._catalog_name = catalog_name
+        self._io = io
+        self._location = location
+        self._folders = folders
+        self._require_namespace = require_namespace
+
+    def load_view(self, identifier: TableIdentifier) -> LoadedView:
+        version = self._folder(identifier).current()
+        if version is None:
+            raise self._not_found(identifier)
+        try:
+            data = self._io.read(version.location)
+        except FileNotFoundError:
+            raise self._not_found(identifier) from None
+        if not is_view_metadata(data):
+            raise AnalysisError("EXPECT_VIEW_NOT_TABLE", name=self._qualified(identifier))
+        return LoadedView(identifier, decode_view_metadata(data, version.location), version.location)
+
+    def view_exists(self, identifier: TableIdentifier) -> bool:
+        return self._folder(identifier).holds_view()
+
+    def list_views(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
+        return tuple(identifier for identifier in self._folders(namespace) if self.view_exists(identifier))
+
+    def default_view_location(self, identifier: TableIdentifier) -> str:
+        return self._location(identifier)
+
+    def commit_view(self, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata) -> LoadedView:
+        folder = self._folder(identifier)
+        if base is None:
+            version = self._create(identifier, folder, updated)
+        else:
+            self._require_same_view(identifier, base)
+            version = self._written(identifier, folder, _number(base) + 1, updated)
+        folder.advance_hint(version.number)
+        return LoadedView(identifier, updated, version.location)
+
+    def drop_view(self, identifier: TableIdentifier) -> bool:
+        if not self._folder(identifier).holds_metadata():
+            return False
+        self.load_view(identifier)
+        try:
+            self._io.delete_folder(self._location(identifier))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _create(self, identifier: TableIdentifier, folder: MetadataFolder, updated: ViewMetadata) -> MetadataVersion:
+        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(identifier))
+        self._require_namespace(identifier.namespace)
+        if folder.holds_metadata():
+            raise exists
+        try:
+            return self._written(identifier, folder, 1, updated)
+        except CommitConflict:
+            raise exists from None
+
+    def _written(
+        self, identifier: TableIdentifier, folder: MetadataFolder, number: int, metadata: ViewMetadata
+    ) -> MetadataVersion:
+        try:
+            return folder.create(number, encode_view_metadata(metadata), compressed=False)
+        except FileNotFoundError:
+            raise self._not_found(identifier) from None
+        except SqlextError:
+            raise
+        except Exception as error:
+            raise CommitStateUnknown(
+                "COMMIT_STATE_UNKNOWN",
+                name=self._qualified(identifier),
+                reason=str(error) or type(error).__name__,
+                commit_id="of the statement",
+            ) from error
+
+    def _require_same_view(self, identifier: TableIdentifier, base: LoadedView) -> None:
+        """The base file is still there and of this view: one that is dropped and made anew counts from 1 again."""
+        try:
+            data = self._io.read(base.metadata_location)
+        except FileNotFoundError:
+            raise self._not_found(identifier) from None
+        uuid = base.metadata.view_uuid.encode("ascii")
+        if re.search(rb'"view-uuid"\s*:\s*"' + re.escape(uuid) + b'"', data) is None:
+            reason = "the view was dropped and made anew"
+            raise CommitConflict("COMMIT_CONFLICT", name=self._qualified(identifier), reason=reason)
+
+    def _folder(self, identifier: TableIdentifier) -> MetadataFolder:
+        return MetadataFolder(self._io, self._location(identifier))
+
+    def _not_found(self, identifier: TableIdentifier) -> NotFoundError:
+        return NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified(identifier))
+
+    def _qualified(self, identifier: TableIdentifier) -> str:
+        return quoted(self._catalog_name, *identifier.namespace, identifier.name)
+
+
+def _number(view: LoadedView) -> int:
+    number = version_number(view.metadata_location)
+    if number is None:
+        raise ValueError(f"{view.metadata_location} is no metadata file of a warehouse folder")
+    return number
