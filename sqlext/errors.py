@@ -239,6 +239,7 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "RENAME_NOT_SUPPORTED": Condition(
             "0A000", "Renaming {name} is refused: a warehouse folder is the table's name. Use CREATE TABLE … AS SELECT."
         ),
+        "SETTING_INVALID": Condition("42616", "The session has {name}={value}. Set it to {allowed}, or leave it out."),
         "SNAPSHOT_NOT_FOUND": Condition(
             "42704",
             "The snapshot {snapshot} of {name} cannot be found. SELECT * FROM {name}.snapshots lists what there is.",

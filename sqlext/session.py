@@ -25,10 +25,12 @@ from sqlext.spark import interrupts
 from sqlext.spark.bridge import Bridge, Question
 from sqlext.spark.catalog_bridge import CatalogBridge
 from sqlext.spark.catalogs import Catalogs
+from sqlext.spark.executor_reader import ExecutorReader
 from sqlext.spark.gateway import register
 from sqlext.spark.kept_answers import KeptAnswers
 from sqlext.spark.metadata_answers import MetadataAnswers
 from sqlext.spark.scan_bridge import ScanBridge
+from sqlext.spark.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
 from sqlext.spark.shim_jar import shim_jar
 from sqlext.storage.file_io import LocalFileIO
 
@@ -81,7 +83,11 @@ def attach(spark: SparkSession) -> SparkSession:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     io = LocalFileIO()
     catalogs = Catalogs(_open_catalog, io)
-    manifests = ManifestCache()
+    manifests = ManifestCache(
+        MANIFEST_CACHE.of(spark),
+        elsewhere=ExecutorReader(spark.sparkContext),
+        driver_bytes=MANIFESTS_ON_DRIVER.of(spark),
+    )
     scans = ScanBridge(catalogs, manifests, PositionDeleteCache())
     answers = MetadataAnswers(catalogs, manifests)
     environment = Environment(catalogs, scans, clock=_milliseconds, rng=random.Random(), sleep=time.sleep)

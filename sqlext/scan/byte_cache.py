@@ -25,6 +25,11 @@ class ByteCache(Generic[K, V]):
     def held_bytes(self) -> int:
         return self._held
 
+    def holds(self, key: K) -> bool:
+        """Whether the value is here now; another thread may drop it."""
+        with self._lock:
+            return key in self._values
+
     def load_once(self, key: K, load: Callable[[], tuple[V, int]]) -> V:
         """The value of `key`, from `load()` -> (value, bytes) if it is not held. Two threads may load the same."""
         with self._lock:

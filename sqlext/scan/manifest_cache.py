@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -24,7 +25,9 @@ from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
-_DEFAULT_CAPACITY = 400 * 1024 * 1024
+DEFAULT_CAPACITY = 400 * 1024 * 1024
+# Beyond this, what is decoded does not fit into the default capacity, and each scan would decode it anew.
+DEFAULT_DRIVER_BYTES = 128 * 1024 * 1024
 # Columns cost some milliseconds however few entries they hold, objects a tenth of one for each.
 _FEWEST_FOR_COLUMNS = 50
 _COMPRESSED_ENTRY_BYTES = 100
@@ -35,6 +38,10 @@ _METRIC_BYTES = 60
 # In a table that was upgraded to format version 3, lists of two snapshots may give a manifest different row ids.
 _ManifestKey: TypeAlias = tuple[str, int | None]
 
+EntriesOf: TypeAlias = "Callable[[ManifestFile], list[ManifestEntry]]"
+ReadElsewhere: TypeAlias = Callable[[Sequence[ManifestFile], EntriesOf], Sequence[list[ManifestEntry]]]
+"""Calls a function that can be pickled for each manifest, in other processes; raises the first error that it does."""
+
 
 class ManifestCache:
     """Decoded manifest lists and manifests by path, for one process; thread-safe.
@@ -42,8 +49,20 @@ class ManifestCache:
     Manifests of many entries are kept as columns, and entries are made of those that a scan wants.
     """
 
-    def __init__(self, capacity: int = _DEFAULT_CAPACITY) -> None:
-        """`capacity` is in bytes of memory; what objects take is estimated, what columns take is known."""
+    def __init__(
+        self,
+        capacity: int = DEFAULT_CAPACITY,
+        *,
+        elsewhere: ReadElsewhere | None = None,
+        driver_bytes: int = DEFAULT_DRIVER_BYTES,
+    ) -> None:
+        """`capacity` is in bytes of memory; what objects take is estimated, what columns take is known.
+
+        A scan that wants more than `driver_bytes` of manifest files that are not held has them read `elsewhere`, where
+        they are not kept.
+        """
+        self._elsewhere = elsewhere
+        self._driver_bytes = driver_bytes
         self._lists: ByteCache[str, tuple[ManifestFile, ...]] = ByteCache(capacity // 16)
         self._entries: ByteCache[_ManifestKey, tuple[ManifestEntry, ...]] = ByteCache(capacity // 8)
         self._columns: ByteCache[_ManifestKey, tuple[ManifestColumns, ...] | None] = ByteCache(capacity * 13 // 16)
@@ -77,7 +96,7 @@ class ManifestCache:
                 entries = tuple(decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id()))
             return entries, _memory_size(entries)
 
-        return self._entries.load_once((manifest.path, manifest.first_row_id), load)
+        return self._entries.load_once(_key(manifest), load)
 
     def live_entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> list[ManifestEntry]:
         """The entries whose files belong to the snapshot."""
@@ -97,7 +116,11 @@ class ManifestCache:
         Without `with_metrics` those of large manifests have none, and cost a third.
         """
         found: list[ManifestEntry] = []
+        elsewhere = self._read_elsewhere(manifests, _MatchingEntries.of(io, metadata, files, with_metrics))
         for manifest in manifests:
+            if _key(manifest) in elsewhere:
+                found += elsewhere[_key(manifest)]
+                continue
             columns = self.columns(io, manifest, metadata)
             if columns is None:
                 live = self.live_entries(io, manifest, metadata)
@@ -107,6 +130,17 @@ class ManifestCache:
                 rows = np.flatnonzero(files.files_may_match(part)).tolist()
                 found += part.entries(rows, with_metrics=with_metrics)
         return found
+
+    def _read_elsewhere(
+        self, manifests: Sequence[ManifestFile], read: _MatchingEntries
+    ) -> dict[_ManifestKey, list[ManifestEntry]]:
+        """What `read` finds in those manifests that are not held, if they are too many bytes for this process."""
+        if self._elsewhere is None:
+            return {}
+        far = [one for one in manifests if not (self._columns.holds(_key(one)) or self._entries.holds(_key(one)))]
+        if sum(one.length for one in far) <= self._driver_bytes:
+            return {}
+        return dict(zip(map(_key, far), self._elsewhere(far, read), strict=True))
 
     def columns(
         self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata
@@ -125,7 +159,35 @@ class ManifestCache:
                 return None, 0
             return parts, sum(part.nbytes for part in parts)
 
-        return self._columns.load_once((manifest.path, manifest.first_row_id), load)
+        return self._columns.load_once(_key(manifest), load)
+
+
+@dataclass(frozen=True, slots=True)
+class _MatchingEntries:
+    """`ManifestCache.matching_entries` of one manifest, as a value that can be sent to another process."""
+
+    io: FileIO
+    metadata: TableMetadata
+    files: FileFilter
+    with_metrics: bool
+
+    @classmethod
+    def of(cls, io: FileIO, metadata: TableMetadata, files: FileFilter, with_metrics: bool) -> _MatchingEntries:
+        """Without the history of the table, which manifests have no use for."""
+        bare = replace(
+            metadata, snapshots=(), snapshot_log=(), metadata_log=(), refs={}, statistics=(), partition_statistics=()
+        )
+        return cls(io, bare, files, with_metrics)
+
+    def __call__(self, manifest: ManifestFile) -> list[ManifestEntry]:
+        nothing_kept = ManifestCache(0)
+        return nothing_kept.matching_entries(
+            self.io, [manifest], self.metadata, self.files, with_metrics=self.with_metrics
+        )
+
+
+def _key(manifest: ManifestFile) -> _ManifestKey:
+    return manifest.path, manifest.first_row_id
 
 
 def _entry_count(manifest: ManifestFile) -> int:

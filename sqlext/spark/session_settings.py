@@ -1,0 +1,39 @@
+"""Settings of a Spark session that change what sqlext does: name and default, one row each.
+
+They are read when the session is attached. Sizes are bytes, or end in k, m or g as Spark's own do.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from sqlext.errors import AnalysisError
+from sqlext.scan.manifest_cache import DEFAULT_CAPACITY, DEFAULT_DRIVER_BYTES
+
+_SIZE = re.compile(r"(\d+)\s*([kmg]?)b?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSetting:
+    """One setting of bytes."""
+
+    name: str
+    default: int
+
+    def of(self, spark: SparkSession) -> int:
+        """The session's value, else the default; AnalysisError SETTING_INVALID where the text is no size."""
+        text = spark.conf.get(self.name, None)
+        if text is None:
+            return self.default
+        size = _SIZE.fullmatch(text.strip())
+        if size is None:
+            raise AnalysisError("SETTING_INVALID", name=self.name, value=text, allowed="a size such as 400m")
+        return int(size[1]) * _UNITS[size[2].lower()]
+
+
+MANIFEST_CACHE = SizeSetting("spark.sqlext.manifest-cache.max-bytes", DEFAULT_CAPACITY)
+MANIFESTS_ON_DRIVER = SizeSetting("spark.sqlext.manifests-on-driver.max-bytes", DEFAULT_DRIVER_BYTES)
