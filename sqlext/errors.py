@@ -407,6 +407,22 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         # procedures
         "PROCEDURE_ARGUMENT": Condition("42601", "CALL {procedure} is refused: {reason}. It takes {parameters}."),
+        "FILE_NOT_ADDED": Condition(
+            "0A000",
+            "The file {path} is not added to {name}: {reason}. No file was added. Insert its rows with INSERT INTO"
+            " {name} SELECT …, or mend the file or the table.",
+        ),
+        "FILES_ALREADY_IN_TABLE": Condition(
+            "42710",
+            "{count} of the files are in {name} already, such as {path}, and their rows would count twice. Name others,"
+            " or give check_duplicate_files => false.",
+        ),
+        "FILES_NOT_ADDED": Condition("0A000", "Files are not added to {name}: {reason}. {way_out}"),
+        "INVALID_SOURCE_TABLE": Condition(
+            "42601",
+            "The source {source} is refused: {reason}. Name a folder, such as `parquet`.`/path`, or a table of"
+            " spark_catalog.",
+        ),
         "TABLE_OF_OTHER_CATALOG": Condition(
             "42601", "The table {name} is not one of the catalog {catalog}, whose procedure is called. Name its table."
         ),

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from sqlext.errors import NotFoundError
+from sqlext.procedure.add_files import ADD_FILES
 from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
 from sqlext.procedure.fast_forward import FAST_FORWARD
@@ -20,6 +21,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
     {
         procedure.name: procedure
         for procedure in (
+            ADD_FILES,
             ANCESTORS_OF,
             CHERRYPICK_SNAPSHOT,
             FAST_FORWARD,

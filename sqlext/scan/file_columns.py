@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.byte_cache import ByteCache
+from sqlext.spec.arrow_children import arrow_children
 from sqlext.spec.avro_file import decode_schema
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.name_mapping import FileColumns, NameMapping, names_in_file
@@ -142,21 +143,11 @@ def _arrow_names(fields: Iterable[pa.Field], id_key: bytes) -> Iterable[tuple[in
         field_id = (field.metadata or {}).get(id_key)
         if field_id is not None:
             yield int(field_id), field.name
-        yield from _arrow_names(_arrow_children(field.type).values(), id_key)
+        yield from _arrow_names(arrow_children(field.type).values(), id_key)
 
 
 def _arrow_columns(field: pa.Field) -> FileColumns:
-    return FileColumns({name: _arrow_columns(inner) for name, inner in _arrow_children(field.type).items()})
-
-
-def _arrow_children(type_: pa.DataType) -> Mapping[str, pa.Field]:
-    if pa.types.is_struct(type_):
-        return {field.name: field for field in type_}
-    if pa.types.is_map(type_):
-        return {"key": type_.key_field, "value": type_.item_field}
-    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return {"element": type_.value_field}
-    return {}
+    return FileColumns({name: _arrow_columns(inner) for name, inner in arrow_children(field.type).items()})
 
 
 def _avro_names(schema: Any) -> Iterable[tuple[int, str]]:

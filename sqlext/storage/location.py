@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.errors import AnalysisError, SqlextError, UnsupportedError
 from sqlext.properties import DATA_PATH, METADATA_PATH
 from sqlext.spec.table_metadata import TableMetadata
 
@@ -47,6 +47,14 @@ def join(location: str, *parts: str) -> str:
     """`location` with `parts` below it, by single slashes."""
     stem = location if location == "/" else location.rstrip("/")
     return "/".join([stem.rstrip("/"), *(part.strip("/") for part in parts)]) if parts else stem
+
+
+def same_place(location: str) -> str:
+    """The same text for locations of one file, however they spell its scheme."""
+    try:
+        return os.path.normpath(to_local_path(location))
+    except SqlextError:
+        return location
 
 
 def data_location(metadata: TableMetadata) -> str:

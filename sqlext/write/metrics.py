@@ -65,14 +65,14 @@ class MetricsConfig:
             METADATA_METRICS_MAX_INFERRED.of(properties),
         )
 
-    def modes(self, schema: Schema, columns: Sequence[ParquetColumn]) -> tuple[MetricsMode, ...]:
-        """The mode of each leaf column."""
+    def modes(self, schema: Schema, field_ids: Sequence[int]) -> tuple[MetricsMode, ...]:
+        """The mode of each leaf column, by its field."""
         named = dict(self.columns)
         inferred = _parse_mode(METADATA_METRICS_DEFAULT.name, METADATA_METRICS_DEFAULT.default)
         modes = []
-        for position, column in enumerate(columns):
+        for position, field_id in enumerate(field_ids):
             fallback = self.default or (inferred if position < self.max_inferred else NONE)
-            modes.append(named.get(schema.column_name(column.field_id), fallback))
+            modes.append(named.get(schema.column_name(field_id), fallback))
         return tuple(modes)
 
 
@@ -142,16 +142,17 @@ def _add_bounds(
     # file without bounds.
     if not known or silent > metrics.nan_value_counts.get(id, 0):
         return
-    lower = min(_stored_value(column.type, one.min_raw) for one in known)
-    upper = max(_stored_value(column.type, one.max_raw) for one in known)
+    lower = min(stored_value(column.type, one.min_raw) for one in known)
+    upper = max(stored_value(column.type, one.max_raw) for one in known)
     if isinstance(column.type, StringType | BinaryType) and length is not None:
-        lower, upper = lower[:length], _truncated_upper(upper, length)
+        lower, upper = lower[:length], truncated_upper(upper, length)
     metrics.lower_bounds[id] = encode(column.type, lower)
     if upper is not None:
         metrics.upper_bounds[id] = encode(column.type, upper)
 
 
-def _stored_value(type: Type, raw: Any) -> Any:
+def stored_value(type: Type, raw: Any) -> Any:
+    """The stored value of a limit as Parquet's statistics have it."""
     match type:
         case DecimalType(scale=scale):
             return scaled(raw if isinstance(raw, int) else int.from_bytes(raw, "big", signed=True), scale)
@@ -162,7 +163,7 @@ def _stored_value(type: Type, raw: Any) -> Any:
     return raw
 
 
-def _truncated_upper(value: Any, length: int) -> Any:
+def truncated_upper(value: Any, length: int) -> Any:
     """The shortest value of at most `length` units that is not below `value`; None if there is none."""
     if len(value) <= length:
         return value

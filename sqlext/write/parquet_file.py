@@ -54,7 +54,7 @@ class ParquetLayout:
             file_schema=as_filed(arrow_schema),
             schema_json=json.dumps(schema.to_json()),
             columns=columns,
-            modes=metrics.modes(schema, columns),
+            modes=metrics.modes(schema, [column.field_id for column in columns]),
             compression=codec,
             compression_level=level,
         )
@@ -128,7 +128,7 @@ class ParquetFile:
             nan_value_counts=metrics.nan_value_counts,
             lower_bounds=metrics.lower_bounds,
             upper_bounds=metrics.upper_bounds,
-            split_offsets=tuple(_start(footer.row_group(index)) for index in range(footer.num_row_groups)),
+            split_offsets=split_offsets(footer),
             equality_ids=equality_ids,
             sort_order_id=sort_order_id,
         )
@@ -204,6 +204,11 @@ def _nan_count(table: pa.Table, column: ParquetColumn) -> int:
     if len(column.indices) > 1:
         values = pc.struct_field(values, list(column.indices[1:]))
     return int(pc.sum(pc.is_nan(values)).as_py() or 0)
+
+
+def split_offsets(footer: pq.FileMetaData) -> tuple[int, ...]:
+    """Where the row groups of a file begin."""
+    return tuple(_start(footer.row_group(index)) for index in range(footer.num_row_groups))
 
 
 def _start(group: Any) -> int:

@@ -1,0 +1,149 @@
+"""add_files: takes data files into a table that something else has written. They stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.procedure.source_files import Source, source_files
+from sqlext.spec.constraint import row_rule_properties
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.name_mapping import NameMapping
+from sqlext.spec.partition_folder import stored_value
+from sqlext.spec.partition_spec import PartitionField, PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import IdentityTransform
+from sqlext.storage.file_io import FileIO
+from sqlext.transaction.add_files import AddFiles
+from sqlext.write.existing_file import ExistingFile, TableShape, content_file
+from sqlext.write.existing_schema import Misfit
+from sqlext.write.metrics import MetricsConfig
+
+_THREADS = 8
+
+
+def add_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """Rows: how many files came in, and how many partitions got some."""
+    arguments = invocation.arguments
+    table = invocation.load(arguments["table"])
+    metadata, name = table.metadata, str(table.identifier)
+    require_no_row_rules(metadata, name)
+    threads = _THREADS if arguments["parallelism"] is None else arguments["parallelism"]
+    if threads < 1:
+        raise _argument("parallelism is not positive")
+    catalog = invocation.environment.catalogs.catalog(invocation.catalog)
+    source = source_files(invocation.spark, catalog.io, arguments["source_table"])
+    spec = fitting_spec(metadata, source, name)
+    source = _filtered(source, arguments["partition_filter"] or {}, spec, metadata.schema())
+    if not source.files:
+        return [(0, 0)]
+    mapping = NameMapping.of_table(metadata.properties) or NameMapping.of_schema(metadata.schema())
+    shape = TableShape(metadata.schema(), spec, mapping, MetricsConfig.from_properties(metadata.properties))
+    action = AddFiles(
+        content_files(catalog.io, source.files, shape, name, threads),
+        metadata.current_schema_id,
+        mapping.to_text(),
+        arguments["check_duplicate_files"] is not False,
+    )
+    snapshot = invocation.environment.commit(invocation.catalog, table, action).snapshot
+    assert snapshot is not None
+    return [(int(snapshot.summary["added-data-files"]), int(snapshot.summary["changed-partition-count"]))]
+
+
+def content_files(
+    io: FileIO, files: Sequence[ExistingFile], shape: TableShape, name: str, threads: int = _THREADS
+) -> tuple[ContentFile, ...]:
+    """The manifest entries of the files. UnsupportedError FILE_NOT_ADDED naming the first that does not fit."""
+
+    def read(file: ExistingFile) -> ContentFile:
+        try:
+            return content_file(io, file, shape)
+        except Misfit as misfit:
+            raise UnsupportedError("FILE_NOT_ADDED", path=file.location, name=name, reason=misfit) from None
+
+    with ThreadPoolExecutor(threads) as pool:
+        return tuple(pool.map(read, files))
+
+
+def require_no_row_rules(metadata: TableMetadata, name: str) -> None:
+    """UnsupportedError for a table with constraints, which nobody has held the files' rows to."""
+    rules = row_rule_properties(metadata.properties)
+    if rules:
+        raise UnsupportedError(
+            "FILES_NOT_ADDED",
+            name=name,
+            reason=f"their rows were never held to its constraint {min(rules)}",
+            way_out="Insert the rows with INSERT INTO … SELECT, which looks at them, or drop the constraint first.",
+        )
+
+
+def fitting_spec(metadata: TableMetadata, source: Source, name: str) -> PartitionSpec:
+    """The newest partition spec, the current one first, that has the columns of the source's folders."""
+    told, schema = set(source.folder_columns), metadata.schema()
+    others = sorted(metadata.partition_specs, key=lambda spec: -spec.spec_id)
+    for spec in (metadata.spec(), *others):
+        if all(any(_tells(column, field, schema) for field in spec.fields) for column in told):
+            return spec
+    raise UnsupportedError(
+        "FILES_NOT_ADDED",
+        name=name,
+        reason=f"their folders tell {', '.join(sorted(told))}, by which it is not partitioned",
+        way_out="Partition the table by these columns themselves, or add the files of one folder at a time to a table"
+        " without them.",
+    )
+
+
+def _tells(column: str, field: PartitionField, schema: Schema) -> bool:
+    if not isinstance(field.transform, IdentityTransform) or schema.field_or_none(field.source_id) is None:
+        return False
+    return column in (field.name, schema.column_name(field.source_id))
+
+
+def _filtered(source: Source, wanted: Mapping[str, str], spec: PartitionSpec, schema: Schema) -> Source:
+    """The files whose folders tell the wanted values, compared as values of the columns."""
+    tests = [_test(column, text, source, spec, schema) for column, text in wanted.items()]
+    return replace(source, files=tuple(file for file in source.files if all(test(file) for test in tests)))
+
+
+def _test(
+    column: str, text: str, source: Source, spec: PartitionSpec, schema: Schema
+) -> Callable[[ExistingFile], bool]:
+    field = next((field for field in spec.fields if _tells(column, field, schema)), None)
+    if field is None or column not in source.folder_columns:
+        raise _argument(f"partition_filter names {column}, which no folder of the source tells")
+    type_ = schema.field(field.source_id).type
+    try:
+        value = stored_value(type_, text)
+    except ValueError as error:
+        raise _argument(f"partition_filter has no {type_} for {column}: {error}") from None
+
+    def is_wanted(file: ExistingFile) -> bool:
+        with suppress(ValueError):
+            return bool(stored_value(type_, file.folder[column]) == value)
+        return False
+
+    return is_wanted
+
+
+def _argument(reason: str) -> AnalysisError:
+    return AnalysisError("PROCEDURE_ARGUMENT", procedure="add_files", reason=reason, parameters=ADD_FILES.signature)
+
+
+ADD_FILES = Procedure(
+    "add_files",
+    (
+        Parameter("table", "string"),
+        Parameter("source_table", "string"),
+        Parameter("partition_filter", "map<string, string>", required=False),
+        Parameter("check_duplicate_files", "boolean", required=False),
+        Parameter("parallelism", "int", required=False),
+    ),
+    (("added_files_count", "long"), ("changed_partition_count", "long")),
+    add_files,
+)

@@ -1,0 +1,116 @@
+"""The `source_table` of add_files and snapshot: a folder of files, or a table of Spark's session catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.spark.session_table import SessionTable, session_table
+from sqlext.spec.partition_folder import folder_values
+from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.token_cursor import TokenCursor
+from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import to_local_path, to_location
+from sqlext.write.existing_file import FORMATS, ExistingFile
+
+SPARK_CATALOG = "spark_catalog"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is taken in; `relation` is its name in Spark's SQL, `location` its folder."""
+
+    text: str
+    relation: str
+    location: str
+    files: tuple[ExistingFile, ...]
+
+    @property
+    def folder_columns(self) -> tuple[str, ...]:
+        """The columns that the folders of all files tell. AnalysisError where they tell different ones."""
+        if not self.files:
+            return ()
+        first = self.files[0]
+        for file in self.files:
+            if file.folder.keys() != first.folder.keys():
+                raise _refused(self.text, f"the folders of {first.location} and {file.location} tell different columns")
+        return tuple(first.folder)
+
+
+def source_files(spark: SparkSession, io: FileIO, text: str) -> Source:
+    """The source that `text` names, with its files in the order of their paths.
+
+    Errors: AnalysisError INVALID_SOURCE_TABLE, for a view or a table of another format as well.
+    """
+    parts = TokenCursor(text).dotted_name("a source table")
+    if len(parts) == 2 and parts[0].upper() in FORMATS:
+        location = _location(parts[1])
+        files = _below(io, location, parts[0].upper())
+        if not files:
+            raise _refused(text, "there is no data file in it")
+        return Source(text, f"{parts[0]}.{quote_identifier(to_local_path(location))}", location, tuple(files))
+    name = parts[1:] if parts[0] == SPARK_CATALOG else parts
+    if not 1 <= len(name) <= 2:
+        raise _refused(text, "it is no table of spark_catalog")
+    table = _session_table(spark, text, name)
+    relation = ".".join(quote_identifier(part) for part in (SPARK_CATALOG, *name))
+    return Source(text, relation, _location(table.location), tuple(_of_table(io, table)))
+
+
+def _session_table(spark: SparkSession, text: str, name: tuple[str, ...]) -> SessionTable:
+    try:
+        table = session_table(spark, name)
+    except AnalysisException as error:
+        if error.getCondition() not in ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND"):
+            raise
+        raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=text) from None
+    if table.kind == "VIEW":
+        raise _refused(text, "it is a view")
+    if table.provider.upper() not in FORMATS:
+        raise _refused(text, f"its files are of {table.provider or 'no known format'}, not Parquet, ORC or Avro")
+    return table
+
+
+def _of_table(io: FileIO, table: SessionTable) -> Iterator[ExistingFile]:
+    file_format = table.provider.upper()
+    if table.partitions is None:
+        yield from _below(io, _location(table.location), file_format)
+        return
+    for location, values in sorted(table.partitions):
+        told = {column: _told(values[column]) for column in table.partition_columns}
+        for file in _below(io, _location(location), file_format):
+            yield ExistingFile(file.location, file.size, file_format, told)
+
+
+def _told(text: str | None) -> str | None:
+    return None if text == "__HIVE_DEFAULT_PARTITION__" else text
+
+
+def _below(io: FileIO, location: str, file_format: str) -> list[ExistingFile]:
+    """Every file of a folder, or the one file; as Spark, without those whose name or folder begins with `.` or `_`."""
+    if io.exists(location):
+        return [ExistingFile(location, io.size(location), file_format, {})]
+    start = len(to_location(to_local_path(location))) + 1
+    listed = ((status.path[start:], status) for status in io.list(location))
+    found = [
+        ExistingFile(status.path, status.size, file_format, folder_values(relative))
+        for relative, status in listed
+        if not any(_is_hidden(part) for part in relative.split("/"))
+    ]
+    return sorted(found, key=lambda file: file.location)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _location(text: str) -> str:
+    return to_location(to_local_path(text.rstrip("/") or "/"))
+
+
+def _refused(source: str, reason: str) -> AnalysisError:
+    return AnalysisError("INVALID_SOURCE_TABLE", source=source, reason=reason)

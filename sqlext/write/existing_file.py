@@ -1,0 +1,220 @@
+"""A data file that something else has written, as a content file of a table: what its footer tells, and no more.
+
+Bounds, counts and sizes of Parquet are those of its statistics; of ORC and Avro only the rows are counted. Nothing is
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+
+from sqlext.errors import CorruptionError, NotFoundError
+from sqlext.spec.avro_arrow import arrow_schema
+from sqlext.spec.avro_file import decode_schema
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.name_mapping import NameMapping
+from sqlext.spec.partition_folder import stored_value
+from sqlext.spec.partition_spec import PartitionField, PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.transform import IdentityTransform, VoidTransform
+from sqlext.storage.file_io import FileIO
+from sqlext.write.existing_metrics import ColumnRange, column_range, existing_metrics
+from sqlext.write.existing_schema import MatchedLeaf, Misfit, match
+from sqlext.write.metrics import MetricsConfig
+from sqlext.write.parquet_file import split_offsets
+
+FORMATS = frozenset({"PARQUET", "ORC", "AVRO"})
+
+_KIND = "data file"
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingFile:
+    """A file as a listing shows it; `folder` has the texts that its folders tell, by column."""
+
+    location: str
+    size: int
+    file_format: str
+    folder: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """What the files have to fit, and the partition spec they go to."""
+
+    schema: Schema
+    spec: PartitionSpec
+    mapping: NameMapping
+    metrics: MetricsConfig
+
+
+def content_file(io: FileIO, file: ExistingFile, table: TableShape) -> ContentFile:
+    """The file's manifest entry.
+
+    Raises Misfit for a file whose rows the table's readers would not give as they are, CorruptionError or NotFoundError
+    naming it.
+    """
+    told = _told(file, table)
+    head = _read(io, file)
+    leaves = match(head.schema, table.schema, table.mapping.fields, frozenset(told), head.instants)
+    _require_not_null(table.schema, head, leaves, told)
+    partition = tuple(_partition_value(field, table.schema, told, head, leaves) for field in table.spec.fields)
+    added = ContentFile(
+        content=Content.DATA,
+        file_path=file.location,
+        file_format=file.file_format,
+        spec_id=table.spec.spec_id,
+        partition=partition,
+        record_count=head.rows,
+        file_size_in_bytes=file.size,
+    )
+    return added if head.footer is None else _with_metrics(added, head.footer, leaves, table)
+
+
+def _with_metrics(
+    file: ContentFile, footer: pq.FileMetaData, leaves: Sequence[MatchedLeaf], table: TableShape
+) -> ContentFile:
+    modes = table.metrics.modes(table.schema, [leaf.field_id for leaf in leaves])
+    metrics = existing_metrics(footer, leaves, modes)
+    return replace(
+        file,
+        column_sizes=metrics.column_sizes,
+        value_counts=metrics.value_counts,
+        null_value_counts=metrics.null_value_counts,
+        lower_bounds=metrics.lower_bounds,
+        upper_bounds=metrics.upper_bounds,
+        split_offsets=split_offsets(footer),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What a file tells of itself; `footer` only in Parquet, `instants` as in `match`."""
+
+    schema: pa.Schema
+    rows: int
+    footer: pq.FileMetaData | None = None
+    instants: frozenset[int] = frozenset()
+
+
+def _read(io: FileIO, file: ExistingFile) -> _Head:
+    try:
+        return _READERS[file.file_format](io, file.location)
+    except FileNotFoundError as error:
+        raise NotFoundError("FILE_NOT_FOUND", path=file.location, kind=_KIND) from error
+    except (pa.ArrowException, OSError, LookupError, ValueError, EOFError) as error:
+        raise CorruptionError("CORRUPT_FILE", path=file.location, kind=_KIND, reason=error) from error
+
+
+def _parquet(io: FileIO, location: str) -> _Head:
+    with io.open_input(location) as source, pq.ParquetFile(source) as file:
+        leaves = (file.schema.column(index) for index in range(len(file.schema)))
+        instants = frozenset(place for place, leaf in enumerate(leaves) if leaf.physical_type == "INT96")
+        return _Head(file.schema_arrow, file.metadata.num_rows, file.metadata, instants)
+
+
+def _orc(io: FileIO, location: str) -> _Head:
+    with io.open_input(location) as source:
+        file = orc.ORCFile(source)
+        return _Head(pa.schema([_without_nanos(field) for field in file.schema]), file.nrows)
+
+
+def _without_nanos(field: pa.Field) -> pa.Field:
+    """ORC has nanoseconds in every timestamp, and its readers cut them."""
+    if pa.types.is_timestamp(field.type):
+        return field.with_type(pa.timestamp("us", field.type.tz))
+    return field
+
+
+def _avro(io: FileIO, location: str) -> _Head:
+    with io.open_input(location) as source:
+        data = source.read()
+    rows = sum(block.num_records for block in fastavro.block_reader(BytesIO(data)))
+    return _Head(arrow_schema(decode_schema(data)), rows)
+
+
+_READERS: Mapping[str, Callable[[FileIO, str], _Head]] = {"PARQUET": _parquet, "ORC": _orc, "AVRO": _avro}
+
+
+def _told(file: ExistingFile, table: TableShape) -> Mapping[int, Any]:
+    """The stored values that folders tell, by column."""
+    told = {}
+    for field in table.spec.fields:
+        source = table.schema.field_or_none(field.source_id)
+        if source is None or not isinstance(field.transform, IdentityTransform):
+            continue
+        name = next((name for name in (table.schema.column_name(source.id), field.name) if name in file.folder), None)
+        if name is None:
+            continue
+        try:
+            told[source.id] = stored_value(source.type, file.folder[name])
+        except ValueError as error:
+            raise Misfit(f"its folder {name}={file.folder[name]} tells no {source.type}: {error}") from None
+    return told
+
+
+def _require_not_null(schema: Schema, head: _Head, leaves: Sequence[MatchedLeaf], told: Mapping[int, Any]) -> None:
+    """Raises Misfit for nulls in columns that are NOT NULL; where only the rows would tell, for the column's own
+    declaration, which ORC and Avro have too."""
+    for field_id, value in told.items():
+        if value is None and schema.field(field_id).required:
+            raise Misfit(f"its folder tells null for {schema.column_name(field_id)}, which is NOT NULL")
+    for leaf in leaves:
+        if not leaf.required:
+            continue
+        nulls = None if head.footer is None else column_range(head.footer, leaf).nulls
+        if nulls is None and head.rows and leaf.nullable:
+            raise Misfit(f"whether it has nulls in {schema.column_name(leaf.field_id)}, which is NOT NULL, is not told")
+        if nulls:
+            raise Misfit(f"it has {nulls} nulls in {schema.column_name(leaf.field_id)}, which is NOT NULL")
+
+
+def _partition_value(
+    field: PartitionField, schema: Schema, told: Mapping[int, Any], head: _Head, leaves: Sequence[MatchedLeaf]
+) -> Any:
+    """From the folder, else from the limits of the source column: all of the file's rows must share it."""
+    leaf = next((leaf for leaf in leaves if leaf.field_id == field.source_id and not leaf.repeated), None)
+    known = None if leaf is None or head.footer is None else column_range(head.footer, leaf)
+    if isinstance(field.transform, VoidTransform) or not head.rows:
+        return told.get(field.source_id)
+    if field.source_id in told:
+        value = told[field.source_id]
+        if leaf is not None and (known is None or not _is_only(known, value)):
+            name = schema.column_name(field.source_id)
+            raise Misfit(f"it holds {name} itself, and not {value} alone as its folder says")
+        return value
+    if leaf is None:
+        return None
+    shared = None if known is None else _shared(field, leaf, known)
+    if shared is None:
+        raise Misfit(
+            f"no folder tells its {field.name}, and neither do the statistics of {schema.column_name(leaf.field_id)}"
+        )
+    return shared[0]
+
+
+def _is_only(known: ColumnRange, value: Any) -> bool:
+    if value is None:
+        return known.nulls == known.values
+    return known.nulls == 0 and known.limits == (value, value)
+
+
+def _shared(field: PartitionField, leaf: MatchedLeaf, known: ColumnRange) -> tuple[Any] | None:
+    """The one partition value of all rows, in a tuple; None where they have several or it is not known."""
+    if known.nulls == known.values:
+        return (None,)
+    if known.nulls != 0 or known.limits is None:
+        return None
+    lower, upper = known.limits
+    if lower != upper and not field.transform.preserves_order:
+        return None
+    low, high = (field.transform.apply(leaf.type, limit) for limit in (lower, upper))
+    return (low,) if low == high else None

@@ -1,0 +1,252 @@
+"""The columns of a file that something else has written, matched to a table's fields.
+
+By the field ids in the file where it has them, else by the table's name mapping, as every reader of the table will.
+What a reader would misread is refused: a type that does not fit, ids of another table, a name that means another field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sqlext.spec.arrow_children import arrow_children
+from sqlext.spec.name_mapping import MappedField
+from sqlext.spec.schema import Schema, nested_fields
+from sqlext.spec.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampNanoType,
+    TimestampType,
+    TimestamptzNanoType,
+    TimestamptzType,
+    TimeType,
+    Type,
+    UuidType,
+    is_primitive,
+)
+
+_INSTANT = pa.timestamp("us", "UTC")
+_ID_KEYS = (b"PARQUET:field_id", b"iceberg.id", b"field-id")
+
+
+class Misfit(ValueError):
+    """Why a file does not fit the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedLeaf:
+    """A leaf column of the file, by its place among all of its leaves, and the table's field it holds.
+
+    A leaf inside a list or a map is `repeated`. `required` tells that the table admits no null there, `nullable` that
+    the file's own schema does.
+    """
+
+    position: int
+    field_id: int
+    type: Type
+    repeated: bool
+    required: bool
+    nullable: bool
+
+
+def has_field_ids(file: pa.Schema) -> bool:
+    """Whether some column has one."""
+    return any(_field_id(field) is not None for field in _all_fields(file))
+
+
+def match(
+    file: pa.Schema,
+    schema: Schema,
+    mapping: Sequence[MappedField],
+    told: frozenset[int] = frozenset(),
+    instants: frozenset[int] = frozenset(),
+) -> tuple[MatchedLeaf, ...]:
+    """The leaves that are columns of the table; other ones of the file are left out. Raises Misfit.
+
+    `told` are the columns whose values the file's folder tells, `instants` the places of leaves in Parquet's old form
+    of timestamps, which Arrow does not tell from timestamps without zone.
+    """
+    matching = _Matching(schema, has_field_ids(file), instants)
+    matching.struct(list(file), schema.fields, mapping, repeated=False, inside_null=False, told=told)
+    if not matching.leaves and not told:
+        raise Misfit("it has none of the table's columns")
+    return tuple(matching.leaves)
+
+
+class _Matching:
+    """One walk over a file's columns, which counts leaves as Parquet does: depth first."""
+
+    def __init__(self, schema: Schema, by_id: bool, instants: frozenset[int]) -> None:
+        self._schema = schema
+        self._by_id = by_id
+        self._instants = instants
+        self._position = 0
+        self.leaves: list[MatchedLeaf] = []
+
+    def struct(
+        self,
+        columns: Sequence[pa.Field],
+        fields: Sequence[NestedField],
+        mapping: Sequence[MappedField],
+        *,
+        repeated: bool,
+        inside_null: bool,
+        told: frozenset[int] = frozenset(),
+    ) -> None:
+        names = [column.name for column in columns]
+        if len(set(names)) < len(names):
+            raise Misfit(f"it has two columns named {next(name for name in names if names.count(name) > 1)}")
+        matched = self._ids(columns, fields, mapping) if self._by_id else _mapped(names, fields, mapping)
+        by_id = {field.id: field for field in fields}
+        for column in columns:
+            field = by_id.get(matched.get(column.name, -1))
+            if field is None:
+                self._skip(column)
+            else:
+                self._column(column, field, mapping, repeated, inside_null)
+        for field in fields:
+            absent = field.id not in matched.values() and field.id not in told
+            if absent and field.required and field.initial_default is None:
+                raise Misfit(f"it lacks the column {self._name(field)}, which is NOT NULL")
+
+    def _column(
+        self, column: pa.Field, field: NestedField, mapping: Sequence[MappedField], repeated: bool, inside_null: bool
+    ) -> None:
+        stored = column.type if arrow_children(column.type) or self._position not in self._instants else _INSTANT
+        if not _fits(stored, field.type):
+            raise Misfit(f"its column {self._name(field)} is of type {stored}, which is not read as {field.type}")
+        if is_primitive(field.type):
+            required = field.required and not repeated and not inside_null
+            leaf = MatchedLeaf(self._position, field.id, field.type, repeated, required, column.nullable)
+            self.leaves.append(leaf)
+            self._position += 1
+            return
+        inner = next((one.fields for one in mapping if one.field_id == field.id), ())
+        self.struct(
+            [child.with_name(name) for name, child in arrow_children(column.type).items()],
+            nested_fields(field.type),
+            inner,
+            repeated=repeated or not isinstance(field.type, StructType),
+            inside_null=inside_null or not field.required,
+        )
+
+    def _ids(
+        self, columns: Sequence[pa.Field], fields: Sequence[NestedField], mapping: Sequence[MappedField]
+    ) -> Mapping[str, int]:
+        """Field ids by name. A file of another table may give one of its own columns an id of this table."""
+        known = {one.field_id: one.names for one in mapping}
+        found = {}
+        for column in columns:
+            field_id = _field_id(column)
+            named = next((field for field in fields if field.name == column.name), None)
+            meant = next((field for field in fields if field.id == field_id), None)
+            if meant is not None and column.name != meant.name and column.name not in known.get(meant.id, ()):
+                raise Misfit(f"its field ids are of another table: {field_id} is its {column.name}, not {meant.name}")
+            if named is not None and meant is None:
+                raise Misfit(f"its field ids are of another table: its {column.name} is {field_id}, not {named.id}")
+            if meant is not None:
+                found[column.name] = meant.id
+        return found
+
+    def _skip(self, column: pa.Field) -> None:
+        children = arrow_children(column.type)
+        for child in children.values():
+            self._skip(child)
+        if not children:
+            self._position += 1
+
+    def _name(self, field: NestedField) -> str:
+        return self._schema.column_name(field.id)
+
+
+def _mapped(names: Sequence[str], fields: Sequence[NestedField], mapping: Sequence[MappedField]) -> Mapping[str, int]:
+    """Field ids by name, as readers find them: the first name of each mapped field that the file has."""
+    found: dict[str, int] = {}
+    for one in mapping:
+        name = next((name for name in one.names if name in names), None)
+        if name is not None and one.field_id is not None:
+            found[name] = one.field_id
+    by_name = {field.name: field for field in fields}
+    lower = {field.name.lower(): field for field in fields if field.id not in found.values()}
+    for name in names:
+        named = by_name.get(name)
+        if named is not None and found.get(name) != named.id:
+            raise Misfit(f"its column {name} is no longer read as {name}: the table's name mapping says otherwise")
+        near = lower.get(name.lower())
+        if name not in found and near is not None:
+            raise Misfit(f"its column {name} is not read as {near.name}: names in files are case-sensitive")
+    return found
+
+
+def _all_fields(fields: pa.Schema | Sequence[pa.Field]) -> Iterator[pa.Field]:
+    for field in fields:
+        yield field
+        yield from _all_fields(list(arrow_children(field.type).values()))
+
+
+def _field_id(field: pa.Field) -> int | None:
+    metadata = field.metadata or {}
+    return next((int(metadata[key]) for key in _ID_KEYS if key in metadata), None)
+
+
+def _fits(stored: pa.DataType, type_: Type) -> bool:
+    """Whether readers give a column that is stored so as the type: the same, or one that widens to it."""
+    if isinstance(stored, pa.DictionaryType):
+        stored = stored.value_type
+    if isinstance(stored, pa.BaseExtensionType):
+        stored = stored.storage_type
+    match type_:
+        case DecimalType(precision=precision, scale=scale):
+            fits = pa.types.is_decimal(stored) and stored.scale == scale and stored.precision <= precision
+        case FixedType(length=length):
+            fits = pa.types.is_fixed_size_binary(stored) and stored.byte_width == length
+        case UuidType():
+            fits = pa.types.is_fixed_size_binary(stored) and stored.byte_width == 16
+        case _:
+            check = _FITTING.get(type(type_))
+            fits = check is not None and check(stored)
+    return bool(fits)
+
+
+def _integer(stored: pa.DataType) -> bool:
+    small = pa.types.is_int8(stored) or pa.types.is_int16(stored) or pa.types.is_int32(stored)
+    return bool(small or pa.types.is_uint8(stored) or pa.types.is_uint16(stored))
+
+
+def _timestamp(unit: str, zoned: bool) -> Callable[[pa.DataType], bool]:
+    """Milliseconds do not fit: Iceberg's Spark reader takes them for microseconds."""
+    return lambda stored: pa.types.is_timestamp(stored) and stored.unit == unit and (stored.tz is not None) == zoned
+
+
+_FITTING: Mapping[type[Type], Callable[[pa.DataType], bool]] = {
+    StructType: pa.types.is_struct,
+    MapType: pa.types.is_map,
+    ListType: lambda stored: pa.types.is_list(stored) or pa.types.is_large_list(stored),
+    BooleanType: pa.types.is_boolean,
+    IntegerType: _integer,
+    LongType: lambda stored: _integer(stored) or pa.types.is_int64(stored),
+    FloatType: pa.types.is_float32,
+    DoubleType: lambda stored: pa.types.is_float32(stored) or pa.types.is_float64(stored),
+    DateType: pa.types.is_date32,
+    TimeType: lambda stored: pa.types.is_time64(stored) and stored.unit == "us",
+    TimestampType: _timestamp("us", False),
+    TimestamptzType: _timestamp("us", True),
+    TimestampNanoType: _timestamp("ns", False),
+    TimestamptzNanoType: _timestamp("ns", True),
+    StringType: lambda stored: pa.types.is_string(stored) or pa.types.is_large_string(stored),
+    BinaryType: lambda stored: pa.types.is_binary(stored) or pa.types.is_large_binary(stored),
+}
