@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.procedure.added_files import content_files, threads
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.procedure.source_files import Source, source_files
 from sqlext.spec.constraint import row_rule_properties
-from sqlext.spec.content_file import ContentFile
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.partition_folder import stored_value
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import IdentityTransform
-from sqlext.storage.file_io import FileIO
 from sqlext.transaction.add_files import AddFiles
-from sqlext.write.existing_file import ExistingFile, TableShape, content_file
-from sqlext.write.existing_schema import Misfit
+from sqlext.write.existing_file import ExistingFile, TableShape
 from sqlext.write.metrics import MetricsConfig
-
-_THREADS = 8
 
 
 def add_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -33,20 +28,17 @@ def add_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
     arguments = invocation.arguments
     table = invocation.load(arguments["table"])
     metadata, name = table.metadata, str(table.identifier)
-    require_no_row_rules(metadata, name)
-    threads = _THREADS if arguments["parallelism"] is None else arguments["parallelism"]
-    if threads < 1:
-        raise _argument("parallelism is not positive")
+    _require_no_row_rules(metadata, name)
     catalog = invocation.environment.catalogs.catalog(invocation.catalog)
     source = source_files(invocation.spark, catalog.io, arguments["source_table"])
-    spec = fitting_spec(metadata, source, name)
+    spec = _fitting_spec(metadata, source, name)
     source = _filtered(source, arguments["partition_filter"] or {}, spec, metadata.schema())
     if not source.files:
         return [(0, 0)]
     mapping = NameMapping.of_table(metadata.properties) or NameMapping.of_schema(metadata.schema())
     shape = TableShape(metadata.schema(), spec, mapping, MetricsConfig.from_properties(metadata.properties))
     action = AddFiles(
-        content_files(catalog.io, source.files, shape, name, threads),
+        content_files(catalog.io, source.files, shape, name, threads(ADD_FILES, arguments)),
         metadata.current_schema_id,
         mapping.to_text(),
         arguments["check_duplicate_files"] is not False,
@@ -56,22 +48,7 @@ def add_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
     return [(int(snapshot.summary["added-data-files"]), int(snapshot.summary["changed-partition-count"]))]
 
 
-def content_files(
-    io: FileIO, files: Sequence[ExistingFile], shape: TableShape, name: str, threads: int = _THREADS
-) -> tuple[ContentFile, ...]:
-    """The manifest entries of the files. UnsupportedError FILE_NOT_ADDED naming the first that does not fit."""
-
-    def read(file: ExistingFile) -> ContentFile:
-        try:
-            return content_file(io, file, shape)
-        except Misfit as misfit:
-            raise UnsupportedError("FILE_NOT_ADDED", path=file.location, name=name, reason=misfit) from None
-
-    with ThreadPoolExecutor(threads) as pool:
-        return tuple(pool.map(read, files))
-
-
-def require_no_row_rules(metadata: TableMetadata, name: str) -> None:
+def _require_no_row_rules(metadata: TableMetadata, name: str) -> None:
     """UnsupportedError for a table with constraints, which nobody has held the files' rows to."""
     rules = row_rule_properties(metadata.properties)
     if rules:
@@ -83,7 +60,7 @@ def require_no_row_rules(metadata: TableMetadata, name: str) -> None:
         )
 
 
-def fitting_spec(metadata: TableMetadata, source: Source, name: str) -> PartitionSpec:
+def _fitting_spec(metadata: TableMetadata, source: Source, name: str) -> PartitionSpec:
     """The newest partition spec, the current one first, that has the columns of the source's folders."""
     told, schema = set(source.folder_columns), metadata.schema()
     others = sorted(metadata.partition_specs, key=lambda spec: -spec.spec_id)

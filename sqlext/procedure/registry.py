@@ -11,10 +11,13 @@ from sqlext.procedure.add_files import ADD_FILES
 from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
 from sqlext.procedure.fast_forward import FAST_FORWARD
+from sqlext.procedure.migrate import MIGRATE
 from sqlext.procedure.procedure import Procedure
 from sqlext.procedure.publish_changes import PUBLISH_CHANGES
+from sqlext.procedure.register_table import REGISTER_TABLE
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
+from sqlext.procedure.snapshot import SNAPSHOT
 from sqlext.sql.statement import Call
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
@@ -25,10 +28,13 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             ANCESTORS_OF,
             CHERRYPICK_SNAPSHOT,
             FAST_FORWARD,
+            MIGRATE,
             PUBLISH_CHANGES,
+            REGISTER_TABLE,
             ROLLBACK_TO_SNAPSHOT,
             ROLLBACK_TO_TIMESTAMP,
             SET_CURRENT_SNAPSHOT,
+            SNAPSHOT,
         )
     }
 )

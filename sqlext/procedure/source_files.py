@@ -22,12 +22,21 @@ SPARK_CATALOG = "spark_catalog"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is taken in; `relation` is its name in Spark's SQL, `location` its folder."""
+    """What is taken in; `relation` is its name in Spark's SQL, `location` its folder.
+
+    `catalog_columns` are the partition columns that a catalog knows; None where only folders tell them.
+    """
 
     text: str
     relation: str
     location: str
     files: tuple[ExistingFile, ...]
+    catalog_columns: tuple[str, ...] | None = None
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The columns that partition the source. Errors as of `folder_columns`."""
+        return self.folder_columns if self.catalog_columns is None else self.catalog_columns
 
     @property
     def folder_columns(self) -> tuple[str, ...]:
@@ -57,8 +66,26 @@ def source_files(spark: SparkSession, io: FileIO, text: str) -> Source:
     if not 1 <= len(name) <= 2:
         raise _refused(text, "it is no table of spark_catalog")
     table = _session_table(spark, text, name)
-    relation = ".".join(quote_identifier(part) for part in (SPARK_CATALOG, *name))
-    return Source(text, relation, _location(table.location), tuple(_of_table(io, table)))
+    relation = ".".join(quote_identifier(part) for part in (SPARK_CATALOG, *table.name))
+    found = tuple(_of_table(io, table))
+    return Source(text, relation, _location(table.location), found, table.partition_columns)
+
+
+def folder_files(io: FileIO, location: str) -> Source:
+    """The data files of a folder that may become a table, by the ending of their names; a `metadata` folder has none.
+
+    Errors: AnalysisError INVALID_SOURCE_TABLE for files of no format or several, or none.
+    """
+    inside = f"{location}/metadata/"
+    paths = [file.location for file in _below(io, location, "") if not file.location.startswith(inside)]
+    formats = {path.rpartition(".")[2].upper() for path in paths}
+    if len(formats) != 1 or not formats <= FORMATS:
+        found = " and ".join(sorted(f".{ending.lower()}" for ending in formats)) or "none"
+        raise _refused(location, f"its files should all end in .parquet, .orc or .avro, and there are {found}")
+    (file_format,) = formats
+    files = [file for file in _below(io, location, file_format) if not file.location.startswith(inside)]
+    relation = f"{file_format.lower()}.{quote_identifier(to_local_path(location))}"
+    return Source(location, relation, location, tuple(files))
 
 
 def _session_table(spark: SparkSession, text: str, name: tuple[str, ...]) -> SessionTable:

@@ -13,12 +13,13 @@ from sqlext.sql.quoting import quote_identifier
 
 @dataclass(frozen=True, slots=True)
 class SessionTable:
-    """`kind` is MANAGED, EXTERNAL or VIEW, `provider` the data source's name in lower case.
+    """`name` is database and table, `kind` is MANAGED, EXTERNAL or VIEW, `provider` the data source in lower case.
 
     `partitions` are folders with the values of the partition columns, where the catalog keeps them; None, where only
     the names of the folders below `location` tell them.
     """
 
+    name: tuple[str, str]
     kind: str
     provider: str
     location: str
@@ -39,7 +40,9 @@ def session_table(spark: SparkSession, name: Sequence[str]) -> SessionTable:
         partitions = tuple((_path(one.location()), dict(as_java(one.spec()))) for one in listed)
     provider = table.provider()
     location = table.storage().locationUri()
+    found = table.identifier()
     return SessionTable(
+        name=(found.database().get(), found.table()),
         kind=table.tableType().name(),
         provider=str(provider.get()).lower() if provider.isDefined() else "",
         location=_path(location.get()) if location.isDefined() else "",

@@ -1,0 +1,74 @@
+"""A new table over data files that are there already, as snapshot and migrate make one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.table_definition import complete, with_identifier_fields
+from sqlext.errors import AlreadyExistsError
+from sqlext.procedure.added_files import content_files
+from sqlext.procedure.procedure import Invocation
+from sqlext.procedure.source_files import Source
+from sqlext.spark.data_type import schema_from_spark
+from sqlext.spec.name_mapping import NAME_MAPPING_PROPERTY, NameMapping
+from sqlext.spec.schema import assign_fresh_ids
+from sqlext.transaction.append import AppendFiles
+from sqlext.transaction.table_creation import CreateTable
+from sqlext.transaction.transaction import commit
+from sqlext.write.existing_file import TableShape
+from sqlext.write.metrics import MetricsConfig
+
+
+def require_absent(invocation: Invocation, parts: Sequence[str]) -> None:
+    """AlreadyExistsError when the table is there."""
+    catalog = invocation.environment.catalogs.catalog(parts[0])
+    if catalog.table_exists(TableIdentifier(tuple(parts[1:-1]), parts[-1])):
+        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(parts))
+
+
+def import_table(
+    invocation: Invocation,
+    parts: Sequence[str],
+    source: Source,
+    rows: DataFrame,
+    location: str,
+    properties: Mapping[str, str],
+    threads: int,
+) -> int:
+    """Makes the table, in one commit, with the columns of `rows`, the source as Spark reads it; how many files it has.
+
+    Its partition fields are the columns that the source's folders tell. No file is ever deleted.
+    """
+    environment = invocation.environment
+    catalog = environment.catalogs.catalog(parts[0])
+    identifier = TableIdentifier(tuple(parts[1:-1]), parts[-1])
+    columns = schema_from_spark(rows.schema.jsonValue())
+    schema = with_identifier_fields(assign_fresh_ids(columns), ())
+    terms = [("identity", (column,), None, None) for column in source.partition_columns]
+    mapping = NameMapping.of_schema(schema)
+    definition = complete(schema, terms, (), {**properties, NAME_MAPPING_PROPERTY: mapping.to_text()})
+    metrics = MetricsConfig.from_properties(definition.properties)
+    shape = TableShape(definition.schema, definition.spec, mapping, metrics)
+    files = content_files(catalog.io, source.files, shape, str(identifier), threads)
+    action = CreateTable(
+        schema=definition.schema,
+        spec=definition.spec,
+        sort_order=definition.sort_order,
+        properties=definition.properties,
+        format_version=definition.format_version,
+        location=location,
+        initial=AppendFiles(files, owned=False) if files else None,
+    )
+    commit(
+        catalog,
+        identifier,
+        action,
+        base=None,
+        clock=environment.clock,
+        rng=environment.rng,
+        sleep=environment.sleep,
+    )
+    return len(files)

@@ -1,0 +1,75 @@
+"""register_table: a table of the catalog from a metadata file that another catalog, or none, has written."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.errors import AlreadyExistsError, NotFoundError
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import same_place, to_local_path, to_location
+from sqlext.transaction.registration import RegisterTable, shared_copy
+from sqlext.transaction.transaction import commit
+
+_SUFFIXES = (".metadata.json", ".metadata.json.gz")
+
+
+def register_table(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """Rows: the current snapshot, its rows and its data files.
+
+    Metadata of the table's own folder becomes the table's as it is. Of any other folder the table gets a copy, which
+    reads that table's files and owns none of them. Errors: AlreadyExistsError; NotFoundError for a file that is not
+    there, the newest manifest list included.
+    """
+    environment = invocation.environment
+    parts = invocation.table_parts(invocation.arguments["table"])
+    catalog = environment.catalogs.catalog(parts[0])
+    identifier = TableIdentifier(parts[1:-1], parts[-1])
+    if catalog.table_exists(identifier):
+        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(parts))
+    metadata = _read(catalog.io, invocation.arguments["metadata_file"])
+    location = catalog.default_table_location(identifier)
+    if same_place(metadata.location) != same_place(location):
+        table_uuid = str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))
+        metadata = shared_copy(metadata, location, table_uuid)
+    commit(
+        catalog,
+        identifier,
+        RegisterTable(metadata),
+        base=None,
+        clock=environment.clock,
+        rng=environment.rng,
+        sleep=environment.sleep,
+    )
+    snapshot = metadata.current_snapshot()
+    if snapshot is None:
+        return [(None, None, None)]
+    totals = (snapshot.summary.get(name, "") for name in ("total-records", "total-data-files"))
+    return [(snapshot.snapshot_id, *(int(total) if total.isdigit() else None for total in totals))]
+
+
+def _read(io: FileIO, given: str) -> TableMetadata:
+    location = to_location(to_local_path(given))
+    if not location.endswith(_SUFFIXES):
+        raise NotFoundError("NO_TABLE_AT_LOCATION", location=given, reason="it is no .metadata.json file")
+    try:
+        metadata = decode_table_metadata(io.read(location), location)
+    except FileNotFoundError:
+        raise NotFoundError("NO_TABLE_AT_LOCATION", location=given, reason="the file does not exist") from None
+    snapshot = metadata.current_snapshot()
+    if snapshot is not None:
+        ManifestCache(0).manifests(io, snapshot)
+    return metadata
+
+
+REGISTER_TABLE = Procedure(
+    "register_table",
+    (Parameter("table", "string"), Parameter("metadata_file", "string")),
+    (("current_snapshot_id", "long"), ("total_records_count", "long"), ("total_data_files_count", "long")),
+    register_table,
+)
