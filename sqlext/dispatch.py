@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.alter_constraint import add_constraint, drop_constraint
+from sqlext.command.alter_key import add_primary_key, drop_primary_key
 from sqlext.command.alter_table import alter_columns, alter_partitioning, alter_write_order
 from sqlext.command.alter_view import alter_view_properties, drop_view, rename_view
 from sqlext.command.create_table import create_of_data_frame, create_table
@@ -31,6 +32,7 @@ from sqlext.procedure.registry import find_procedure
 from sqlext.sql.parser import parse
 from sqlext.sql.statement import (
     AddConstraint,
+    AddPrimaryKey,
     AlterColumns,
     AlterPartitioning,
     AlterWriteOrder,
@@ -40,6 +42,7 @@ from sqlext.sql.statement import (
     CreateTableLike,
     Delete,
     DropConstraint,
+    DropPrimaryKey,
     DropReference,
     Insert,
     Merge,
@@ -60,6 +63,7 @@ from sqlext.sql.view_statement import (
 
 _COMMANDS: Mapping[type, Any] = {
     AddConstraint: add_constraint,
+    AddPrimaryKey: add_primary_key,
     AlterColumns: alter_columns,
     AlterPartitioning: alter_partitioning,
     AlterViewProperties: alter_view_properties,
@@ -70,6 +74,7 @@ _COMMANDS: Mapping[type, Any] = {
     CreateView: create_view,
     Delete: delete,
     DropConstraint: drop_constraint,
+    DropPrimaryKey: drop_primary_key,
     Call: call,
     CreateReference: create_reference,
     DropReference: drop_reference,
@@ -85,6 +90,7 @@ _COMMANDS: Mapping[type, Any] = {
 
 _WITHOUT_ANSWER = (
     AddConstraint,
+    AddPrimaryKey,
     AlterColumns,
     AlterPartitioning,
     AlterViewProperties,
@@ -95,6 +101,7 @@ _WITHOUT_ANSWER = (
     CreateTableLike,
     CreateView,
     DropConstraint,
+    DropPrimaryKey,
     DropReference,
     DropView,
     RenameView,

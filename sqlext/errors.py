@@ -128,7 +128,7 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "CONSTRAINT_DOES_NOT_EXIST": Condition(
             "42704",
             "The constraint {name} of {table} cannot be found. SHOW CREATE TABLE {table} lists what there is; the names"
-            " of primary keys are not kept.",
+            " of primary keys are not kept: ALTER TABLE {table} DROP PRIMARY KEY drops one.",
         ),
         "INVALID_CHECK_CONSTRAINT": Condition(
             "42621",
@@ -180,6 +180,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "PARSE_SYNTAX_ERROR": Condition(
             "42601", "Syntax error at {near} (line {line}, column {column}): expected {expected}."
+        ),
+        "RESERVED_COLUMN_NAME": Condition(
+            "42939",
+            "The column name {name} is refused: engines give every row a hidden column of that name, and the two could"
+            " not be told apart. Use another name, or an alias in the query.",
         ),
         "SCHEMA_CHANGE_REFUSED": Condition("0A000", "The change of the column {name} is refused: {reason}."),
         "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST": Condition(

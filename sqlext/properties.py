@@ -134,6 +134,7 @@ LOCATION_PROVIDER = TableProperty(
 
 # the key; the first says it to a CREATE TABLE and is not stored
 PRIMARY_KEY: TableProperty[str | None] = TableProperty("primary-key", None, str)
+KEY_RELY = "identifier-fields.rely"
 KEY_ENFORCED = TableProperty("write.key.enforced", False, _boolean)
 
 # data files

@@ -101,7 +101,7 @@ def _schema_change(spark: SparkSession, change: ColumnChange, schema: Schema) ->
         case ColumnAddition():
             return _addition(spark, change)
         case ColumnType():
-            return WidenColumn(change.path, _column_type(spark, change.type_text))
+            return _widening(spark, change)
         case ColumnDefault(path=path, default=default):
             field = resolve_column(schema, path)
             return SetDefault(path, None if default is None else default_value(spark, field, default.text))
@@ -111,20 +111,33 @@ def _schema_change(spark: SparkSession, change: ColumnChange, schema: Schema) ->
 
 
 def _addition(spark: SparkSession, change: ColumnAddition) -> AddColumn:
-    column_type = _column_type(spark, change.type_text)
+    lengths: dict[int, int] = {}
+    column_type = _column_type(spark, change.type_text, lengths)
     field = NestedField(0, change.path[-1], column_type, change.required)
     default = None if change.default is None else default_value(spark, field, change.default.text)
     if default is not None and len(change.path) > 1:
         raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change="a DEFAULT inside a struct")
     if isinstance(default, bytes | UUID):
         raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change=f"a DEFAULT of type {column_type}")
-    return AddColumn(change.path, column_type, change.required, change.comment, default, change.position)
+    if isinstance(default, str) and len(default) > lengths.get(0, len(default)):
+        reason = f"it has more than {lengths[0]} characters"
+        raise AnalysisError("INVALID_DEFAULT_VALUE", value=default, column=change.path[-1], reason=reason)
+    return AddColumn(change.path, column_type, change.required, change.comment, default, change.position, lengths)
 
 
-def _column_type(spark: SparkSession, text: str) -> Type:
-    """The type as SQL spells it; UnsupportedError for one that Spark could not show."""
+def _widening(spark: SparkSession, change: ColumnType) -> WidenColumn:
+    lengths: dict[int, int] = {}
+    column_type = _column_type(spark, change.type_text, lengths)
+    if lengths.keys() - {0}:
+        reason = "a length inside another type goes by the field's name: ALTER COLUMN tags.element TYPE VARCHAR(9)"
+        raise UnsupportedError("UNSUPPORTED_TYPE", type=change.type_text, reason=reason)
+    return WidenColumn(change.path, column_type, lengths.get(0))
+
+
+def _column_type(spark: SparkSession, text: str, lengths: dict[int, int]) -> Type:
+    """The type as SQL spells it, with the lengths of its VARCHARs; UnsupportedError for one that Spark cannot show."""
     setting = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
-    column_type = parse_type(text, timestamp_type=setting)
+    column_type = parse_type(text, timestamp_type=setting, lengths=lengths)
     type_to_spark(column_type)
     return column_type
 

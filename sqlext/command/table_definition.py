@@ -9,10 +9,11 @@ from typing import Any
 
 from sqlext.command.upsert import check_partition_sources
 from sqlext.errors import AnalysisError
-from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, PRIMARY_KEY, UPSERT_MODE
+from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, UPSERT_MODE
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
+from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
 from sqlext.spec.transform import Transform, parse_transform
@@ -29,7 +30,6 @@ _NOT_STORED = frozenset({"provider", "owner", "location", "external", "is_manage
 
 # Said by the metadata itself.
 _SAID_ELSEWHERE = frozenset({FORMAT_VERSION.name, PRIMARY_KEY.name})
-KEY_RELY = "identifier-fields.rely"
 
 # What Iceberg's own catalogs put into every new table.
 DEFAULT_PROPERTIES: Mapping[str, str] = {"write.parquet.compression-codec": "zstd"}
@@ -89,6 +89,7 @@ def complete(
     """The definition with partition spec, sort order and format version taken out of terms and properties."""
     require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
     MetricsConfig.from_properties(properties)
+    require_own_names(field.name for field in schema.fields)
     schema = _keyed_by_property(schema, properties)
     given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
     kept = {**DEFAULT_PROPERTIES, **given}

@@ -7,14 +7,15 @@ added has a new one, also under a name that was there before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from sqlext.errors import AlreadyExistsError, AnalysisError
+from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids, nested_fields
 from sqlext.spec.type_promotion import is_promotion, promoted_value
-from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type
+from sqlext.spec.types import ListType, MapType, NestedField, StringType, StructType, Type
 
 Path: TypeAlias = tuple[str, ...]
 Fields: TypeAlias = tuple[NestedField, ...]
@@ -29,7 +30,10 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
-    """A new column; ids inside `type` are placeholders. `default` is a stored value, for old rows and for new ones."""
+    """A new column; ids inside `type` are placeholders. `default` is a stored value, for old rows and for new ones.
+
+    `lengths` has the n of every VARCHAR(n) in it, by placeholder; the column's own is 0.
+    """
 
     path: Path
     type: Type
@@ -37,6 +41,7 @@ class AddColumn:
     doc: str | None = None
     default: Any = None
     position: Position | None = None
+    lengths: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +58,11 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class WidenColumn:
-    """Another type for a column, which must hold all values of the one it had."""
+    """Another type for a column, which must hold all values of the one it had; `length` is the n of a VARCHAR(n)."""
 
     path: Path
     type: Type
+    length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,13 @@ class SetIdentifierFields:
 
 
 @dataclass(frozen=True, slots=True)
+class RequireIdentifierFields:
+    """The columns that identify a row, which become required: rows that are there have been looked at."""
+
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DropIdentifierFields:
     """These columns identify a row no more; they stay required."""
 
@@ -117,8 +130,17 @@ SchemaChange: TypeAlias = (
     | SetDefault
     | ReplaceColumns
     | SetIdentifierFields
+    | RequireIdentifierFields
     | DropIdentifierFields
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedColumns:
+    """A schema after changes, and the lengths that they say of strings by field id: None for no limit."""
+
+    schema: Schema
+    lengths: Mapping[int, int | None]
 
 
 def changed_schema(schema: Schema, changes: Sequence[SchemaChange], last_column_id: int, format_version: int) -> Schema:
@@ -127,12 +149,19 @@ def changed_schema(schema: Schema, changes: Sequence[SchemaChange], last_column_
     Errors: AnalysisError for a column that is not there or a change that the format does not allow, AlreadyExistsError
     FIELD_ALREADY_EXISTS for a name that is taken.
     """
+    return changed_columns(schema, changes, last_column_id, format_version).schema
+
+
+def changed_columns(
+    schema: Schema, changes: Sequence[SchemaChange], last_column_id: int, format_version: int
+) -> ChangedColumns:
+    """As `changed_schema`, with the lengths of strings that the changes say."""
     edit = _Edit(schema, last_column_id, format_version)
     for change in changes:
         edit.apply(change)
     edited = Schema(edit.fields, schema.schema_id, edit.identifier_field_ids)
     edited.validate_identifier_fields()
-    return edited
+    return ChangedColumns(edited, edit.lengths)
 
 
 class _Edit:
@@ -144,6 +173,7 @@ class _Edit:
         self._last_id = last_column_id
         self._format_version = format_version
         self._added: set[int] = set()
+        self.lengths: dict[int, int | None] = {}
 
     def apply(self, change: SchemaChange) -> None:
         match change:
@@ -167,6 +197,10 @@ class _Edit:
                 self._replace(change)
             case SetIdentifierFields():
                 self._set_identifier_fields(change.paths)
+            case RequireIdentifierFields(paths=paths):
+                for path in paths:
+                    self._edit_field(path, lambda field: replace(field, required=True))
+                self._set_identifier_fields(paths)
             case DropIdentifierFields():
                 self._drop_identifier_fields(change.paths)
 
@@ -183,6 +217,8 @@ class _Edit:
 
     def _with_column(self, fields: Fields, change: AddColumn) -> Fields:
         name = change.path[-1]
+        if len(change.path) == 1:
+            require_own_names([name])
         if _find(fields, name) is not None:
             raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=_dotted(change.path))
         if change.default is not None and self._format_version < 3:
@@ -193,12 +229,16 @@ class _Edit:
                 "rows that are there have no value for a required column. Leave NOT NULL out, or give a DEFAULT",
             )
         default = change.default
-        numbered = self._numbered(NestedField(0, name, change.type, change.required, change.doc, default, default))
+        column = NestedField(0, name, change.type, change.required, change.doc, default, default)
+        numbered = self._numbered(column, change.lengths)
         fields = (*fields, numbered)
         return fields if change.position is None else _moved(fields, change.path, change.position)
 
-    def _numbered(self, field: NestedField) -> NestedField:
-        fresh = assign_fresh_ids(Schema((field,)), self._last_id + 1)
+    def _numbered(self, field: NestedField, lengths: Mapping[int, int]) -> NestedField:
+        placeholders = Schema((field,))
+        fresh = assign_fresh_ids(placeholders, self._last_id + 1)
+        ids = dict(zip(placeholders.field_ids, fresh.field_ids, strict=True))
+        self.lengths.update({ids[id]: length for id, length in lengths.items()})
         self._last_id = fresh.highest_field_id
         self._added.add(fresh.fields[0].id)
         return fresh.fields[0]
@@ -222,6 +262,8 @@ class _Edit:
 
     def _widened(self, field: NestedField, change: WidenColumn) -> NestedField:
         widened = self._widened_type(field.type, change)
+        if isinstance(widened, StringType):
+            self.lengths[field.id] = change.length
         if widened == field.type:
             return field
         return replace(
@@ -260,8 +302,8 @@ class _Edit:
         return replace(field, write_default=change.value)
 
     def _replace(self, change: ReplaceColumns) -> None:
-        for field in self.fields:
-            self._require_outside_key(field, (field.name,))
+        for dropped in self.fields:
+            self._require_outside_key(dropped, (dropped.name,))
         self.fields = ()
         for column in change.columns:
             self.apply(column)
@@ -345,6 +387,8 @@ def _exists(fields: Fields, path: Path) -> bool:
 
 def _renamed(fields: Fields, change: RenameColumn) -> Fields:
     index = _index(fields, change.path)
+    if len(change.path) == 1 and change.name.lower() != fields[index].name.lower():
+        require_own_names([change.name])
     taken = _find((*fields[:index], *fields[index + 1 :]), change.name)
     if taken is not None:
         raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=_dotted((*change.path[:-1], change.name)))

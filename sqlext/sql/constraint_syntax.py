@@ -1,10 +1,19 @@
-"""Constraints: what stands behind PRIMARY KEY (…), CHECK, and ALTER TABLE … ADD and DROP CONSTRAINT."""
+"""Constraints: what stands behind PRIMARY KEY (…), CHECK, and ALTER TABLE … ADD and DROP of both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from sqlext.sql.statement import AddConstraint, Check, DropConstraint, Slice, TableName
+from sqlext.sql.statement import (
+    AddConstraint,
+    AddPrimaryKey,
+    Check,
+    DropConstraint,
+    DropPrimaryKey,
+    Slice,
+    TableName,
+)
 from sqlext.sql.token_cursor import TokenCursor
 
 
@@ -52,8 +61,15 @@ def parse_check(cursor: TokenCursor, name: str | None) -> Check:
     return Check(name, condition)
 
 
-def parse_constraint_change(cursor: TokenCursor, table: TableName) -> AddConstraint | DropConstraint | None:
+ConstraintChange: TypeAlias = AddConstraint | AddPrimaryKey | DropConstraint | DropPrimaryKey
+
+
+def parse_constraint_change(cursor: TokenCursor, table: TableName) -> ConstraintChange | None:
     """The clause behind ALTER TABLE and the table's name; None when it is about something else."""
+    if cursor.accept("DROP", "PRIMARY", "KEY"):
+        if_exists = cursor.accept("IF", "EXISTS")
+        cursor.expect_end()
+        return DropPrimaryKey(table, if_exists)
     if cursor.accept("DROP", "CONSTRAINT"):
         if_exists = cursor.accept("IF", "EXISTS")
         name = cursor.name("a constraint name")
@@ -64,8 +80,11 @@ def parse_constraint_change(cursor: TokenCursor, table: TableName) -> AddConstra
     if not cursor.accept("ADD"):
         return None
     constraint = cursor.name("a constraint name") if cursor.accept("CONSTRAINT") else None
-    if cursor.at("PRIMARY", "KEY"):
-        cursor.refuse("ADD PRIMARY KEY", "write the key in CREATE TABLE")
+    if cursor.accept("PRIMARY", "KEY"):
+        columns = cursor.name_list()
+        said = parse_key_characteristics(cursor)
+        cursor.expect_end()
+        return AddPrimaryKey(table, columns, bool(said.enforced), bool(said.rely))
     if cursor.at("FOREIGN", "KEY") or cursor.at("UNIQUE"):
         cursor.refuse(f"ADD {cursor.peek().word}", "Iceberg tables have only a primary key and CHECKs. Leave it out")
     if constraint is None and not cursor.at("CHECK"):

@@ -138,6 +138,24 @@ class DropConstraint:
 
 
 @dataclass(frozen=True, slots=True)
+class AddPrimaryKey:
+    """ALTER TABLE … ADD [CONSTRAINT name] PRIMARY KEY; the name has no place in the format."""
+
+    table: TableName
+    columns: tuple[str, ...]
+    enforced: bool = False
+    rely: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropPrimaryKey:
+    """ALTER TABLE … DROP PRIMARY KEY [IF EXISTS]."""
+
+    table: TableName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTableLike:
     """CREATE TABLE … LIKE; `properties` come to those of the source."""
 
@@ -396,6 +414,8 @@ class AlterWriteOrder:
 Statement: TypeAlias = (
     AddConstraint
     | DropConstraint
+    | AddPrimaryKey
+    | DropPrimaryKey
     | CreateReference
     | DropReference
     | CreateTable

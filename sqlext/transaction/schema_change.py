@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlext.errors import AnalysisError, ValidationConflict
 from sqlext.properties import COLUMN_PROPERTY_PREFIXES
+from sqlext.spec.constraint import LENGTH_PREFIX, varchar_lengths
 from sqlext.spec.metadata_update import (
     AddSchema,
     MetadataUpdate,
@@ -23,7 +24,7 @@ from sqlext.spec.requirement import (
     AssertTableUUID,
 )
 from sqlext.spec.schema import Schema
-from sqlext.spec.schema_change import SchemaChange, changed_schema
+from sqlext.spec.schema_change import ChangedColumns, SchemaChange, changed_columns
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import VoidTransform
@@ -46,14 +47,15 @@ class ChangeSchema:
     def stage(self, base: TableMetadata | None) -> StagedChange:
         if base is None:
             raise ValueError("a change of columns needs a table")
-        schema = changed_schema(base.schema(), self.changes, base.last_column_id, base.format_version)
-        require_version(schema, base.format_version)
+        changed = changed_columns(base.schema(), self.changes, base.last_column_id, base.format_version)
+        require_version(changed.schema, base.format_version)
         requirements = (
             AssertTableUUID(base.table_uuid),
             AssertCurrentSchemaId(base.current_schema_id),
             AssertLastAssignedFieldId(base.last_column_id),
         )
-        return StagedChange(base, schema_updates(base, schema), requirements)
+        updates = (*schema_updates(base, changed.schema), *_length_updates(base, changed))
+        return StagedChange(base, updates, requirements)
 
     def finish(self, landed: Snapshot | None) -> None:
         """No files."""
@@ -201,6 +203,35 @@ def _renamed_property(key: str, before: Schema, after: Schema) -> str | None:
         if field is not None:
             return None if after.field_or_none(field.id) is None else prefix + after.column_name(field.id)
     return key
+
+
+def _length_updates(base: TableMetadata, changed: ChangedColumns) -> tuple[MetadataUpdate, ...]:
+    """Lengths that the changes say; AnalysisError for one that rows which are there may exceed."""
+    known, before = varchar_lengths(base.properties), base.schema()
+    longer: dict[str, str] = {}
+    lifted: list[str] = []
+    for id, length in changed.lengths.items():
+        old, was_there = known.get(id), before.field_or_none(id) is not None
+        if length == old:
+            continue
+        if length is None:
+            lifted.append(f"{LENGTH_PREFIX}{id}")
+            continue
+        if was_there and (old is None or length < old):
+            raise AnalysisError(
+                "NOT_SUPPORTED_CHANGE_COLUMN",
+                name=before.column_name(id),
+                before="string" if old is None else f"varchar({old})",
+                after=f"varchar({length})",
+                reason="rows that are there may hold longer values",
+            )
+        longer[f"{LENGTH_PREFIX}{id}"] = str(length)
+    updates: list[MetadataUpdate] = []
+    if lifted:
+        updates.append(RemoveProperties(tuple(sorted(lifted))))
+    if longer:
+        updates.append(SetProperties(_sorted(longer)))
+    return tuple(updates)
 
 
 def _sorted(properties: Mapping[str, str]) -> dict[str, str]:

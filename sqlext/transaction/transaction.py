@@ -31,6 +31,7 @@ from sqlext.spec.requirement import AssertCreate
 from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.types import NestedField
 from sqlext.transaction.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.transaction.pace import Pace
 from sqlext.transaction.snapshot_production import COMMIT_ID_PROPERTY
@@ -212,11 +213,13 @@ def _location(table: LoadedTable | None) -> str | None:
 
 
 def _new_required_columns(before: Schema, after: Schema) -> list[str]:
-    """Columns that rows written by the schema `before` lack, and that `after` does not let be null."""
+    """Columns that rows written by the schema `before` lack or may have null in, and `after` does not let be null."""
     if before is after:
         return []
-    return [
-        field.name
-        for field in after.fields
-        if field.required and field.initial_default is None and before.field_or_none(field.id) is None
-    ]
+    return [field.name for field in after.fields if field.required and not _has_value(before, field)]
+
+
+def _has_value(schema: Schema, field: NestedField) -> bool:
+    """Whether every row of that schema has a value for the field."""
+    known = schema.field_or_none(field.id)
+    return field.initial_default is not None if known is None else known.required

@@ -43,8 +43,10 @@ def test_as_iceberg(spark: SparkSession, iceberg: IcebergJudge, keyed: str, quer
     assert canonical_rows(spark.sql(text)) == iceberg.sql(text)
 
 
-def test_a_column_of_that_name_is_the_tables_own(spark: SparkSession, table_name: str) -> None:
-    spark.sql(f"CREATE TABLE {table_name} (id INT, _deleted STRING, _partition_key INT)")
+def test_a_column_of_that_name_that_another_engine_made_is_the_tables_own(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str
+) -> None:
+    iceberg.sql(f"CREATE TABLE {table_name} (id INT, _deleted STRING, _partition_key INT) USING iceberg")
     spark.sql(f"INSERT INTO {table_name} VALUES (1, 'no', 7), (2, 'yes', 8)")
     spark.sql(f"DELETE FROM {table_name} WHERE id = 2")
     assert [tuple(row) for row in spark.table(table_name).collect()] == [(1, "no", 7)]

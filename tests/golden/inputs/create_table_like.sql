@@ -31,3 +31,8 @@ CREATE OR REPLACE TABLE t USING iceberg AS SELECT 2 AS id;
 SELECT * FROM t;
 
 SELECT id, v FROM t VERSION AS OF ${snapshot:t:1};
+
+-- equality deletes must reach a row's partition, as in CREATE TABLE
+CREATE TABLE by_region (id INT, region STRING, PRIMARY KEY (id)) PARTITIONED BY (region);
+
+CREATE TABLE upserted LIKE by_region TBLPROPERTIES ('write.upsert.mode'='equality');

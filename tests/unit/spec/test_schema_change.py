@@ -210,3 +210,16 @@ def test_drop_if_exists() -> None:
 def test_refused(change: SchemaChange, condition: str) -> None:
     with pytest.raises(SqlextError, match=rf"\[{condition}"):
         changed(change)
+
+
+@pytest.mark.parametrize("name", ["_file", "_POS", "_partition", "_spec_id", "_deleted", "_row_id", "_row_kind"])
+def test_names_of_hidden_columns_are_refused(name: str) -> None:
+    schema = Schema((NestedField(1, "a", StructType((NestedField(2, "b", LongType()),))),))
+    for change in (AddColumn((name,), LongType()), RenameColumn(("a",), name)):
+        with pytest.raises(SqlextError) as refused:
+            changed_schema(schema, (change,), 2, 2)
+        assert refused.value.condition == "RESERVED_COLUMN_NAME"
+    inside = changed_schema(
+        schema, (AddColumn(("a", name), LongType()), RenameColumn(("a", "b"), "_change_type")), 2, 2
+    )
+    assert [field.name for field in inside.fields] == ["a"]

@@ -4,7 +4,14 @@ import pytest
 
 from sqlext.errors import ParseError, UnsupportedError
 from sqlext.sql.parser import parse
-from sqlext.sql.statement import AddConstraint, CreateTable, DropConstraint
+from sqlext.sql.statement import (
+    AddConstraint,
+    AddPrimaryKey,
+    CreateTable,
+    DropConstraint,
+    DropPrimaryKey,
+    TableName,
+)
 
 
 def read(text: str) -> object:
@@ -53,7 +60,26 @@ def test_add_and_drop():
     assert read("ALTER TABLE t DROP CONSTRAINT p") == DropConstraint(added.table, "p", False)
 
 
-@pytest.mark.parametrize("text", ["ALTER TABLE t ADD CONSTRAINT c UNIQUE (a)", "ALTER TABLE t ADD PRIMARY KEY (a)"])
+@pytest.mark.parametrize(
+    ("text", "columns", "enforced", "rely"),
+    [
+        ("ADD PRIMARY KEY (a)", ("a",), False, False),
+        ("ADD CONSTRAINT pk PRIMARY KEY (a, `b c`) NOT ENFORCED RELY", ("a", "b c"), False, True),
+        ("ADD PRIMARY KEY (a) ENFORCED", ("a",), True, False),
+    ],
+)
+def test_a_key_is_added(text: str, columns: tuple[str, ...], enforced: bool, rely: bool):
+    table = TableName(("lake", "db", "t"), ("t",))
+    assert read(f"ALTER TABLE t {text}") == AddPrimaryKey(table, columns, enforced, rely)
+
+
+def test_a_key_is_dropped():
+    table = TableName(("lake", "db", "t"), ("t",))
+    assert read("ALTER TABLE t DROP PRIMARY KEY") == DropPrimaryKey(table)
+    assert read("ALTER TABLE t DROP PRIMARY KEY IF EXISTS") == DropPrimaryKey(table, True)
+
+
+@pytest.mark.parametrize("text", ["ALTER TABLE t ADD CONSTRAINT c UNIQUE (a)", "ALTER TABLE t ADD FOREIGN KEY (a)"])
 def test_other_constraints_are_refused(text: str):
     with pytest.raises(UnsupportedError):
         read(text)

@@ -32,6 +32,7 @@ from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.table_metadata import new_table_metadata
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType, NestedField, StringType
+from sqlext.transaction.action import CommitContext
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.transaction.overwrite_rows import OverwriteRows
@@ -340,7 +341,8 @@ def test_an_action_can_be_committed_again(tmp_path: Path, writer: Writer) -> Non
 
 def test_updates_and_requirements_have_the_words_of_the_rest_spec(writer: Writer) -> None:
     table = writer.append(1, base=writer.create()).table
-    staged = ChangeProperties({"a": "1"}, frozenset()).stage(table.metadata)
+    context = CommitContext("t", "c", writer.catalog.io, writer.clock, writer.rng, ManifestCache())
+    staged = ChangeProperties({"a": "1"}).begin(context).stage(table.metadata)
     assert [update.to_json() for update in staged.updates] == [{"action": "set-properties", "updates": {"a": "1"}}]
     assert [one.to_json()["type"] for one in staged.requirements] == ["assert-table-uuid"]
     assert apply_updates(table.metadata, staged.updates, now_ms=1).properties == {"a": "1"}

@@ -17,15 +17,17 @@ from small_tables import (
 )
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.errors import SqlextError, ValidationConflict
+from sqlext.spec.constraint import varchar_lengths
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import AddColumn, DropColumn, RenameColumn, WidenColumn, changed_schema
 from sqlext.spec.sort_order import SortField
 from sqlext.spec.transform import parse_transform
-from sqlext.spec.types import DateType, LongType, NestedField, StringType, TimestampType
+from sqlext.spec.types import DateType, LongType, NestedField, StringType, StructType, TimestampType
 from sqlext.storage.location import to_local_path
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.order_change import ChangeWriteOrder, SortTerm
+from sqlext.transaction.property_change import ChangeProperties
 from sqlext.transaction.schema_change import ChangeSchema, WriteWithSchema
 from sqlext.transaction.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
 
@@ -227,3 +229,28 @@ def test_an_append_that_came_first_does_not_stop_them(writer: Writer) -> None:
     write = WriteWithSchema(AppendFiles((data_file(base.metadata, [1]),)), grown, 0, 2)
     outcome = writer.commit(write, base=base)
     assert (outcome.attempts, ids_read_by_pyiceberg(outcome.table)) == (2, [1, 7])
+
+
+def test_lengths_of_strings_come_with_their_columns_and_only_grow(writer: Writer) -> None:
+    nested = StructType((NestedField(1, "a", StringType()), NestedField(2, "b", StringType())))
+    changes = (AddColumn(("s",), StringType(), lengths={0: 3}), AddColumn(("n",), nested, lengths={2: 4}))
+    base = writer.create()
+    first = writer.commit(ChangeSchema((AddColumn(("x",), LongType()),)), base=base)
+    added = writer.commit(ChangeSchema(changes), base=base).table.metadata
+    assert first.table.metadata.schema().find("x") is not None
+    assert varchar_lengths(added.properties) == {4: 3, 7: 4}
+    assert (added.schema().column_name(4), added.schema().column_name(7)) == ("s", "n.b")
+
+    grown = (WidenColumn(("s",), StringType(), 5), WidenColumn(("n", "b"), StringType(), 4))
+    wider = writer.commit(ChangeSchema(grown), base=writer.load()).table.metadata
+    assert varchar_lengths(wider.properties) == {4: 5, 7: 4}
+    for path, length in ((("s",), 4), (("region",), 100)):
+        with pytest.raises(SqlextError, match="may hold longer values"):
+            writer.commit(ChangeSchema((WidenColumn(path, StringType(), length),)), base=writer.load())
+    lifted = writer.commit(ChangeSchema((WidenColumn(("s",), StringType()),)), base=writer.load()).table.metadata
+    assert varchar_lengths(lifted.properties) == {7: 4}
+
+
+def test_an_earlier_format_version_is_refused_by_the_tables_name(writer: Writer) -> None:
+    with pytest.raises(SqlextError, match=r"version of lake\.db\.orders cannot go from 2 to 1"):
+        writer.commit(ChangeProperties({"format-version": "1"}), base=writer.create())
