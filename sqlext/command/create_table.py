@@ -28,7 +28,7 @@ from sqlext.command.table_definition import (
 )
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AlreadyExistsError, AnalysisError, NotFoundError
-from sqlext.spark.data_type import require_spark_types, schema_from_spark
+from sqlext.spark.data_type import as_nullable, require_spark_types, schema_from_spark
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.store_assignment import align
 from sqlext.spec.constraint import check_constraints
@@ -154,7 +154,8 @@ def _define(
 
 
 def _query_schema(query: DataFrame | None) -> Schema | None:
-    return None if query is None else schema_from_spark(query.schema.jsonValue())
+    """Every column may hold null, as in Spark's own CREATE TABLE … AS: what a query gives binds no later row."""
+    return None if query is None else schema_from_spark(as_nullable(query.schema.jsonValue()))
 
 
 def _require_provider(spark: SparkSession, name: TableName, provider: str | None) -> None:

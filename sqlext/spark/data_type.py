@@ -152,6 +152,16 @@ def type_to_spark(data_type: Type) -> Any:
     return name
 
 
+def as_nullable(described: Any) -> Any:
+    """Spark's type JSON, with null allowed at every depth."""
+    if isinstance(described, list):
+        return [as_nullable(one) for one in described]
+    if not isinstance(described, Mapping):
+        return described
+    allowed = {"nullable": True, "containsNull": True, "valueContainsNull": True}
+    return {key: allowed[key] if key in allowed else as_nullable(value) for key, value in described.items()}
+
+
 def schema_from_spark(struct: Mapping[str, Any]) -> Schema:
     """A schema with fresh ids in Spark's order (breadth first), from Spark's struct JSON."""
     numbers = iter(range(1, 1 << 31))

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql.types import StructType as SparkStruct
 
 from sqlext.errors import UnsupportedError
-from sqlext.spark.data_type import schema_from_spark, schema_to_spark
+from sqlext.spark.data_type import as_nullable, schema_from_spark, schema_to_spark
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
     DecimalType,
@@ -67,3 +67,16 @@ def test_a_length_that_would_be_dropped_is_refused() -> None:
         schema_from_spark(
             {"type": "struct", "fields": [{"name": "c", "type": "string", "nullable": True, "metadata": metadata}]}
         )
+
+
+def test_null_is_allowed_at_every_depth() -> None:
+    inner = {"name": "x", "type": "integer", "nullable": False, "metadata": {}}
+    nested = {
+        "type": "map",
+        "keyType": "string",
+        "valueType": {"type": "struct", "fields": [inner]},
+        "valueContainsNull": False,
+    }
+    listed = {"type": "array", "elementType": nested, "containsNull": False}
+    schema = schema_from_spark(as_nullable({"type": "struct", "fields": [{**inner, "type": listed}]}))
+    assert not any(field.required for field in map(schema.field, schema.field_ids) if field.name != "key")
