@@ -1,9 +1,11 @@
 package io.sqlext
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.hive.serde2.io.DateWritable
+import org.apache.hadoop.io.{IntWritable, LongWritable, WritableComparable}
 import org.apache.orc.{OrcFile, TypeDescription}
 import org.apache.orc.TypeDescription.Category
-import org.apache.orc.mapred.OrcStruct
+import org.apache.orc.mapred.{OrcList, OrcMap, OrcStruct, OrcTimestamp}
 import org.apache.orc.mapreduce.OrcMapreduceRecordReader
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
@@ -31,8 +33,10 @@ object OrcRows {
     val records = new OrcMapreduceRecordReader[OrcStruct](source, options)
     Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => { records.close(); source.close() }))
     val names = inFile.getFieldNames.asScala.toSet
+    val numbers = asNumbers(columns).asInstanceOf[StructType]
+    val plain = inFile.getChildren.asScala.exists(_.getAttributeNames.contains("iceberg.id")) && numbers != columns
     // For a column at -1 it puts the column's default.
-    val deserializer = new OrcDeserializer(columns,
+    val deserializer = new OrcDeserializer(if (plain) numbers else columns,
       columns.indices.map(i => if (names(columns(i).name)) i else -1).toArray)
     new Iterator[InternalRow] {
       private var ahead = false
@@ -44,9 +48,43 @@ object OrcRows {
       override def next(): InternalRow = {
         if (!hasNext) throw new NoSuchElementException
         ahead = false
-        deserializer.deserialize(records.getCurrentValue)
+        val record = records.getCurrentValue
+        deserializer.deserialize(if (plain) numbered(record).asInstanceOf[OrcStruct] else record)
       }
     }
+  }
+
+  // Iceberg writes days and microseconds of the proleptic Gregorian calendar, and leaves the file's footer to say that it
+  // is the hybrid one, in which Spark's conversion would take them. Its files are known by their field ids: there the
+  // numbers are taken as they are. Files that have no ids were not written by Iceberg, and are read as Spark does.
+
+  private def asNumbers(dataType: DataType): DataType = dataType match {
+    case DateType => IntegerType
+    case TimestampType => LongType
+    case s: StructType => StructType(s.map(f => f.copy(dataType = asNumbers(f.dataType))))
+    case a: ArrayType => a.copy(elementType = asNumbers(a.elementType))
+    case m: MapType => m.copy(keyType = asNumbers(m.keyType), valueType = asNumbers(m.valueType))
+    case other => other
+  }
+
+  private def numbered(value: Any): WritableComparable[_] = value match {
+    case date: DateWritable => new IntWritable(date.getDays)
+    case time: OrcTimestamp =>
+      new LongWritable(Math.addExact(Math.multiplyExact(Math.floorDiv(time.getTime, 1000L), 1000000L), time.getNanos / 1000L))
+    case struct: OrcStruct =>
+      (0 until struct.getNumFields).foreach(i => struct.setFieldValue(i, numbered(struct.getFieldValue(i): Any)))
+      struct
+    case list: OrcList[_] =>
+      val values = list.asInstanceOf[OrcList[WritableComparable[_]]]
+      values.replaceAll(one => numbered(one))
+      values
+    case map: OrcMap[_, _] =>
+      val entries = map.asInstanceOf[OrcMap[WritableComparable[_], WritableComparable[_]]]
+      val pairs = entries.asScala.toSeq.map { case (key, one) => numbered(key) -> numbered(one) }
+      entries.clear()
+      pairs.foreach { case (key, one) => entries.put(key, one) }
+      entries
+    case other => other.asInstanceOf[WritableComparable[_]]
   }
 
   /** What ORC's schema evolution makes of the file's columns; what the file lacks is null. */

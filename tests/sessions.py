@@ -17,7 +17,7 @@ def open_session(warehouse: Path) -> SparkSession:
     time.tzset()
     settings = {
         "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",

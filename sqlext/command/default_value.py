@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -52,6 +53,8 @@ def default_value(spark: SparkSession, column: NestedField, text: str) -> Any:
         raise _invalid(column, text, "it is no constant")
     row = lowered_query(spark, f"SELECT sqlext_assign({text}, {about}) AS value").toArrow()
     (value,) = stored_values(row.to_batches()[0].columns, [column], "the new default")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _invalid(column, text, "a default stands in JSON, which has no NaN and no infinity")
     return value
 
 

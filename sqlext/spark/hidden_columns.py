@@ -20,7 +20,9 @@ _NANOS = (TimestampNanoType, TimestamptzNanoType)
 
 def partition_column(metadata: TableMetadata) -> Mapping[str, Any]:
     """Spark's struct of the partition fields of all specs."""
-    struct: dict[str, Any] = from_arrow_type(partition_type(partition_fields(metadata))).jsonValue()
+    struct: dict[str, Any] = from_arrow_type(
+        partition_type(partition_fields(metadata)), prefer_timestamp_ntz=True
+    ).jsonValue()
     return struct
 
 

@@ -66,7 +66,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
 def _metadata_schema(version: TableVersion) -> Mapping[str, Any]:
     assert version.handle.metadata_table is not None
     arrow = METADATA_TABLES[version.handle.metadata_table].schema(version.metadata)
-    struct: dict[str, Any] = from_arrow_schema(arrow).jsonValue()
+    struct: dict[str, Any] = from_arrow_schema(arrow, prefer_timestamp_ntz=True).jsonValue()
     return struct
 
 

@@ -12,10 +12,8 @@ import os
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.conversions import from_bytes
@@ -24,28 +22,20 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.types import PrimitiveType
 
+from crossread.file_invariants import AvroFile, deletion_vector_violations, local_path, lost_and_orphaned_files
+from crossread.history import History
+from crossread.metadata_invariants import metadata_violations, row_id_violations
+
 _FIELD_ID = b"PARQUET:field_id"
 _DATA, _POSITION_DELETES, _EQUALITY_DELETES = 0, 1, 2
 _EXISTING, _ADDED, _DELETED = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class AvroFile:
-    """An Avro file: its header's metadata and its records."""
-
-    path: str
-    header: Mapping[str, str]
-    records: list[dict[str, Any]]
-
-    @classmethod
-    def read(cls, location: str) -> AvroFile:
-        with open(_path(location), "rb") as source:
-            reader = fastavro.reader(source)
-            return cls(_path(location), dict(reader.metadata), list(reader))
-
-
 def violations(metadata_location: str) -> Iterator[str]:
     """What is wrong with the current snapshot of a table and what it reaches, as far as sqlext wrote it."""
+    history = History.of(metadata_location)
+    yield from metadata_violations(history.metadata)
+    yield from lost_and_orphaned_files(history)
     metadata = StaticTable.from_metadata(metadata_location).metadata
     snapshot = metadata.current_snapshot()
     if snapshot is None:
@@ -61,6 +51,24 @@ def violations(metadata_location: str) -> Iterator[str]:
         yield from _content_file(entry, listed, metadata)
     yield from _summary_totals(snapshot, [entry["data_file"] for entry, _ in live])
     yield from _repeated_files([entry["data_file"] for entry, _ in live])
+    yield from deletion_vector_violations([entry["data_file"] for entry, _ in live])
+    if history.format_version > 2:
+        yield from row_id_violations(_row_id_ranges(live), history.metadata)
+
+
+def _row_id_ranges(live: list[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Iterator[tuple[int, int]]:
+    """First row id and number of rows of each data file; one without takes it from the manifest (Row Lineage)."""
+    next_ids: dict[str, int] = {}
+    for entry, listed in live:
+        file = entry["data_file"]
+        first = file.get("first_row_id")
+        if file.get("content", _DATA) != _DATA:
+            continue
+        if first is None and listed.get("first_row_id") is not None:
+            first = next_ids.get(listed["manifest_path"], listed["first_row_id"])
+            next_ids[listed["manifest_path"]] = first + file["record_count"]
+        if first is not None:
+            yield first, file["record_count"]
 
 
 def _manifest_list_header(file: AvroFile, snapshot: Snapshot, metadata: TableMetadata) -> Iterator[str]:
@@ -143,7 +151,7 @@ def _partition_summaries(
 
 def _content_file(entry: Mapping[str, Any], listed: Mapping[str, Any], metadata: TableMetadata) -> Iterator[str]:
     file = entry["data_file"]
-    path = _path(file["file_path"])
+    path = local_path(file["file_path"])
     if not os.path.exists(path):
         yield f"{path}: there is no such file"
         return
@@ -155,14 +163,22 @@ def _content_file(entry: Mapping[str, Any], listed: Mapping[str, Any], metadata:
         return
     with pq.ParquetFile(path) as source:
         table = source.read()
+        groups = [source.metadata.row_group(number) for number in range(source.num_row_groups)]
     if table.num_rows != file["record_count"]:
         yield f"{path}: {table.num_rows} rows where {file['record_count']} are recorded"
-    starts = file.get("split_offsets")
-    if starts and list(starts) != sorted(starts):
-        yield f"{path}: split offsets are not sorted"
+    starts = [min(_starts(group)) for group in groups]
+    said = file.get("split_offsets")
+    if said is not None and list(said) != starts:
+        yield f"{path}: its split offsets are {said}, its row groups start at {starts}"
     metrics = {name: _pairs(file.get(name)) for name in _METRICS}
     for field, column in zip(table.schema, table.columns, strict=True):
         yield from _column(path, field, column, metrics, metadata)
+
+
+def _starts(group: Any) -> Iterator[int]:
+    for number in range(group.num_columns):
+        column = group.column(number)
+        yield column.dictionary_page_offset or column.data_page_offset
 
 
 _METRICS = ("value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
@@ -296,7 +312,3 @@ def _order(value: Any) -> Any:
 
 def _pairs(pairs: list[Mapping[str, Any]] | None) -> dict[int, Any]:
     return {pair["key"]: pair["value"] for pair in pairs or ()}
-
-
-def _path(location: str) -> str:
-    return location.removeprefix("file://").removeprefix("file:")

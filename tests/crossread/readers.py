@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 import duckdb
+import duckdb_extension_avro
+import duckdb_extension_iceberg
 import polars as pl
+from pyiceberg.manifest import DataFileContent
 from pyiceberg.table import StaticTable
-from pyiceberg.types import ListType, MapType, StructType
+from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
-from judges.pyiceberg_judge import arrow_rows, can_read
+from judges.pyiceberg_judge import arrow_rows, live_files
 
 Rows = list[list[Any]]
 
@@ -25,30 +28,36 @@ class Skipped:
     reason: str
 
 
-def by_pyiceberg(metadata_location: str) -> Rows | Skipped:
+def by_pyiceberg(metadata_location: str, snapshot_id: int | None = None) -> Rows | Skipped:
+    """The rows of a snapshot with its own columns, without one those of the current snapshot."""
     table = StaticTable.from_metadata(metadata_location)
-    if not can_read(table):
-        return Skipped("equality deletes")
-    if _has_list_of_structs(table):
-        return Skipped("a null list of structs, which it takes for an empty one (iceberg-python#3833)")
-    return _attempted(lambda: arrow_rows(table.scan().to_arrow()), _PYICEBERG_LIMITS)
+    refused = _beyond(table, ("PARQUET", "ORC", "PUFFIN"), snapshot_id)
+    if refused:
+        return refused
+    if any(_holds_structs(field.field_type) for field in table.schema().fields):
+        return Skipped("a null list or map of structs, which it takes for an empty one (iceberg-python#3833)")
+    return _attempted(lambda: arrow_rows(table.scan(snapshot_id=snapshot_id).to_arrow()), _PYICEBERG_LIMITS)
 
 
 def by_polars(metadata_location: str) -> Rows | Skipped:
     table = StaticTable.from_metadata(metadata_location)
-    if not can_read(table):
-        return Skipped("equality deletes")
+    refused = _beyond(table, ("PARQUET", "PUFFIN"))
+    if refused:
+        return refused
     if any(isinstance(field.field_type, MapType) for field in table.schema().fields):
         return Skipped("maps")
     return _attempted(lambda: arrow_rows(pl.scan_iceberg(table).collect().to_arrow()), _POLARS_LIMITS)
 
 
 def by_duckdb(metadata_location: str) -> Rows | Skipped:
+    table = StaticTable.from_metadata(metadata_location)
+    refused = _beyond(table, ("PARQUET", "PUFFIN"))
+    if refused:
+        return refused
+    # Iceberg's runtime leaves letters in Avro's names, which DuckDB ends the whole process for.
+    if not all(field.name.isascii() for spec in table.specs().values() for field in spec.fields):
+        return Skipped("a partition field whose name is not ASCII")
     connection = _duckdb()
-    if isinstance(connection, Skipped):
-        return connection
-    if not can_read(StaticTable.from_metadata(metadata_location)):
-        return Skipped("equality deletes")
     query = f"SELECT * FROM iceberg_scan('{metadata_location}')"
     return _attempted(lambda: arrow_rows(connection.sql(query).arrow().read_all()), _DUCKDB_LIMITS)
 
@@ -61,15 +70,29 @@ OTHERS: Mapping[str, Callable[[str], Rows | Skipped]] = {
 """Readers beside sqlext and Iceberg's runtime, by name; each takes the location of a metadata file."""
 
 
-def _has_list_of_structs(table: StaticTable) -> bool:
-    types = [field.field_type for field in table.schema().fields]
-    return any(isinstance(one, ListType) and isinstance(one.element_type, StructType) for one in types)
+def _beyond(table: StaticTable, formats: tuple[str, ...], snapshot_id: int | None = None) -> Skipped | None:
+    """What of a snapshot a reader of these formats that knows no equality deletes cannot read."""
+    files = live_files(table, snapshot_id)
+    if any(content == DataFileContent.EQUALITY_DELETES for content, _ in files):
+        return Skipped("equality deletes")
+    others = sorted({format_ for _, format_ in files} - set(formats))
+    return Skipped(f"files in {' and '.join(others)}") if others else None
+
+
+def _holds_structs(type_: IcebergType) -> bool:
+    """Whether a list or map of structs is in a type."""
+    if isinstance(type_, ListType | MapType):
+        inner = type_.element_type if isinstance(type_, ListType) else type_.value_type
+        return isinstance(inner, StructType) or _holds_structs(inner)
+    return isinstance(type_, StructType) and any(_holds_structs(field.field_type) for field in type_.fields)
 
 
 # What their errors say of what they do not read, with what that is.
 _PYICEBERG_LIMITS: Mapping[str, str] = {}
 _POLARS_LIMITS: Mapping[str, str] = {}
-_DUCKDB_LIMITS: Mapping[str, str] = {}
+_DUCKDB_LIMITS: Mapping[str, str] = {
+    'Unsupported compression codec "LZ4"': "Hadoop's LZ4 in Parquet, which Iceberg's runtime writes",
+}
 
 
 def _attempted(read: Callable[[], Rows], limits: Mapping[str, str]) -> Rows | Skipped:
@@ -82,12 +105,11 @@ def _attempted(read: Callable[[], Rows], limits: Mapping[str, str]) -> Rows | Sk
         raise
 
 
-@cache
-def _duckdb() -> duckdb.DuckDBPyConnection | Skipped:
-    """A connection with the Iceberg extension, which DuckDB fetches from its own server."""
+def _duckdb() -> duckdb.DuckDBPyConnection:
+    """A new connection, as a failure inside of the extension ends the one it happens in."""
     connection = duckdb.connect()
-    try:
-        connection.execute("INSTALL iceberg; LOAD iceberg; SET TimeZone = 'UTC'")
-    except duckdb.Error as error:
-        return Skipped(f"its Iceberg extension: {str(error).splitlines()[0][:60]}")
+    for package in (duckdb_extension_avro, duckdb_extension_iceberg):
+        (extension,) = Path(package.__file__).parent.glob("extensions/*/*.duckdb_extension")
+        connection.execute(f"LOAD '{extension}'")
+    connection.execute("SET TimeZone = 'UTC'")
     return connection

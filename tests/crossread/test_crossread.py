@@ -30,5 +30,5 @@ def test_random_table(reading: CrossReading, monkeypatch: pytest.MonkeyPatch, se
 
 def test_every_reader_had_its_turn(reading: CrossReading) -> None:
     """A reader that goes along with no table would be silent about all of them."""
-    for name in ("Iceberg", "PyIceberg", "Polars"):
+    for name in ("Iceberg", "PyIceberg", "Polars", "DuckDB"):
         assert reading.read[name] > 0, reading.skipped

@@ -1,11 +1,9 @@
-"""Column types of random tables, and SQL literals of their values: null, ordinary, and at the edges."""
+"""Literals of the scalar types of random tables (null, ordinary, and at the edges), promotions and transforms."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-
-_NULLS = 0.15
 
 Literal = Callable[[random.Random], str]
 
@@ -30,9 +28,8 @@ def _decimal(precision: int, scale: int) -> Literal:
 
 
 def _date(rng: random.Random) -> str:
-    return (
-        f"'{rng.choice(['0001-01-01', '1969-12-31', '1970-01-01', '2024-02-29', f'2024-0{rng.randrange(1, 7)}-15'])}'"
-    )
+    days = ("0001-01-01", "1969-12-31", "1970-01-01", "2024-02-29", f"2024-0{rng.randrange(1, 7)}-15")
+    return f"'{rng.choice(days)}'"
 
 
 def _timestamp(rng: random.Random) -> str:
@@ -47,10 +44,13 @@ _TEXTS = (
     "'žluť 🐎'",
     "'aaaaaaaaaaaaaaaaaaaaaaaa'",
     "'~~~~~~~~~~~~~~~~~~~~~~~~'",
+    "'🐎🐎🐎🐎🐎🐎🐎🐎🐎🐎🐎🐎🐎🐎🐎🐎🐎🐎'",
     "'A'",
     "'10'",
+    "'null'",
+    "'a=b&c'",
 )
-_FLOATS = ("'NaN'", "'-Infinity'", "'Infinity'", "-0.0", "0.0", "1.5", "-2.25", "3.0")
+_FLOATS = ("'NaN'", "'-Infinity'", "'Infinity'", "'-0.0'", "0.0", "1.5", "-2.25", "3.0")
 
 SCALARS: Mapping[str, Literal] = {
     "BOOLEAN": _one_of("true", "false"),
@@ -65,13 +65,7 @@ SCALARS: Mapping[str, Literal] = {
     "TIMESTAMP": _timestamp,
     "TIMESTAMP_NTZ": _timestamp,
     "STRING": _one_of(*_TEXTS),
-    "BINARY": _one_of("X''", "X'00'", "X'FFFF'", "X'0102030405060708090A0B0C0D0E0F1011121314'"),
-}
-NESTED: Mapping[str, Literal] = {
-    "ARRAY<INT>": _one_of("array()", "array(1, NULL, -3)", "array(7)"),
-    "MAP<STRING, INT>": _one_of("map()", "map('a', 1)", "map('a', 1, 'b', NULL)"),
-    "STRUCT<a: INT, b: STRING>": _one_of("named_struct('a', 1, 'b', 'x')", "named_struct('a', NULL, 'b', 'y')"),
-    "ARRAY<STRUCT<k: STRING, v: DOUBLE>>": _one_of("array()", "array(named_struct('k', 'k', 'v', 0.5D))"),
+    "BINARY": _one_of("X''", "X'00'", "X'FFFF'", "X'FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF'", f"X'{'0102' * 10}'"),
 }
 WIDENED: Mapping[str, str] = {"INT": "BIGINT", "FLOAT": "DOUBLE", "DECIMAL(9,2)": "DECIMAL(18,2)"}
 """Promotions that the format allows (spec: Schema Evolution)."""
@@ -81,17 +75,18 @@ TRANSFORMS: Mapping[str, tuple[str, ...]] = {
     "INT": ("{c}", "bucket(3, {c})", "truncate(10, {c})"),
     "BIGINT": ("{c}", "bucket(4, {c})", "truncate(7, {c})"),
     "DECIMAL(9,2)": ("{c}", "bucket(2, {c})", "truncate(50, {c})"),
+    "DECIMAL(30,6)": ("{c}", "bucket(2, {c})"),
     "DATE": ("{c}", "years({c})", "months({c})", "days({c})", "bucket(2, {c})"),
-    "TIMESTAMP": ("years({c})", "months({c})", "days({c})", "hours({c})"),
-    "TIMESTAMP_NTZ": ("days({c})", "hours({c})", "bucket(2, {c})"),
+    "TIMESTAMP": ("{c}", "years({c})", "months({c})", "days({c})", "hours({c})"),
+    "TIMESTAMP_NTZ": ("{c}", "days({c})", "hours({c})", "bucket(2, {c})"),
     "STRING": ("{c}", "bucket(3, {c})", "truncate(1, {c})"),
+    "BINARY": ("{c}", "bucket(3, {c})", "truncate(2, {c})"),
 }
 """Partition transforms of a column, where `{c}` is its name."""
 
+_LITERALS = {**SCALARS, "DECIMAL(18,2)": _decimal(18, 2)}
 
-def literal(type_: str, rng: random.Random) -> str:
-    """A value of the type, cast to it."""
-    if rng.random() < _NULLS:
-        return f"CAST(NULL AS {type_})"
-    made = {**SCALARS, **NESTED, "DECIMAL(18,2)": _decimal(18, 2)}[type_](rng)
-    return f"CAST({made} AS {type_})"
+
+def scalar_literal(type_: str, rng: random.Random) -> str:
+    """A value of the type that is not null, cast to it."""
+    return f"CAST({_LITERALS[type_](rng)} AS {type_})"

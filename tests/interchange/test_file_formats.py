@@ -23,7 +23,12 @@ VALUES = (
     " array(named_struct('k', 'k', 't', TIMESTAMP_NTZ'1950-01-01 00:00:00'), NULL)),"
     " (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),"
     " (3, false, -1, 0.5, -0.0D, -0.01, 0, DATE'1970-01-01', TIMESTAMP'2024-07-01 00:00:00Z',"
-    " TIMESTAMP_NTZ'1969-07-20 20:17:40', '', X'', array(), map(), named_struct('x', NULL, 'y', NULL), array())"
+    " TIMESTAMP_NTZ'1969-07-20 20:17:40', '', X'', array(), map(), named_struct('x', NULL, 'y', NULL), array()),"
+    # before 1582 the calendars differ
+    " (7, true, 0, 1.5, 0.0D, 1, 1, DATE'0001-01-01', TIMESTAMP'1582-10-10 23:59:59.999999Z',"
+    " TIMESTAMP_NTZ'0001-01-01 00:00:00.000001', 'old', X'01', array(1), map('k', 1D),"
+    " named_struct('x', 1, 'y', named_struct('z', DATE'1500-03-01')),"
+    " array(named_struct('k', 'k', 't', TIMESTAMP_NTZ'1000-02-28 00:00:00')))"
 )
 
 
@@ -43,7 +48,7 @@ def test_data_files(spark: SparkSession, iceberg: IcebergJudge, table_name: str,
         " 'write.update.mode'='merge-on-read')"
     )
     iceberg.sql(f"INSERT INTO {t} VALUES {VALUES}")
-    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 3
+    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 4
     check(spark, iceberg, f"SELECT st.y.z, deep, id FROM {t} WHERE s <> ''")
     iceberg.sql(f"DELETE FROM {t} WHERE id = 2")
     iceberg.sql(f"ALTER TABLE {t} UNSET TBLPROPERTIES ('write.format.default')")
@@ -59,7 +64,7 @@ def test_data_files(spark: SparkSession, iceberg: IcebergJudge, table_name: str,
     check(spark, iceberg, f"SELECT * FROM {t}")
     spark.sql(f"UPDATE {t} SET b = 'now' WHERE l > 0")
     spark.sql(f"MERGE INTO {t} USING (SELECT 5L AS i) AS src ON id = i WHEN MATCHED THEN DELETE")
-    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 2
+    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 3
 
 
 @pytest.mark.parametrize("file_format", ["orc", "avro"])
@@ -85,7 +90,7 @@ def test_parquet_without_field_ids(spark: SparkSession, iceberg: IcebergJudge, t
     iceberg.sql(f"INSERT INTO {t} VALUES {VALUES}")
     spark.table(t).coalesce(1).write.parquet(str(tmp_path / "added"))
     iceberg.sql(f"CALL lake.system.add_files(table => '{t}', source_table => '`parquet`.`{tmp_path}/added`')")
-    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 6
+    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 8
     iceberg.sql(f"ALTER TABLE {t} RENAME COLUMN s TO text")
     iceberg.sql(f"ALTER TABLE {t} RENAME COLUMN st.x TO xx")
     iceberg.sql(f"ALTER TABLE {t} DROP COLUMN l")
@@ -94,7 +99,7 @@ def test_parquet_without_field_ids(spark: SparkSession, iceberg: IcebergJudge, t
     check(spark, iceberg, f"SELECT text, st.xx FROM {t} WHERE text = '' OR st.xx = 1")
     spark.sql(f"DELETE FROM {t} WHERE id = 1 AND dt > DATE'2000-01-01'")
     spark.sql(f"UPDATE {t} SET text = 'changed' WHERE id = 2")
-    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 4
+    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 6
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])

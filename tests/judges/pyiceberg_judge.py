@@ -22,16 +22,21 @@ def latest_metadata(table_folder: str | Path) -> str:
     return str(max(files, key=lambda file: int(file.name.split(".")[0][1:])))
 
 
-def can_read(table: StaticTable) -> bool:
-    """False where the current snapshot holds equality deletes."""
-    snapshot = table.current_snapshot()
+def can_read(table: StaticTable, snapshot_id: int | None = None) -> bool:
+    """False where a snapshot, without one the current, holds equality deletes."""
+    return all(content != DataFileContent.EQUALITY_DELETES for content, _ in live_files(table, snapshot_id))
+
+
+def live_files(table: StaticTable, snapshot_id: int | None = None) -> set[tuple[DataFileContent, str]]:
+    """Contents and formats of the files of a snapshot, without one of the current."""
+    snapshot = table.current_snapshot() if snapshot_id is None else table.snapshot_by_id(snapshot_id)
     if snapshot is None:
-        return True
-    return all(
-        entry.data_file.content != DataFileContent.EQUALITY_DELETES
+        return set()
+    return {
+        (entry.data_file.content, entry.data_file.file_format.value)
         for manifest in snapshot.manifests(table.io)
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
-    )
+    }
 
 
 def read_rows(metadata_location: str) -> list[list[Any]] | None:

@@ -37,3 +37,10 @@ SELECT * FROM copied;
 CREATE TABLE IF NOT EXISTS copied AS SELECT 99 AS id, 'never' AS name;
 
 SELECT * FROM copied;
+
+-- a query's columns take nulls, also where it gives none
+CREATE TABLE nullable AS SELECT 1 AS id, named_struct('a', 1) AS s;
+
+INSERT INTO nullable VALUES (NULL, named_struct('a', NULL));
+
+SELECT * FROM nullable;
