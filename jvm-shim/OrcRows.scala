@@ -33,8 +33,10 @@ object OrcRows {
     val records = new OrcMapreduceRecordReader[OrcStruct](source, options)
     Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => { records.close(); source.close() }))
     val names = inFile.getFieldNames.asScala.toSet
-    val numbers = asNumbers(columns).asInstanceOf[StructType]
-    val plain = inFile.getChildren.asScala.exists(_.getAttributeNames.contains("iceberg.id")) && numbers != columns
+    // A column that is in the file has no need of its default, which is of the column's own type.
+    val numbers = StructType(columns.map(f => if (names(f.name)) StructField(f.name, asNumbers(f.dataType)) else f))
+    val plain = inFile.getChildren.asScala.exists(_.getAttributeNames.contains("iceberg.id")) &&
+      numbers.map(_.dataType) != columns.map(_.dataType)
     // For a column at -1 it puts the column's default.
     val deserializer = new OrcDeserializer(if (plain) numbers else columns,
       columns.indices.map(i => if (names(columns(i).name)) i else -1).toArray)

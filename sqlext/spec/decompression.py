@@ -1,6 +1,7 @@
 """Decompression that stops: a few bytes of a damaged or hostile file must not fill the memory.
 
-What the format compresses shrinks 5 to 40 times; deflate and zstd can do 1000 times and more.
+What the format compresses shrinks 5 to 40 times; deflate and zstd can do 1000 times and more. A block of Avro has 16 kB
+to some megabytes: one of very many is damaged, however little it was compressed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 MOST_TIMES = 100
 ALWAYS_ALLOWED_BYTES = 4 * 1024 * 1024
+MOST_BLOCK_BYTES = 64 * 1024 * 1024
 
 _PIECE_BYTES = 1024 * 1024
 _CHECKSUM_BYTES = 4
@@ -31,16 +33,17 @@ def gunzip(data: bytes) -> bytes:
 
 
 def inflate(data: bytes) -> bytes:
-    """The content of a bare deflate stream. Raises ValueError, EOFError or zlib.error."""
-    plain, _ = _inflated(data, _RAW, _limit(data))
+    """The content of a deflated block of Avro. Raises ValueError, EOFError or zlib.error."""
+    plain, _ = _inflated(data, _RAW, _block_limit(data))
     return plain
 
 
 def unsnappy(data: bytes) -> bytes:
     """The content of a snappy block of Avro, which ends in a checksum. Raises ValueError or an Arrow error."""
     size = _snappy_size(data)
-    if size > _limit(data):
-        raise _too_large(data)
+    limit = _block_limit(data)
+    if size > limit:
+        raise _too_large(data, limit)
     if size == 0:
         plain = b""
     else:
@@ -51,15 +54,15 @@ def unsnappy(data: bytes) -> bytes:
 
 
 def unzstd(data: bytes) -> bytes:
-    """The content of a zstd stream. Raises ValueError or an Arrow error."""
+    """The content of a block of Avro in zstd. Raises ValueError or an Arrow error."""
     plain = []
-    room = _limit(data)
+    room = limit = _block_limit(data)
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as source:
         while piece := source.read(_PIECE_BYTES):
             plain.append(piece)
             room -= len(piece)
             if room < 0:
-                raise _too_large(data)
+                raise _too_large(data, limit)
     return b"".join(plain)
 
 
@@ -68,7 +71,7 @@ def _inflated(data: bytes, wbits: int, room: int) -> tuple[bytes, bytes]:
     stream = zlib.decompressobj(wbits)
     plain = stream.decompress(data, room + 1)
     if len(plain) > room:
-        raise _too_large(data)
+        raise _too_large(data, room)
     if not stream.eof:
         raise EOFError("its compressed data ends too early")
     return plain, stream.unused_data
@@ -87,5 +90,9 @@ def _limit(data: bytes) -> int:
     return max(ALWAYS_ALLOWED_BYTES, MOST_TIMES * len(data))
 
 
-def _too_large(data: bytes) -> ValueError:
-    return ValueError(f"{len(data)} compressed bytes stand for more than {_limit(data)}")
+def _block_limit(data: bytes) -> int:
+    return min(_limit(data), MOST_BLOCK_BYTES)
+
+
+def _too_large(data: bytes, limit: int) -> ValueError:
+    return ValueError(f"{len(data)} compressed bytes stand for more than {limit}")

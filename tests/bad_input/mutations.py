@@ -1,8 +1,10 @@
 """Damages files of tables at random: `python3 tests/bad_input/mutations.py --count 2000 --seed 1`.
 
-Each case changes one file of a golden table that sqlext reads in Python (metadata, manifest list, manifest, position
-deletes, statistics) and opens the table: it must be read, or refused with a sqlext error that names a file, within two
-seconds and 256 MB. One case is run again by its number: `--seed 1 --case 17`.
+Each case changes one file that sqlext reads in Python (metadata of a golden table or of a view, version hint, manifest
+list, manifest, position deletes, deletion vector, statistics) and opens the table: it must be read, or refused with an
+error of sqlext that names a file, within two seconds of processor time and 256 MB. A file with a checksum is read as it
+was, or refused. One case is run again by its number: `--seed 1 --case 17`. Data files, which Spark reads, are damaged
+in `test_damaged_data_files.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import tempfile
 import time
 import traceback
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +38,9 @@ from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec import avro_file
 from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import IntegerType, NestedField
+from sqlext.spec.view_metadata import ViewVersion, decode_view_metadata, encode_view_metadata, new_view_metadata
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import to_local_path, to_location
 
@@ -49,14 +55,29 @@ _WRONG_VALUES = [
     *(None, "x", "", -1, 0, 2**31, 2**63, 10**300, 1.5, float("nan"), True),
     *([], {}, [None], {"type": "list"}, "\ud800"),
 ]
+_VIEW = new_view_metadata(
+    "3f2c7d1e-0f6b-4a58-9d3c-5b1a2e4c6d70",
+    "file:///views/v",
+    {"comment": "of a table"},
+    ViewVersion(1, 0, 1_700_000_000_000, {}, ({"type": "sql", "sql": "SELECT 1 AS a", "dialect": "spark"},), ("db",)),
+    Schema((NestedField(1, "a", IntegerType()),)),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table by its current metadata file, with the files of it that Python reads."""
+    """A table or view by its metadata file, with the files of it that Python reads, and what is read of them."""
 
     metadata: str
     files: tuple[str, ...]
+    open: Callable[[LocalFileIO], Any]
+    answer: Any
+
+    @classmethod
+    def of(cls, metadata: str, open_it: Callable[[LocalFileIO], Any]) -> Table:
+        io = ReadingIO()
+        answer = open_it(io)
+        return cls(metadata, tuple(sorted(io.read_paths)), open_it, answer)
 
 
 class DamagedIO(LocalFileIO):
@@ -101,27 +122,40 @@ def golden_tables(folder: Path) -> list[Table]:
     plain = Path(tables[0].metadata)
     packed = plain.with_name(plain.name.removesuffix(".metadata.json") + ".gz.metadata.json")
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    return [*tables, _table(str(packed))]
+    hinted = next(path for path in folder.rglob("version-hint.text"))
+    view = folder / "view.metadata.json"
+    view.write_bytes(encode_view_metadata(_VIEW))
+    return [*tables, _table(str(packed)), _hinted_table(hinted), _view(str(view))]
 
 
 def _table(metadata: str) -> Table:
-    io = ReadingIO()
-    open_table(metadata, io)
-    return Table(metadata, tuple(sorted(io.read_paths)))
+    return Table.of(metadata, lambda io: open_table(metadata, io))
 
 
-def open_table(metadata: str, io: LocalFileIO) -> None:
-    """All that Python does to read a table: metadata, plans of its snapshots, metadata tables."""
+def _hinted_table(hint: Path) -> Table:
+    folder = str(hint.parents[1])
+    return Table.of(str(hint), lambda io: load_static_table(folder, io).metadata_location)
+
+
+def _view(metadata: str) -> Table:
+    return Table.of(metadata, lambda io: decode_view_metadata(io.read(to_location(metadata)), metadata))
+
+
+def open_table(metadata: str, io: LocalFileIO) -> Any:
+    """All that Python does to read a table: metadata, plans of its snapshots, metadata tables; what it says of them."""
     table = load_static_table(to_location(metadata), io).metadata
     manifests = ManifestCache()
+    deleted: list[Any] = []
     for snapshot in {one.snapshot_id: one for one in (*table.snapshots[-2:], table.current_snapshot()) if one}.values():
         try:
-            plan_scan(io, table, snapshot, AlwaysTrue(), manifests=manifests)
+            plan = plan_scan(io, table, snapshot, AlwaysTrue(), manifests=manifests)
+            deleted += [(task.file.file_path, task.position_deletes or b"") for task in plan.tasks]
         except UnsupportedError as error:
             if error.condition != "UNSUPPORTED_TABLE_FEATURE":
                 raise
     for metadata_table in METADATA_TABLES.values():
         metadata_table.rows(TableState(io, table, "", table.current_snapshot(), manifests))
+    return table, sorted(deleted)
 
 
 def damaged(data: bytes, path: str, rng: random.Random) -> tuple[str, bytes]:
@@ -244,11 +278,40 @@ def _avro_count(data: bytes, rng: random.Random) -> bytes:
 
 
 def _avro_bomb(data: bytes, rng: random.Random) -> bytes:
-    """A deflated block of very many zeros."""
-    header, metadata, _ = _avro_parts(data)
-    size = rng.choice([1 << 23, _BOMB_BYTES])
-    payload = _compressed(b"\x00", size, wbits=-15)
-    return header + _avro_block(metadata, rng.choice([1, 1 << 18, 1 << 21, size]), payload)
+    """A block of very many zeros, in few bytes."""
+    _, metadata, _ = _avro_parts(data)
+    codec = rng.choice([b"deflate", b"zstandard", b"snappy"])
+    # snappy does no more than 21 times: 8 MB of it are no bomb
+    size = _BOMB_BYTES if codec == b"snappy" else rng.choice([1 << 23, _BOMB_BYTES])
+    if codec == b"deflate":
+        payload = _compressed(b"\x00", size, wbits=-15)
+    else:
+        payload = _zstd_zeros(size) if codec == b"zstandard" else _snappy_zeros(size)
+    blocks = [(rng.choice([1, 1 << 18, 1 << 21, size]), payload)]
+    return _avro_file({**metadata, "avro.codec": codec}, blocks)
+
+
+@cache
+def _zstd_zeros(size: int) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as compressed:
+        for _ in range(size >> 20):
+            compressed.write(bytes(1 << 20))
+    return bytes(sink.getvalue().to_pybytes())
+
+
+@cache
+def _snappy_zeros(size: int) -> bytes:
+    """A zero and copies of 64 more, with the checksum that Avro puts behind them."""
+    checksum = 0
+    for _ in range(size >> 20):
+        checksum = zlib.crc32(bytes(1 << 20), checksum)
+    claimed = bytearray()
+    while size >> 7 * (len(claimed) + 1):
+        claimed.append(0x80 | size >> 7 * len(claimed) & 0x7F)
+    claimed.append(size >> 7 * len(claimed))
+    blocks = b"\x00\x00" + b"\xfe\x01\x00" * (size // 64 - 1) + b"\xfa\x01\x00"
+    return bytes(claimed) + blocks + checksum.to_bytes(4, "big")
 
 
 def _avro_schema(data: bytes, rng: random.Random) -> bytes:
@@ -297,16 +360,17 @@ def _avro_file(metadata: dict[str, bytes], blocks: list[tuple[int, bytes]]) -> b
 # Runs
 
 
-def run_case(tables: list[Table], seed: int, number: int) -> tuple[str, str | None]:
-    """What the case was, and what was wrong with how it went."""
+def run_case(tables: list[Table], seed: int, number: int) -> tuple[str, str, str | None]:
+    """The kind of file that was damaged, what the case was, and what was wrong with how it went."""
     rng = random.Random(f"{seed}/{number}")
     table = rng.choice(tables)
     path = rng.choice(table.files) if rng.randrange(3) else table.metadata
-    change, data = damaged(Path(path).read_bytes(), path, rng)
+    sound = Path(path).read_bytes()
+    change, data = damaged(sound, path, rng)
     case = f"case {number}: {change} of {path}"
-    start = time.monotonic()
+    start = time.process_time()
     try:
-        open_table(table.metadata, DamagedIO(path, data))
+        answer = table.open(DamagedIO(path, data))
     except SqlextError as error:
         fault = None if _names_a_file(str(error)) else f"names no file: {error}"
         if "malloc" in str(error) or error.condition == "INTERNAL_ERROR":
@@ -314,13 +378,33 @@ def run_case(tables: list[Table], seed: int, number: int) -> tuple[str, str | No
     except BaseException as error:
         fault = f"{type(error).__name__}: {str(error)[:300]}\n{traceback.format_exc(limit=-9)[-2500:]}"
     else:
-        fault = None
-    took = time.monotonic() - start
-    return case, f"took {took:.1f} s" if fault is None and took > MOST_SECONDS else fault
+        wrong = _has_checksum(sound, change) and answer != table.answer
+        fault = "is read as something else, and has a checksum" if wrong else None
+    took = time.process_time() - start
+    return kind_of(path, sound), case, f"took {took:.1f} s" if fault is None and took > MOST_SECONDS else fault
+
+
+def kind_of(path: str, data: bytes) -> str:
+    if data[:4] == b"PFA1":
+        return "Puffin"
+    if data[:2] == b"\x1f\x8b":
+        return "gzipped metadata"
+    if data[:4] == b"Obj\x01":
+        return "manifest list" if Path(path).name.startswith("snap-") else "manifest"
+    return {".json": "view" if "view-uuid" in str(data) else "metadata", ".parquet": "position deletes"}.get(
+        Path(path).suffix, Path(path).name
+    )
+
+
+def _has_checksum(sound: bytes, change: str) -> bool:
+    """Whether a file says itself that it was damaged: deletion vectors and gzip have checksums."""
+    return sound[:4] == b"PFA1" or (sound[:2] == b"\x1f\x8b" and not change.startswith("gzip"))
 
 
 def _names_a_file(message: str) -> bool:
-    return any(suffix in message for suffix in (".json", ".avro", ".parquet", ".puffin", ".orc", ".stats"))
+    return any(
+        suffix in message for suffix in ("version-hint.text", ".json", ".avro", ".parquet", ".puffin", ".orc", ".stats")
+    )
 
 
 def _limit_memory() -> None:
@@ -341,12 +425,16 @@ def main() -> int:
         tables = golden_tables(Path(folder).resolve())
         numbers = range(given.count) if given.case is None else [given.case]
         wrong = 0
+        kinds: Counter[str] = Counter()
         for number in numbers:
             _limit_memory()
-            case, fault = run_case(tables, seed, number)
+            kind, case, fault = run_case(tables, seed, number)
+            kinds[kind] += 1
             if fault is not None:
                 wrong += 1
                 print(f"{case}\n  {fault}", flush=True)
+    for kind, count in kinds.most_common():
+        print(f"{kind}: {count}")
     print(f"{len(numbers)} cases, {wrong} wrong", flush=True)
     return 1 if wrong else 0
 

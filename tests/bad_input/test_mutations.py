@@ -9,6 +9,10 @@ from pathlib import Path
 
 COUNT = 2_000
 SEED = 1
+KINDS = (
+    *("metadata", "gzipped metadata", "manifest list", "manifest", "Puffin", "position deletes"),
+    *("view", "version-hint.text"),
+)
 TESTS = Path(__file__).parents[1]
 
 
@@ -21,3 +25,5 @@ def test_mutations_of_every_kind_of_file() -> None:
     )
     assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr[-2000:]
     assert f"{COUNT} cases, 0 wrong" in ended.stdout
+    for kind in KINDS:
+        assert f"\n{kind}: " in ended.stdout, "a kind of file that no case damaged"

@@ -99,7 +99,8 @@ def deletion_vector_violations(files: list[Mapping[str, Any]]) -> Iterator[str]:
         if file is None:
             yield f"{about} is of no live data file"
             continue
-        if file["partition"] != vector["partition"]:
+        # writers differ in how they spell the fields' names
+        if [*file["partition"].values()] != [*vector["partition"].values()]:
             yield f"{about} is in partition {vector['partition']}, its data file in {file['partition']}"
         yield from (f"{about} {what}" for what in _vector(vector, file["record_count"]))
 

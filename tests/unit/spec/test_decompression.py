@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
 
 import pyarrow as pa
 import pytest
 
-from sqlext.spec.decompression import ALWAYS_ALLOWED_BYTES, gunzip, inflate, unsnappy, unzstd
+from sqlext.spec.decompression import ALWAYS_ALLOWED_BYTES, MOST_BLOCK_BYTES, gunzip, inflate, unsnappy, unzstd
 
 TEXT = b'{"snapshot-id": 1}' * 1000
 BOMB = bytes(ALWAYS_ALLOWED_BYTES + 1)
@@ -48,6 +49,14 @@ def test_what_ends_too_early_is_refused(compress, decompress) -> None:  # type: 
 
 def test_a_gzip_file_of_several_members() -> None:
     assert gunzip(gzip.compress(b"ab") + gzip.compress(b"cd") + bytes(20)) == b"abcd"
+
+
+def test_a_block_has_an_end_however_little_it_is_compressed() -> None:
+    """Snappy makes no more than 21 times what it is given, which is no sign of damage by itself."""
+    block = random.Random(1).randbytes(1 << 20) * (MOST_BLOCK_BYTES // (1 << 20) + 1)
+    assert len(snappy(block)) * 100 > len(block)
+    with pytest.raises(ValueError, match="stand for more than"):
+        unsnappy(snappy(block))
 
 
 def test_a_snappy_block_of_a_claimed_size() -> None:
