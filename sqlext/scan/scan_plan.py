@@ -161,7 +161,7 @@ def _assemble(
                 ordinal,
                 positions.bitmap if positions else None,
                 positions.count if positions else 0,
-                groups.applying(index.equality_deletes(entry), index, ordinal),
+                groups.applying(index.equality_deletes(entry), index, ordinal) if index else (),
             )
         )
     return ScanPlan(tuple(tasks), groups.freeze())

@@ -97,12 +97,15 @@ class ScanBridge:
         readings = self._readings(version, data_files)
         buckets = _bucket_places(version.metadata, plan, arguments["grouping"])
         files: list[list[Any]] = []
+        keys: dict[int, str] = {}
         rows = 0
         for task in plan.tasks:
             if arguments["limit"] is not None and rows >= arguments["limit"]:
                 break
             vector = task.position_deletes if arguments["deletion_vectors"] else None
-            file = _file(task.file, task.sequence_number, _partition_key(task.file), vector)
+            if task.partition_ordinal not in keys:
+                keys[task.partition_ordinal] = _partition_key(task.file)
+            file = _file(task.file, task.sequence_number, keys[task.partition_ordinal], vector)
             shown = None if partition is None else partition(task.file)
             files.append([*file, shown, [task.partition[place] for place in buckets or ()]])
             rows += task.file.record_count - task.deleted_rows
