@@ -98,10 +98,10 @@ def attach(spark: SparkSession) -> SparkSession:
     questions: dict[str, Question] = {
         **catalog_bridge.questions(),
         "parse": dispatch.parse,
-        "plan scan": KeptAnswers(scans.plan_files),
-        "answered filters": KeptAnswers(answers.answered_filters),
-        "aggregate": KeptAnswers(answers.aggregate),
-        "column statistics": KeptAnswers(answers.column_statistics),
+        "plan scan": KeptAnswers(scans.plan_files, catalogs),
+        "answered filters": KeptAnswers(answers.answered_filters, catalogs),
+        "aggregate": KeptAnswers(answers.aggregate, catalogs),
+        "column statistics": KeptAnswers(answers.column_statistics, catalogs),
         "metadata rows": scans.metadata_rows,
     }
     commands = {"create": dispatch.create, "statement": dispatch.statement, "write": dispatch.write}

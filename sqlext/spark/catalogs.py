@@ -37,6 +37,15 @@ class TableVersion:
             return self.metadata.schema()
         return self.metadata.schemas_by_id()[self.snapshot.schema_id]
 
+    @property
+    def contents(self) -> tuple[object, ...]:
+        """What tells this version from others of the same handle: a table that is registered anew begins with the name
+        of a metadata file that it may have had before."""
+        metadata, snapshot = self.metadata, self.snapshot
+        place = None if snapshot is None else (snapshot.snapshot_id, snapshot.manifest_list)
+        ids = (metadata.current_schema_id, metadata.default_spec_id, metadata.last_sequence_number)
+        return metadata.last_updated_ms, *ids, place
+
 
 class Catalogs:
     """Catalogs by name. `open_catalog` makes one from Spark's `spark.sql.catalog.<name>.*` options."""
