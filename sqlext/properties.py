@@ -147,7 +147,8 @@ TARGET_FILE_SIZE_BYTES = TableProperty("write.target-file-size-bytes", 512 * 102
 PARQUET_COMPRESSION = TableProperty(
     "write.parquet.compression-codec",
     "zstd",
-    _one_of("zstd", "snappy", "gzip", "lz4", "brotli", "uncompressed"),
+    # Spark has no decoder of the format's brotli, so no session could read what it wrote.
+    _one_of("zstd", "snappy", "gzip", "lz4", "uncompressed"),
 )
 PARQUET_COMPRESSION_LEVEL: TableProperty[int | None] = TableProperty(
     "write.parquet.compression-level", None, _optional_integer

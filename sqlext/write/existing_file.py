@@ -34,6 +34,7 @@ from sqlext.write.parquet_file import split_offsets
 FORMATS = frozenset({"PARQUET", "ORC", "AVRO"})
 
 _KIND = "data file"
+_UNREAD_CODECS = frozenset({"BROTLI", "LZO"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ def content_file(io: FileIO, file: ExistingFile, table: TableShape) -> ContentFi
     """
     told = _told(file, table)
     head = _read(io, file)
+    if head.footer is not None:
+        _require_readable_codec(head.footer)
     leaves = match(head.schema, table.schema, table.mapping.fields, frozenset(told), head.instants)
     _require_not_null(table.schema, head, leaves, told)
     partition = tuple(_partition_value(field, table.schema, told, head, leaves) for field in table.spec.fields)
@@ -93,6 +96,14 @@ def _with_metrics(
         upper_bounds=metrics.upper_bounds,
         split_offsets=split_offsets(footer),
     )
+
+
+def _require_readable_codec(footer: pq.FileMetaData) -> None:
+    groups = (footer.row_group(index) for index in range(footer.num_row_groups))
+    for group in groups:
+        codecs = {group.column(place).compression for place in range(group.num_columns)}
+        if codecs & _UNREAD_CODECS:
+            raise Misfit(f"it is compressed as {min(codecs & _UNREAD_CODECS)}, which Spark does not read")
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,11 @@ def test_files_without_statistics(tmp_path: Path) -> None:
     assert (file.value_counts, file.null_value_counts, file.lower_bounds) == ({1: 1}, {}, {})
 
 
+def test_a_codec_that_spark_has_no_decoder_of(tmp_path: Path) -> None:
+    with pytest.raises(Misfit, match="compressed as BROTLI"):
+        added(tmp_path, pa.table({"id": [1]}), shape(), compression="brotli")
+
+
 def test_timestamps_of_the_old_form_are_instants(tmp_path: Path) -> None:
     table, old = one_column("at", pa.array([0], pa.timestamp("us"))), {"use_deprecated_int96_timestamps": True}
     instant = Schema((NestedField(1, "at", TimestamptzType()),))
