@@ -65,9 +65,9 @@ case class PythonCreate(arguments: Map[String, Any], query: LogicalPlan) extends
 /** Hands every resolved V2 write on a sqlext table to Python. */
 object WritesToPython extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
-    case c: CreateTableAsSelect => create(c.name, c.query, c.partitioning, c.tableSpec,
+    case c: CreateTableAsSelect => create(c.name, c.query, c.partitioning, c.tableSpec, c.writeOptions,
       "replaces" -> false, "creates" -> true, "if_not_exists" -> c.ignoreIfExists).getOrElse(c)
-    case r: ReplaceTableAsSelect => create(r.name, r.query, r.partitioning, r.tableSpec,
+    case r: ReplaceTableAsSelect => create(r.name, r.query, r.partitioning, r.tableSpec, r.writeOptions,
       "replaces" -> true, "creates" -> r.orCreate, "if_not_exists" -> false).getOrElse(r)
     case write: V2WriteCommand if write.resolved && write.query.resolved =>
       write.table match {
@@ -77,7 +77,7 @@ object WritesToPython extends Rule[LogicalPlan] {
   }
 
   private def create(name: LogicalPlan, query: LogicalPlan, partitioning: Seq[Transform], spec: TableSpecBase,
-      how: (String, Any)*): Option[LogicalPlan] = (name, spec) match {
+      options: Map[String, String], how: (String, Any)*): Option[LogicalPlan] = (name, spec) match {
     case (ResolvedIdentifier(catalog: Catalog, table), resolved: TableSpec) if query.resolved =>
       Some(PythonCreate(Map(
         "catalog" -> catalog.name,
@@ -85,6 +85,7 @@ object WritesToPython extends Rule[LogicalPlan] {
         "name" -> table.name,
         "schema" -> SparkInternals.asNullable(query.schema).json,
         "partitioning" -> partitioning.map(Catalog.describe),
+        "options" -> options,
         "properties" -> SparkInternals.tableProperties(resolved)) ++ how, query))
     case _ => None
   }

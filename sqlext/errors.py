@@ -287,7 +287,7 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "TABLE_LOCATION_FIXED": Condition(
             "0A000",
-            "Replacing {name} at another location is refused: the table stays at {location}, where its history is."
+            "Another location for {name} is refused: the table stays at {location}, where its history is."
             " Leave"
             " the location out, or drop the table first.",
         ),
@@ -402,6 +402,10 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "{name} is a tag, a snapshot or a metadata table, which can only be read. Write to the table or to a branch"
             " of it.",
         ),
+        "UNKNOWN_OPTION": Condition(
+            "42616", "The {kind} option {name} is refused: there is none of that name. Did you mean {nearest}?"
+        ),
+        "OPTION_NOT_SUPPORTED": Condition("0A000", "The {kind} option {name} is refused: {reason}. Leave it out."),
         "TIME_TRAVEL_TWICE": Condition(
             "42601",
             "{name} is read at two places of its history at once. Name one: by VERSION or TIMESTAMP AS OF, by"

@@ -27,8 +27,9 @@ from sqlext.command.table_definition import (
     with_identifier_fields,
 )
 from sqlext.command.write_operation import begin_write
-from sqlext.errors import AlreadyExistsError, AnalysisError, NotFoundError
+from sqlext.errors import AlreadyExistsError, AnalysisError, NotFoundError, UnsupportedError
 from sqlext.spark.data_type import as_nullable, require_spark_types, schema_from_spark
+from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.store_assignment import align
 from sqlext.spec.constraint import check_constraints
@@ -75,6 +76,7 @@ def create_of_data_frame(
     """
     name = TableName((arguments["catalog"], *arguments["namespace"], arguments["name"]))
     properties = arguments["properties"]
+    _require_no_options(arguments["options"])
     _require_provider(spark, name, properties.get("provider"))
     catalog = environment.catalogs.catalog(name.catalog)
     identifier = TableIdentifier(name.parts[1:-1], name.table)
@@ -151,6 +153,13 @@ def _define(
         rng=environment.rng,
         sleep=environment.sleep,
     )
+
+
+def _require_no_options(options: Mapping[str, str]) -> None:
+    """A table is made with properties; options that would have an effect on a write to one that is there have none."""
+    if write_options(options) != WriteOptions():
+        reason = "it is about a write to a table that is there. Use tableProperty for the new one"
+        raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name=", ".join(sorted(options)), reason=reason)
 
 
 def _query_schema(query: DataFrame | None) -> Schema | None:

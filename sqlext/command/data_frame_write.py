@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pyroaring import BitMap64
@@ -19,6 +20,7 @@ from sqlext.command.schema_evolution import changes_for_rows, grown, merges_sche
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.scan.file_filter import FileFilter, partition_key
+from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.pushdown import exact_predicate
 from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
@@ -48,25 +50,30 @@ class WriteMode:
 def write_data_frame(
     environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame
 ) -> None:
-    """A DataFrame write; its rows have the columns and types of the DataFrame."""
+    """A DataFrame write; its rows have the columns and types of the DataFrame.
+
+    Errors: AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for the write's options.
+    """
     handle = TableHandle.decode(arguments["table"])
     if handle.catalog is None:
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
     name = TableName((handle.catalog, *handle.namespace, handle.name))
-    target = load_target(environment, spark, name, _branch(handle, arguments))
+    options = write_options(arguments["options"])
+    target = load_target(environment, spark, name, _branch(handle, options))
+    target = replace(target, destination=replace(target.destination, summary=options.summary))
     by_name = bool(arguments["by_name"])
-    if merges_schema(spark, arguments["options"]):
+    if merges_schema(spark) if options.merge_schema is None else options.merge_schema:
         target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
     rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
-    write_rows_to(environment, target, rows, WriteMode(arguments["mode"], _replaced_rows(arguments, target)))
+    mode = WriteMode(arguments["mode"], _replaced_rows(arguments, target))
+    write_rows_to(environment, target, rows, mode, options.settings)
 
 
-def _branch(handle: TableHandle, arguments: Mapping[str, Any]) -> str | None:
+def _branch(handle: TableHandle, options: WriteOptions) -> str | None:
     """The branch in the table's name, or in the write's options."""
     if handle.snapshot_id is not None:
         raise AnalysisError("PLACE_READ_ONLY", name=handle.full_name)
-    options = {key.lower(): value for key, value in arguments.get("options", {}).items()}
-    return handle.branch or options.get("branch")
+    return handle.branch or options.branch
 
 
 def _replaced_rows(arguments: Mapping[str, Any], target: Target) -> ReplacedRows | None:
@@ -77,15 +84,26 @@ def _replaced_rows(arguments: Mapping[str, Any], target: Target) -> ReplacedRows
     return ReplacedRows(arguments["condition"], None if described is None else exact_predicate(described, schema))
 
 
-def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mode: WriteMode) -> int:
-    """Writes and commits rows that are in the table's columns; the number of rows written."""
-    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+def write_rows_to(
+    environment: Environment,
+    target: Target,
+    rows: DataFrame,
+    mode: WriteMode,
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> int:
+    """Writes and commits rows that are in the table's columns; the number of rows written.
+
+    `settings` stand in for properties of the table while the files are written.
+    """
+    metadata = target.table.metadata
+    written_as = replace(metadata, properties={**metadata.properties, **settings})
+    operation = begin_write(written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         removal: OverwriteRows | None = None
         positions: Mapping[str, BitMap64] = {}
         if mode.replaced is not None:
             removal, positions = take_out(environment, rows.sparkSession, target, operation, mode.replaced)
-        files = write_files(operation, target.table.metadata, rows).data_files
+        files = write_files(operation, written_as, rows).data_files
         removed = _removed(environment, target, mode, files, removal, positions)
         read = require_unique_keys(environment, rows.sparkSession, target, files, removed)
         action = _action(target, files, mode, read) if removal is None else _overwrite(removal, files, read)

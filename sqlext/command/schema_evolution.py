@@ -7,7 +7,7 @@ Asked for by WITH SCHEMA EVOLUTION, by a write's option `mergeSchema` (or Iceber
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,15 +24,12 @@ from sqlext.sql.expression_slice import plain_column
 from sqlext.sql.statement import Merge
 from sqlext.transaction.schema_change import schema_updates
 
-_OPTIONS = frozenset({"mergeschema", "merge-schema"})
 _SESSION_SETTING = "spark.sql.iceberg.merge-schema"
 
 
-def merges_schema(spark: SparkSession, options: Mapping[str, str] | None = None) -> bool:
-    """Whether a write with these options takes new columns on."""
-    given = [value for name, value in (options or {}).items() if name.lower() in _OPTIONS]
-    value = given[-1] if given else spark.conf.get(_SESSION_SETTING, "false")
-    return str(value).lower() == "true"
+def merges_schema(spark: SparkSession) -> bool:
+    """Whether the session's writes take new columns on."""
+    return str(spark.conf.get(_SESSION_SETTING, "false")).lower() == "true"
 
 
 def grown(environment: Environment, target: Target, changes: Iterable[SchemaChange]) -> Target:

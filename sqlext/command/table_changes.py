@@ -8,8 +8,10 @@ from typing import Any
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.table_definition import complete, described_terms, with_identifier_fields
+from sqlext.errors import UnsupportedError
 from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spec.schema import Schema
+from sqlext.storage.location import to_local_path
 from sqlext.transaction.property_change import ChangeProperties
 from sqlext.transaction.table_creation import CreateTable
 from sqlext.transaction.transaction import commit
@@ -54,9 +56,17 @@ class TableDefinitions:
         )
 
     def alter_properties(self, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]) -> None:
-        """SET and UNSET TBLPROPERTIES, in one commit. AnalysisError for a name or a value that is none."""
+        """SET and UNSET TBLPROPERTIES, in one commit. AnalysisError for a name or a value that is none.
+
+        Spark says SET LOCATION as a property: UnsupportedError for another one than the table's.
+        """
+        changed = dict(changed)
+        moved_to = changed.pop("location", None)
         require_changeable({*changed, *removed})
         require_valid_properties(changed)
         MetricsConfig.from_properties(changed)
         table = self._environment.catalogs.load(parts)
+        location = table.metadata.location
+        if moved_to is not None and to_local_path(moved_to).rstrip("/") != to_local_path(location).rstrip("/"):
+            raise UnsupportedError("TABLE_LOCATION_FIXED", name=".".join(parts), location=location)
         self._environment.commit(parts[0], table, ChangeProperties(changed, removed))

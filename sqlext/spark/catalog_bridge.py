@@ -14,6 +14,7 @@ from sqlext.properties import WAP_ENABLED
 from sqlext.spark.bridge import Question
 from sqlext.spark.catalogs import Catalogs, handle_of
 from sqlext.spark.data_type import schema_from_spark
+from sqlext.spark.frame_options import require_read_options
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.table_description import describe
 from sqlext.spark.table_handle import TableHandle
@@ -109,6 +110,7 @@ class CatalogBridge:
         options = {key.lower(): value for key, value in arguments["options"].items()}
         if "path" not in options:
             raise UnsupportedError("PATH_REQUIRED")
+        require_read_options(options)
         table = self._load_path(options["path"])
         self._catalogs.remember(table.metadata_location, table.metadata)
         handle = handle_of(None, table)
@@ -118,7 +120,11 @@ class CatalogBridge:
         return self._described(travel(handle, table.metadata, at))
 
     def _load_by_options(self, arguments: Arguments) -> Answer:
-        """A table that is loaded already, at the place that its read options name; {} where they name none."""
+        """A table that is loaded already, at the place that its read options name; {} where they name none.
+
+        AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for options that are no good.
+        """
+        require_read_options(arguments["options"])
         at = place_in_options(arguments["options"])
         if not at:
             return {}

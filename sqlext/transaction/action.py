@@ -20,11 +20,13 @@ from sqlext.storage.file_io import FileIO
 class Destination:
     """Where the snapshot of a commit goes: to the head of a branch, which begins at main's head if it is new.
 
-    With `wap_id` no branch moves: the snapshot is staged under that id, to be published later.
+    With `wap_id` no branch moves: the snapshot is staged under that id, to be published later. `summary` is what the
+    writer says in the snapshot's summary beside what the commit tells there.
     """
 
     branch: str = MAIN_BRANCH
     wap_id: str | None = None
+    summary: tuple[tuple[str, str], ...] = ()
 
 
 MAIN = Destination()

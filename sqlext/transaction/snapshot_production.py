@@ -254,6 +254,7 @@ class SnapshotProduction:
     def _summary_properties(self) -> dict[str, str]:
         wap_id = self._context.destination.wap_id
         return {
+            **dict(self._context.destination.summary),
             "engine-name": ENGINE_NAME,
             "engine-version": ENGINE_VERSION,
             **self._change.summary_properties,

@@ -71,3 +71,8 @@ SELECT * FROM t;
 
 -- a version after which nothing but the schema changed
 SELECT id, renamed FROM t VERSION AS OF ${snapshot:t:2} ORDER BY id;
+
+-- another folder would be another table
+ALTER TABLE t SET LOCATION '/tmp/elsewhere';
+
+COMMENT ON TABLE t IS 'from Spark''s own statement';
