@@ -7,9 +7,9 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{Expression, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate._
+import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
-import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -20,7 +20,7 @@ case class AggregateScan(readSchema: StructType, rows: Array[InternalRow], overr
 
 object AggregateScan {
   /** None where metadata does not tell. */
-  def answering(table: SqlextTable, filters: Array[Filter], wanted: Aggregation): Option[AggregateScan] = {
+  def answering(table: SqlextTable, filters: Seq[Predicate], wanted: Aggregation): Option[AggregateScan] = {
     def column(expression: Expression): Option[String] = expression match {
       case reference: NamedReference => Some(reference.fieldNames).filter(_.length == 1).map(_.head).filter(table.schema.fieldNames.contains(_))
       case _ => None
@@ -33,7 +33,7 @@ object AggregateScan {
       case max: Max => column(max.column).map(name => "max" -> Some(name))
       case _ => None
     }
-    val encoded = filters.toSeq.map(FilterJson.encodeExactly)
+    val encoded = filters.map(PredicateJson.encodeExactly)
     if ((groups ++ functions ++ encoded).exists(_.isEmpty)) None
     else {
       val grouped = groups.flatten.map(table.schema(_))
@@ -57,9 +57,9 @@ object AggregateScan {
 
 /** What metadata tells about columns, for the cost-based optimizer. */
 object ColumnFigures {
-  def of(table: SqlextTable, columns: StructType, filters: Seq[Filter]): util.Map[NamedReference, ColumnStatistics] =
+  def of(table: SqlextTable, columns: StructType): util.Map[NamedReference, ColumnStatistics] =
     if (table.role.isInstanceOf[EqualityDeletes]) new util.HashMap()
-    else Bridge.ask("column statistics", Map("table" -> table.handle, "filters" -> filters.flatMap(FilterJson.encode)))
+    else Bridge.ask("column statistics", Map("table" -> table.handle))
       .get("columns").properties.asScala.filter(c => columns.fieldNames.contains(c.getKey))
       .map(c => Grouping.reference(c.getKey) -> figures(c.getValue, columns(c.getKey).dataType)).toMap[NamedReference, ColumnStatistics].asJava
 

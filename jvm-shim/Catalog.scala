@@ -109,11 +109,16 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
   override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean =
     askNamespace("drop namespace", namespace, Map("cascade" -> cascade)).get("dropped").asBoolean
 
-  override def listFunctions(namespace: Array[String]): Array[Identifier] = Array.empty
+  override def listFunctions(namespace: Array[String]): Array[Identifier] =
+    if (hasFunctions(namespace)) TransformFunction.names.map(Identifier.of(namespace, _)).toArray else Array.empty
 
   override def loadFunction(function: Identifier): UnboundFunction =
-    if (function.namespace.isEmpty && function.name.equalsIgnoreCase("bucket")) new BucketFunction
-    else throw new NoSuchFunctionException(function)
+    Option(function).filter(f => hasFunctions(f.namespace)).flatMap(f => TransformFunction.find(f.name))
+      .getOrElse(throw new NoSuchFunctionException(function))
+
+  /** Spark looks the functions of partition transforms up in no namespace. */
+  private def hasFunctions(namespace: Array[String]): Boolean =
+    namespace.isEmpty || (namespace.length == 1 && namespace.head.equalsIgnoreCase("system"))
 
   private def askTable(question: String, table: Identifier, more: Map[String, Any] = Map.empty): JsonNode =
     try Bridge.ask(question, Map[String, Any]("catalog" -> catalog, "namespace" -> table.namespace.toSeq, "name" -> table.name) ++ more)

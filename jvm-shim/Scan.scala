@@ -9,13 +9,13 @@ import org.apache.spark.sql.{SparkSession, classic}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
+import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.datasources.{FileFormat, FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -24,28 +24,26 @@ import org.apache.spark.unsafe.types.UTF8String
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPushDownFilters
+class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPushDownV2Filters
     with SupportsPushDownRequiredColumns with SupportsPushDownAggregates with SupportsPushDownLimit {
   private var columns = table.schema
-  private var filters = Array.empty[Filter]
+  private var filters = Seq.empty[Predicate]
   private var limit: Option[Int] = None
   private var aggregates: Option[(Aggregation, AggregateScan)] = None
 
   /** Pruning by files and row groups leaves rows that do not match, and Spark filters them again: all but those that
-    * Python says the partitions answer. */
-  override def pushFilters(offered: Array[Filter]): Array[Filter] = {
-    filters = offered
-    val sources = Grouping.identityColumns(table)
-    val (answerable, others) = offered.partition(f =>
-      f.references.nonEmpty && f.references.forall(sources) && FilterJson.encodeExactly(f).isDefined)
-    if (answerable.isEmpty || table.role.isInstanceOf[EqualityDeletes]) offered
+    * Python says partitions and bounds of the files answer. */
+  override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = {
+    filters = offered.toSeq
+    val exactly = filters.map(PredicateJson.encodeExactly)
+    if (exactly.forall(_.isEmpty) || table.role.isInstanceOf[EqualityDeletes]) offered
     else {
       val answered = Bridge.ask("answered filters", Map("table" -> table.handle,
-        "filters" -> answerable.toSeq.flatMap(FilterJson.encodeExactly))).get("answered").elements.asScala.map(_.asBoolean).toSeq
-      others ++ answerable.zip(answered).collect { case (filter, false) => filter }
+        "filters" -> filters.flatMap(PredicateJson.encode), "exactly" -> exactly)).get("answered").elements.asScala.map(_.asBoolean).toSeq
+      filters.zip(answered).collect { case (filter, false) => filter }.toArray
     }
   }
-  override def pushedFilters(): Array[Filter] = filters
+  override def pushedPredicates(): Array[Predicate] = filters.toArray
   override def pruneColumns(required: StructType): Unit = columns = required
   override def pushLimit(count: Int): Boolean = { limit = Some(count); true }
   override def isPartiallyPushed: Boolean = true
@@ -55,12 +53,12 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
     aggregates.isDefined
   }
   override def pushAggregation(wanted: Aggregation): Boolean = aggregates.exists(_._1 == wanted)
-  override def build(): Scan = aggregates.map(_._2).getOrElse(SqlextScan(table, columns, filters.toSeq, limit))
+  override def build(): Scan = aggregates.map(_._2).getOrElse(SqlextScan(table, columns, filters, limit))
 }
 
 /** Which files Python planned, read by Spark's own readers: nearly always the vectorised one of Parquet. */
-case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filter], limit: Option[Int])
-    extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning with SupportsRuntimeFiltering {
+case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Predicate], limit: Option[Int])
+    extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsRuntimeV2Filtering {
   private val rowIndex = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, MetadataColumns.position.dataType)
   private val constants = StructType(columns.filter(f => MetadataColumns.isConstant(f.name)))
   private val stored = columns.filterNot(f => MetadataColumns.isConstant(f.name))
@@ -76,18 +74,18 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
   private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
 
   private lazy val grouping = Grouping.of(table, columns)
-  private lazy val plan: JsonNode = planned(Nil)
-  private var runtimePlan: Option[JsonNode] = None
+  private lazy val plan: JsonNode = planned(Nil, limit)
+  private var found = Seq.empty[Predicate]
 
-  private def planned(more: Seq[Filter]): JsonNode = Bridge.ask("plan scan", Map(
+  private def planned(more: Seq[Predicate], limit: Option[Int]): JsonNode = Bridge.ask("plan scan", Map(
     "table" -> table.handle,
     "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
     "columns" -> stored.map(_.name),
     "deletion_vectors" -> constants.exists(_.name == MetadataColumns.deletionVector.name),
     "deleted_files" -> (table.role == StoredRows(andDeletedFiles = true)),
     "partitions" -> constants.exists(f => MetadataColumns.isPartitionValue(f.name)),
-    "filters" -> (filters ++ more).flatMap(FilterJson.encode),
-    "grouping" -> grouping.map(_.columns),
+    "filters" -> (filters ++ more).flatMap(PredicateJson.encode),
+    "grouping" -> grouping.map(_.fields),
     "limit" -> limit))
 
   override def filterAttributes: Array[NamedReference] =
@@ -95,37 +93,45 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     else table.clusteredColumns.filter(name => columns.fieldNames.contains(name)).map(Grouping.reference).toArray
 
   /** Values that a join's other side turned out to have leave fewer files. */
-  override def filter(found: Array[Filter]): Unit = if (found.exists(FilterJson.encode(_).isDefined)) runtimePlan = Some(planned(found.toSeq))
+  override def filter(values: Array[Predicate]): Unit = found = found ++ values.filter(PredicateJson.encode(_).isDefined)
+
+  /** Spark asks for a batch of its own after it filtered; another part of the query that reads the same scan unfiltered
+    * gets all files. */
+  override def toBatch: Batch = {
+    val values = found
+    found = Nil
+    SqlextBatch(this)(if (values.isEmpty) plan else planned(values, None))
+  }
 
   override def outputPartitioning: Partitioning = grouping match {
-    case Some(g) if plan.get("grouped").asBoolean =>
+    case Some(g) if isGrouped =>
       new KeyGroupedPartitioning(g.keys, plan.get("files").elements.asScala.map(g.key).toSet.size)
     case _ => new UnknownPartitioning(0)
   }
 
+  private def isGrouped: Boolean = plan.get("grouped").asBoolean
+
   override def readSchema: StructType = StructType(stored ++ constants)
-  override def toBatch: Batch = this
   override def description: String = s"sqlext ${table.name} [filters: ${filters.mkString(", ")}]"
 
   override def estimateStatistics: Statistics = new Statistics {
     override def numRows: OptionalLong = OptionalLong.of(plan.get("rows").asLong)
     override def columnStats: util.Map[NamedReference, ColumnStatistics] =
-      if (spark.sessionState.conf.cboEnabled) ColumnFigures.of(table, columns, filters) else new util.HashMap()
+      if (spark.sessionState.conf.cboEnabled) ColumnFigures.of(table, columns) else new util.HashMap()
     override def sizeInBytes: OptionalLong = OptionalLong.of(math.max(1L, plan.get("rows").asLong * (8L + columns.defaultSize)))
   }
 
   /** A scan may not start on a relation whose deletes no rule has taken away. */
-  override def planInputPartitions: Array[InputPartition] = {
+  private[sqlext] def partitions(plan: JsonNode): Array[InputPartition] = {
     require(table.role != Rows || !table.hasDeletes, s"deletes of ${table.name} were not applied")
     require(table.role != Rows || !columns.exists(f => table.lineage(f.name).isDefined), s"row ids of ${table.name} were not made")
-    val current = runtimePlan.getOrElse(plan)
-    val files = current.get("files").elements.asScala.toSeq.zipWithIndex
+    val files = plan.get("files").elements.asScala.toSeq.zipWithIndex
     val splitBytes = maxSplitBytes(files.map(_._1.get(1).asLong + spark.sessionState.conf.filesOpenCostInBytes).sum)
     def packed(some: Seq[(JsonNode, Int)]): Array[FilePartition] =
-      FilePartition.getFilePartitions(spark, some.flatMap { case (file, number) => splits(current, file, number, splitBytes) }
+      FilePartition.getFilePartitions(spark, some.flatMap { case (file, number) => splits(plan, file, number, splitBytes) }
         .sortBy(-_.length), splitBytes).toArray
     grouping match {
-      case Some(g) if plan.get("grouped").asBoolean => files.groupBy(file => g.key(file._1)).toArray.flatMap {
+      case Some(g) if isGrouped => files.groupBy(file => g.key(file._1)).toArray.flatMap {
         case (key, some) => packed(some).map(KeyedPartition(InternalRow.fromSeq(key), _))
       }
       case _ => packed(files).toArray
@@ -136,11 +142,11 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
     val values = InternalRow.fromSeq(constants.map(constant(file, _)))
     val path = SparkPath.fromPathString(file.get(0).asText)
     val size = file.get(1).asLong
-    val reading = Option(plan.get("file_readings").get(number)).filterNot(_.isNull).map(_.asInt)
-    val most = if (wantsPosition && reading.exists(readings(_).countsFromStart)) size else splitBytes
+    val reading = Option(plan.get("file_readings").get(number)).filterNot(_.isNull).map(n => plan.get("readings").get(n.asInt))
+    val most = if (wantsPosition && reading.exists(new FileReading(_).countsFromStart)) size else splitBytes
     (0L until size by most).map(start =>
       PartitionedFile(values, path, start, math.min(most, size - start), fileSize = size,
-        otherConstantMetadataColumnValues = reading.map(FileReading.key -> _).toMap ++ absentColumns(plan, number)))
+        otherConstantMetadataColumnValues = reading.map(FileReading.key -> _.toString).toMap ++ absentColumns(plan, number)))
   }
 
   private def absentColumns(plan: JsonNode, file: Int): Map[String, Any] =
@@ -151,8 +157,6 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
       }.toMap
     }.toMap
 
-  /** Not before runtime filters are there. */
-  private lazy val readings = runtimePlan.getOrElse(plan).get("readings").elements.asScala.map(new FileReading(_)).toIndexedSeq
   private def wantsPosition = storedWithIds.exists(_.name == rowIndex.name)
 
   private def maxSplitBytes(total: Long): Long = {
@@ -192,19 +196,21 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
   override def columnarSupportMode: Scan.ColumnarSupportMode =
     if (batches) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
 
-  override def createReaderFactory: PartitionReaderFactory = {
+  private[sqlext] def readerFactory: PartitionReaderFactory = {
     val hadoop = spark.sessionState.newHadoopConf()
     hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
     hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
     // a column that is tested and not read would count as null throughout
     val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
     val open = format.buildReaderWithPartitionValues(spark, parquetColumns, constants, parquetColumns,
-      filters.filter(_.references.forall(read)),
+      filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)),
       Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), hadoop)
     val whole = readSchema
-    val byName = readings.map(_.reader(spark, storedWithIds, rowIndex, constants, batches, hadoop))
+    // those of a batch with fewer files are among them
+    val byName = plan.get("readings").elements.asScala.map(reading =>
+      reading.toString -> new FileReading(reading).reader(spark, storedWithIds, rowIndex, constants, batches, hadoop)).toMap
     val shown = ShownRows.of(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
-      case Some(reading: Int) => byName(reading)(file)
+      case Some(reading: String) => byName(reading)(file)
       case _ => open(file)
     }, parquetColumns, StructType(stored), constants)
     new FileReaderFactory(file => file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
@@ -212,6 +218,12 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Filt
       case _ => shown(file)
     }, batches)
   }
+}
+
+/** The files of a scan, or those of them that a join's other side leaves. */
+case class SqlextBatch(scan: SqlextScan)(plan: => JsonNode) extends Batch {
+  override def planInputPartitions: Array[InputPartition] = scan.partitions(plan)
+  override def createReaderFactory: PartitionReaderFactory = scan.readerFactory
 }
 
 /** Rows of files as the table shows them, where that differs from how they are stored. */

@@ -9,10 +9,11 @@ import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.errors.QueryExecutionErrors
-import org.apache.spark.sql.execution.datasources.DataSourceStrategy
-import org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, FileDataSourceV2}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{DataType, StructType}
 
@@ -25,8 +26,10 @@ object SparkInternals {
 
   def struct(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
 
-  def translateFilter(condition: Expression): Option[Filter] =
-    DataSourceStrategy.translateFilter(condition, supportNestedPredicatePushdown = false)
+  def translateFilter(condition: Expression): Option[Predicate] = DataSourceV2Strategy.translateFilterV2(condition)
+
+  /** The older form of a predicate, which Spark's Parquet reader takes. */
+  def filterOf(predicate: Predicate): Option[Filter] = PredicateUtils.toV1(predicate)
 
   /** All that the catalog interface is given of a table beside its columns and partitioning. */
   def tableProperties(spec: TableSpec): Map[String, String] = CatalogV2Util.convertTableProperties(spec)

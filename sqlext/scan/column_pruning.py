@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlext.scan.bound_column import bound_column
-from sqlext.scan.pruning import ORDERS, Order, Outcome, conjoined, negated, outcomes
+from sqlext.scan.partition_outcomes import partition_outcomes
+from sqlext.scan.pruning import ANY_OUTCOME, ORDERS, Order, Outcome, conjoined, negated, outcomes
 from sqlext.scan.value_range import (
     UNKNOWN_RANGE,
     UNORDERED,
@@ -63,10 +65,7 @@ def partitions_may_match(projected: Predicate, columns: ManifestColumns, spec: P
     def of_term(term: Any) -> Outcomes:
         if term.id not in positions:
             return _same(outcomes(term, lambda _: UNKNOWN_RANGE))
-        column = columns.partition[positions[term.id]]
-        by_value = [outcomes(term, lambda _, value=value: point_range(value)) for value in column.values]  # type: ignore[misc]
-        found: Outcomes = np.asarray(by_value, np.uint8)[column.codes]
-        return found
+        return _by_partition(columns, positions[term.id], lambda value: outcomes(term, lambda _: point_range(value)))
 
     return _may_match(projected, of_term, columns.size)
 
@@ -76,6 +75,33 @@ def metrics_may_match(predicate: Predicate, columns: ManifestColumns, types: Map
 
     As with `metrics_ranges`, nothing is known of columns that are not in `types`.
     """
+    has_rows: Mask = columns.record_count.array() != 0
+    return has_rows & _may_match(predicate, _by_metrics(columns, types), columns.size)
+
+
+def must_match(predicate: Predicate, columns: ManifestColumns, spec: PartitionSpec, types: Mapping[int, Type]) -> Mask:
+    """For each entry whether partition and metrics of its file say that all its rows satisfy the predicate."""
+    by_metrics = _by_metrics(columns, types)
+
+    def of_term(term: Any) -> Outcomes:
+        found = by_metrics(term)
+        for position, field in enumerate(spec.fields):
+            if field.source_id == term.id and term.id in types:
+                of_partition = partial(partition_outcomes, term, field, types[term.id])
+                found = found & _by_partition(columns, position, of_partition)
+        return np.where(found == Outcome.NONE, np.uint8(ANY_OUTCOME), found)  # they contradict each other
+
+    return np.broadcast_to(_combined(predicate, of_term) & (_FALSE | _UNKNOWN) == 0, (columns.size,))
+
+
+def _by_partition(columns: ManifestColumns, position: int, outcome_of: Callable[[Any], Outcome]) -> Outcomes:
+    """By the value of one partition field, which few entries have to themselves."""
+    column = columns.partition[position]
+    found: Outcomes = np.asarray([outcome_of(value) for value in column.values], np.uint8)[column.codes]
+    return found
+
+
+def _by_metrics(columns: ManifestColumns, types: Mapping[int, Type]) -> Callable[[Any], Outcomes]:
     ranges: dict[int, _Ranges] = {}
 
     def of_term(term: Any) -> Outcomes:
@@ -86,8 +112,7 @@ def metrics_may_match(predicate: Predicate, columns: ManifestColumns, types: Map
             ranges[term.id] = _Ranges(columns, term.id, value_type)
         return ranges[term.id].outcomes(term)
 
-    has_rows: Mask = columns.record_count.array() != 0
-    return has_rows & _may_match(predicate, of_term, columns.size)
+    return of_term
 
 
 def _may_match(predicate: Predicate, of_term: Callable[[Any], Outcomes], size: int) -> Mask:

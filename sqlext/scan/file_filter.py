@@ -7,15 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from sqlext.scan import column_pruning
 from sqlext.scan.column_pruning import metrics_may_match, partitions_may_match
+from sqlext.scan.partition_outcomes import partition_outcomes
 from sqlext.scan.projection import project
 from sqlext.scan.pruning import (
+    ANY_OUTCOME,
+    Outcome,
     column_types,
+    combined,
     identity_ranges,
     manifest_ranges,
     may_match,
     metrics_ranges,
     must_match,
+    outcomes,
     partition_ranges,
 )
 from sqlext.scan.value_range import UNKNOWN_RANGE
@@ -49,6 +55,8 @@ class FileFilter:
         self._schema = schema
         self._specs = specs
         self._types = column_types((schema,))
+        # What counts of a nested field leave out where its struct is null differs among writers.
+        self._whole_types = {field.id: self._types[field.id] for field in schema.fields if field.id in self._types}
         self._keeps_all = isinstance(predicate, AlwaysTrue)
         self._types_by_spec: dict[int, Mapping[int, Type]] = {}
         self._projections: dict[int, Predicate] = {}
@@ -128,6 +136,27 @@ class FileFilter:
         spec = self._specs[spec_id]
         kept = {field.source_id for field in spec.fields if isinstance(field.transform, IdentityTransform)}
         return self._keeps_all or bind_fields(self._predicate) <= kept
+
+    def rows_are_answered(self, file: ContentFile) -> bool:
+        """True only if all rows of a data file match, by its partition, in whatever way it is made, and its bounds."""
+        spec = self._specs[file.spec_id]
+        by_metrics = metrics_ranges(file, self._whole_types)
+
+        def of_term(term: Any) -> Outcome:
+            found = outcomes(term, by_metrics)
+            for field, value in zip(spec.fields, file.partition, strict=True):
+                if field.source_id == term.id and term.id in self._whole_types:
+                    found &= partition_outcomes(term, field, self._whole_types[term.id], value)
+            return found or ANY_OUTCOME
+
+        return self._keeps_all or not combined(self._predicate, of_term) & (Outcome.FALSE | Outcome.UNKNOWN)
+
+    def rows_of_all_are_answered(self, columns: ManifestColumns, rows: Mask) -> bool:
+        """Whether `rows_are_answered` is true of all the chosen entries."""
+        if self._keeps_all or not rows.any():
+            return True
+        answered = column_pruning.must_match(self._predicate, columns, self._specs[columns.spec_id], self._whole_types)
+        return bool(answered[rows].all())
 
     def _metrics_may_match(self, file: ContentFile) -> bool:
         if file.content == Content.POSITION_DELETES:  # its metrics are of paths and positions

@@ -74,7 +74,7 @@ def aggregate(
     shown = [
         schema.field(id) for id in (*groups, *(a.field_id for a in aggregates if a.function != "count" and a.field_id))
     ]
-    if any(one.content != ManifestContent.DATA or not files.is_answered_by(one.spec_id) for one in listed):
+    if any(one.content != ManifestContent.DATA for one in listed):
         return None
     if any(not isinstance(field.type, _SHOWN) for field in shown):
         return None
@@ -130,11 +130,16 @@ def _of_manifest(
     if columns is None:
         for entry in manifests.live_entries(io, manifest, metadata):
             if files.file_may_match(entry.file):
+                if not files.rows_are_answered(entry.file):
+                    raise _NotTold
                 key = tuple(entry.file.partition[places[group]] for group in groups)
                 yield key, [_of_file(one, entry.file, places, schema) for one in aggregates]
         return
     for part in columns:
-        for key, rows in _by_group(part, files.files_may_match(part), [places[group] for group in groups]):
+        matching = files.files_may_match(part)
+        if not files.rows_of_all_are_answered(part, matching):
+            raise _NotTold
+        for key, rows in _by_group(part, matching, [places[group] for group in groups]):
             yield key, [_of_rows(one, part, rows, places, schema) for one in aggregates]
 
 

@@ -15,6 +15,7 @@ from sqlext.spec.expression import (
     And,
     Comparison,
     In,
+    InBucket,
     IsNaN,
     IsNull,
     Not,
@@ -79,6 +80,8 @@ def _project_field(term: Predicate, field: PartitionField, source_type: Type) ->
         return AlwaysTrue()
     if isinstance(term, (IsNull, NotNull)):
         return type(term)(field.field_id)
+    if isinstance(term, InBucket):
+        return In(field.field_id, term.buckets) if transform == BucketTransform(term.count) else AlwaysTrue()
     if isinstance(transform, IdentityTransform):
         return _rename(term, field.field_id)
     if isinstance(term, (Comparison, In)):

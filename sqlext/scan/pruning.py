@@ -7,7 +7,7 @@ rows are wanted). Both come from one evaluation, so they cannot disagree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntFlag
 from typing import Any
 
@@ -28,6 +28,7 @@ from sqlext.spec.expression import (
     And,
     Comparison,
     In,
+    InBucket,
     IsNaN,
     IsNull,
     Not,
@@ -52,6 +53,9 @@ class Outcome(IntFlag):
     TRUE = 1
     FALSE = 2
     UNKNOWN = 4
+
+
+ANY_OUTCOME = Outcome.TRUE | Outcome.FALSE | Outcome.UNKNOWN
 
 
 class Order(IntFlag):
@@ -144,34 +148,48 @@ def _single_valued(fields: Iterable[NestedField]) -> Iterator[NestedField]:
 
 def outcomes(predicate: Predicate, range_of: RangeOf) -> Outcome:
     """The truth values `predicate` may take; more than are possible, never fewer."""
+    return combined(predicate, lambda term: _term_outcomes(term, range_of(term.id)))
+
+
+def combined(predicate: Predicate, of_term: Callable[[Any], Outcome]) -> Outcome:
+    """The truth values that `predicate` may take where its terms, as they stand in it, take those of `of_term`."""
     match predicate:
         case AlwaysTrue():
             return Outcome.TRUE
         case AlwaysFalse():
             return Outcome.FALSE
         case Not():
-            return negated(outcomes(predicate.child, range_of))
+            return negated(combined(predicate.child, of_term))
         case And():
-            return conjoined(outcomes(predicate.left, range_of), outcomes(predicate.right, range_of))
+            return conjoined(combined(predicate.left, of_term), combined(predicate.right, of_term))
         case Or():
-            left, right = outcomes(predicate.left, range_of), outcomes(predicate.right, range_of)
+            left, right = combined(predicate.left, of_term), combined(predicate.right, of_term)
             return negated(conjoined(negated(left), negated(right)))
+        case _:
+            return of_term(predicate)
+
+
+def _term_outcomes(term: Any, values: ValueRange) -> Outcome:
+    match term:
         case IsNull():
-            return _null_outcomes(range_of(predicate.id))
+            return _null_outcomes(values)
         case NotNull():
-            return negated(_null_outcomes(range_of(predicate.id)))
+            return negated(_null_outcomes(values))
         case IsNaN():
-            return _nan_outcomes(range_of(predicate.id))
+            return _nan_outcomes(values)
         case NotNaN():
-            return negated(_nan_outcomes(range_of(predicate.id)))
+            return negated(_nan_outcomes(values))
         case Comparison():
-            return _comparison_outcomes(predicate.op, range_of(predicate.id), predicate.value)
+            return _comparison_outcomes(term.op, values, term.value)
         case In():
-            return _membership_outcomes(predicate.values, range_of(predicate.id))
+            return _membership_outcomes(term.values, values)
         case NotIn():
-            return negated(_membership_outcomes(predicate.values, range_of(predicate.id)))
+            return negated(_membership_outcomes(term.values, values))
+        case InBucket():
+            return _outcome(true=values.may_be_value, false=values.may_be_value, unknown=values.may_be_null)
         case StartsWith():
-            return _prefix_outcomes(predicate.prefix, range_of(predicate.id))
+            return _prefix_outcomes(term.prefix, values)
+    raise TypeError(f"no term: {term!r}")
 
 
 def negated(outcome: Outcome) -> Outcome:

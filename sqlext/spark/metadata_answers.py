@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from sqlext.scan.answered_filters import answered_filters
 from sqlext.scan.column_figures import distinct_counts
-from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_aggregate import Aggregate, aggregate
 from sqlext.scan.scan_plan import scan_schema
 from sqlext.spark.catalogs import Catalogs, TableVersion
-from sqlext.spark.pushdown import exact_predicate
+from sqlext.spark.pushdown import exact_predicate, predicate_of
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.expression import AlwaysTrue, Predicate, conjunction
 from sqlext.spec.schema import Schema
@@ -26,18 +26,25 @@ class MetadataAnswers:
         self._manifests = manifests
 
     def answered_filters(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "answered filters": for each whether the partitions of the planned files leave nothing to test."""
+        """Answers "answered filters": for each of `exactly` whether the files to read leave nothing to test.
+
+        `filters` are what the scan plans by, `exactly` has the form that selects the same rows, or null.
+        """
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
-        specs = self._spec_ids(version)
-
-        def is_answered(described: list[Any]) -> bool:
-            predicate = exact_predicate(described, version.schema)
-            if predicate is None or not _is_planned_by(version, predicate):
-                return False
-            files = FileFilter(predicate, schema=version.schema, specs=version.metadata.specs_by_id())
-            return all(files.is_answered_by(spec_id) for spec_id in specs)
-
-        return {"answered": [is_answered(described) for described in arguments["filters"]]}
+        planned_by = predicate_of(arguments["filters"], version.schema)
+        exactly = [None if one is None else exact_predicate(one, version.schema) for one in arguments["exactly"]]
+        if not _is_planned_by(version, conjunction([planned_by, *(one for one in exactly if one is not None)])):
+            return {"answered": [False] * len(exactly)}
+        answered = answered_filters(
+            version.io,
+            version.metadata,
+            version.snapshot,
+            version.schema,
+            planned_by,
+            exactly,
+            manifests=self._manifests,
+        )
+        return {"answered": answered}
 
     def aggregate(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "aggregate": rows of the groups' values and the functions' results, or null rows."""
@@ -64,15 +71,18 @@ class MetadataAnswers:
         columns: dict[str, dict[str, Any]] = {}
         for field in version.schema.fields:
             figures: dict[str, Any] = {"distinct": distinct.get(field.id)}
-            for functions in (("count", "rows"), ("min",), ("max",)):
-                wanted = [Aggregate("count") if one == "rows" else Aggregate(one, field.id) for one in functions]  # type: ignore[arg-type]
-                found = self._aggregate(version, AlwaysTrue(), [], wanted)
-                if found is not None and functions[0] == "count":
-                    figures["nulls"] = found[0][1] - found[0][0]
-                elif found is not None:
-                    figures[functions[0]] = _json_value(found[0][0])
+            counted = self._of_all_rows(version, [Aggregate("count", field.id), Aggregate("count")])
+            if counted is not None:
+                figures["nulls"] = counted[1] - counted[0]
+            for name, one in (("min", Aggregate("min", field.id)), ("max", Aggregate("max", field.id))):
+                told = self._of_all_rows(version, [one])
+                figures[name] = None if told is None else _json_value(told[0])
             columns[field.name] = {name: value for name, value in figures.items() if value is not None}
         return {"columns": columns}
+
+    def _of_all_rows(self, version: TableVersion, functions: Sequence[Aggregate]) -> list[Any] | None:
+        rows = self._aggregate(version, AlwaysTrue(), [], functions)
+        return None if rows is None else rows[0]
 
     def _aggregate(
         self, version: TableVersion, predicate: Predicate, groups: Sequence[int], functions: Sequence[Aggregate]
@@ -87,11 +97,6 @@ class MetadataAnswers:
             functions,
             manifests=self._manifests,
         )
-
-    def _spec_ids(self, version: TableVersion) -> set[int]:
-        """The specs of the snapshot's manifests."""
-        listed = () if version.snapshot is None else self._manifests.manifests(version.io, version.snapshot)
-        return {manifest.spec_id for manifest in listed}
 
 
 def _is_planned_by(version: TableVersion, predicate: Predicate) -> bool:

@@ -7,11 +7,12 @@ is left out; under a negation nothing may be left out.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from sqlext.spark.transform_term import transform_term
 from sqlext.spec.expression import (
     AlwaysFalse,
     AlwaysTrue,
@@ -40,6 +41,7 @@ from sqlext.spec.types import (
     LongType,
     NestedField,
     StringType,
+    StructType,
     TimestampNanoType,
     TimestampType,
     TimestamptzNanoType,
@@ -86,6 +88,8 @@ def exact_predicate(described: list[Any], schema: Schema) -> Predicate | None:
 
 def _convert(described: list[Any], schema: Schema, *, exact: bool) -> Predicate | None:
     operator = described[0]
+    if operator in ("true", "false"):
+        return AlwaysTrue() if operator == "true" else AlwaysFalse()
     if operator in ("and", "or"):
         left = _convert(described[1], schema, exact=exact)
         right = _convert(described[2], schema, exact=exact)
@@ -94,9 +98,47 @@ def _convert(described: list[Any], schema: Schema, *, exact: bool) -> Predicate 
         return None if exact or operator == "or" else left or right
     if operator == "not":
         inner = _convert(described[1], schema, exact=True)
-        return None if inner is None else negate(inner)
-    field = schema.find(described[1])
-    return None if field is None else _convert_term(operator, field, described)
+        if inner is None or _asks_for_nested_null(negate(inner), schema):
+            return None
+        return negate(inner)
+    column = described[1]
+    if isinstance(column, Mapping):
+        field = _column(schema, column["column"])
+        if field is None or field not in schema.fields:
+            return None
+        values = [_value(value) for value in _literals(operator, described)]
+        return transform_term(column["transform"], column["number"], field, operator, values)
+    field = _column(schema, column)
+    if field is None or (operator == "is null" and field not in schema.fields):
+        # Whether a writer counts a null struct as nulls of its fields is not told.
+        return None
+    return _convert_term(operator, field, described)
+
+
+def _asks_for_nested_null(predicate: Predicate, schema: Schema) -> bool:
+    match predicate:
+        case IsNull(id=id):
+            return schema.field(id) not in schema.fields
+        case And(left=left, right=right) | Or(left=left, right=right):
+            return _asks_for_nested_null(left, schema) or _asks_for_nested_null(right, schema)
+    return False
+
+
+def _column(schema: Schema, path: Sequence[str]) -> NestedField | None:
+    """The field of a name by parts, of structs in structs; a part may hold dots of its own."""
+    fields: tuple[NestedField, ...] = schema.fields
+    found = None
+    for part in path:
+        found = next((field for field in fields if field.name == part), None)
+        fields = found.type.fields if found is not None and isinstance(found.type, StructType) else ()
+    return found
+
+
+def _literals(operator: str, described: list[Any]) -> list[Any]:
+    if operator == "in":
+        literals: list[Any] = described[2]
+        return literals
+    return described[2:3]
 
 
 def _convert_term(operator: str, field: NestedField, described: list[Any]) -> Predicate | None:
@@ -105,7 +147,7 @@ def _convert_term(operator: str, field: NestedField, described: list[Any]) -> Pr
     if operator == "not null":
         return NotNull(field.id)
     if operator == "starts with":
-        return None if isinstance(field.type, UuidType) else StartsWith(field.id, described[2])
+        return StartsWith(field.id, described[2]) if isinstance(field.type, StringType) else None
     if operator == "in":
         return _convert_in(field, [_value(v) for v in described[2]])
     return _compare(operator, field, _value(described[2]))

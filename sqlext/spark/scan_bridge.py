@@ -23,6 +23,7 @@ from sqlext.scan.scan_plan import ScanPlan, plan_scan
 from sqlext.spark.absent_columns import absent_columns, identity_ids
 from sqlext.spark.catalogs import Catalogs, TableVersion
 from sqlext.spark.hidden_columns import stored_partition
+from sqlext.spark.partition_grouping import grouping_keys
 from sqlext.spark.pushdown import predicate_of
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import ContentFile
@@ -31,7 +32,6 @@ from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.spec.transform import BucketTransform
 from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType, UuidType
 
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType, UuidType)
@@ -95,11 +95,11 @@ class ScanBridge:
         partition = stored_partition(version.metadata) if arguments["partitions"] else None
         data_files = [task.file for task in plan.tasks]
         readings = self._readings(version, data_files)
-        buckets = _bucket_places(version.metadata, plan, arguments["grouping"])
+        groups = grouping_keys(version, plan.tasks, arguments["grouping"])
         files: list[list[Any]] = []
         keys: dict[int, str] = {}
         rows = 0
-        for task in plan.tasks:
+        for number, task in enumerate(plan.tasks):
             if arguments["limit"] is not None and rows >= arguments["limit"]:
                 break
             vector = task.position_deletes if arguments["deletion_vectors"] else None
@@ -107,12 +107,12 @@ class ScanBridge:
                 keys[task.partition_ordinal] = _partition_key(task.file)
             file = _file(task.file, task.sequence_number, keys[task.partition_ordinal], vector)
             shown = None if partition is None else partition(task.file)
-            files.append([*file, shown, [task.partition[place] for place in buckets or ()]])
+            files.append([*file, shown, None if groups is None else groups[number]])
             rows += task.file.record_count - task.deleted_rows
         return {
             "files": files,
             "rows": rows,
-            "grouped": buckets is not None,
+            "grouped": groups is not None,
             "pushable_columns": _pushable_columns(version.metadata, version.schema),
             "absent_columns": absent_columns(version.metadata, version.schema, data_files, readings.of_files()),
             **readings.described(),
@@ -185,18 +185,6 @@ def _columns(names: Sequence[str], schema: Schema) -> list[NestedField]:
     """The top-level columns that the scan takes from files; a name may hold dots of its own."""
     wanted = frozenset(names)
     return [field for field in schema.fields if field.name in wanted]
-
-
-def _bucket_places(metadata: TableMetadata, plan: ScanPlan, sources: Sequence[str] | None) -> list[int] | None:
-    """Where in a partition the buckets of the columns `sources` are; None unless all files have those of one spec."""
-    spec = metadata.spec()
-    if sources is None or any(task.spec_id != spec.spec_id for task in plan.tasks):
-        return None
-    places = [place for place, field in enumerate(spec.fields) if isinstance(field.transform, BucketTransform)]
-    of_types = [metadata.schema().field(spec.fields[place].source_id).type for place in places]
-    # Spark sees the text of a uuid, whose bucket is another one.
-    exact = not any(isinstance(one, UuidType) for one in of_types)
-    return places if exact and len(places) == len(sources) else None
 
 
 def _file(file: ContentFile, sequence_number: int, partition_key: str | None, vector: bytes | None) -> list[Any]:

@@ -13,11 +13,12 @@ from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.data_type import schema_to_spark, struct_as_stored, struct_to_spark
 from sqlext.spark.hidden_columns import partition_column
+from sqlext.spark.partition_grouping import shown_fields
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.spec.transform import BucketTransform, TruncateTransform, VoidTransform
+from sqlext.spec.transform import BucketTransform, TruncateTransform
 from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type
 
 # No field has this id.
@@ -56,7 +57,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "partition": partition_column(version.metadata),
         "clustered_columns": _clustered_columns(version),
         "properties": _properties(version),
-        "partitioning": [_partition_field(schema, field) for field in _shown_fields(version)],
+        "partitioning": [_partition_field(schema, field) for field in shown_fields(version)],
         "position_deletes": deletes.has_positions,
         "equality_deletes": [_equality_deletes(group, keys) for group in deletes.equality],
         "lost_keys": struct_to_spark(StructType(lost)),
@@ -115,13 +116,6 @@ def _equality_deletes(group: EqualityDeletes, keys: Mapping[int, _KeyColumn]) ->
         "keys": [[column.in_table, column.path_in_deletes] for column in columns],
         "partitioned": not group.is_global,
     }
-
-
-def _shown_fields(version: TableVersion) -> list[PartitionField]:
-    """Fields of the current partitioning whose columns are there: an earlier snapshot's schema may lack some."""
-    fields = version.metadata.spec().fields
-    shown = [field for field in fields if not isinstance(field.transform, VoidTransform)]
-    return [field for field in shown if version.schema.field_or_none(field.source_id) is not None]
 
 
 def _partition_field(schema: Schema, field: PartitionField) -> Mapping[str, Any]:

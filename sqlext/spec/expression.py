@@ -94,8 +94,17 @@ class StartsWith:
     prefix: str
 
 
+@dataclass(frozen=True, slots=True)
+class InBucket:
+    """The value is not null, and its bucket of `count` is one of `buckets`."""
+
+    id: int
+    count: int
+    buckets: frozenset[int]
+
+
 Predicate: TypeAlias = Union[  # noqa: UP007 - the classes above name it before it exists
-    AlwaysTrue, AlwaysFalse, Not, And, Or, IsNull, NotNull, IsNaN, NotNaN, Comparison, In, NotIn, StartsWith
+    AlwaysTrue, AlwaysFalse, Not, And, Or, IsNull, NotNull, IsNaN, NotNaN, Comparison, In, NotIn, StartsWith, InBucket
 ]
 
 
@@ -129,6 +138,8 @@ def negate(predicate: Predicate) -> Predicate:
             return NotIn(id, values)
         case NotIn(id=id, values=values):
             return In(id, values)
+        case InBucket(id=id, count=count, buckets=buckets):
+            return InBucket(id, count, frozenset(range(count)) - buckets)
         case StartsWith():
             return Not(predicate)
 

@@ -14,6 +14,7 @@ from sqlext.spec.iso_date_time import (
     NANOS_PER_SECOND,
     SECONDS_PER_DAY,
     civil_date,
+    days_from_civil,
     format_date,
     format_year,
 )
@@ -331,6 +332,24 @@ def bucket_hash(source_type: Type, value: Any) -> int:
         case _:
             raise ValueError(f"values of type {source_type} are not hashed")
     return int(mmh3.hash(data))
+
+
+def first_of_cell(transform: Transform, source_type: Type, cell: int) -> int:
+    """The least stored value that a transform of time takes to the value `cell`; raises ValueError for another."""
+    if isinstance(transform, HourTransform):
+        return cell * 3600 * _units_per_second(transform, source_type)
+    match transform:
+        case YearTransform():
+            day = days_from_civil(1970 + cell, 1, 1)
+        case MonthTransform():
+            day = days_from_civil(1970 + cell // 12, cell % 12 + 1, 1)
+        case DayTransform():
+            day = cell
+        case _:
+            raise _undefined(transform, source_type)
+    if isinstance(source_type, DateType):
+        return day
+    return day * SECONDS_PER_DAY * _units_per_second(transform, source_type)
 
 
 def _units_per_second(transform: Transform, source_type: Type) -> int:

@@ -32,6 +32,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 CLOCK = re.compile(r"\b20(2[5-9]|[3-9]\d)-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?")
 PLAN_LINE = re.compile(r"\s*$|== SQL|[ :]*[+'-]|\s*\S+Table |JVM stacktrace|\s+at ")
 SIZE_NAMES = re.compile(r"(^|[-_])(size|sizes|length|size_in_bytes)$|files-size$|column_size$|^split_offsets$")
+PLAN_IDS = re.compile(r"(?<=[\w)*])#\d+L?|, \[plan_id=\d+\]")
 VERSION_NAMES = frozenset({"engine-version", "sqlext-version", "iceberg-version", "spark.app.id"})
 
 
@@ -132,6 +133,8 @@ class RunNames:
             return "<size>"
         if name == "timestamp" and isinstance(value, int):
             return "<time>"
+        if name == "plan":
+            return self.text(PLAN_IDS.sub("", str(value)))
         if name in VERSION_NAMES:
             return "<version>"
         if isinstance(value, dict) and "__map__" in value:

@@ -16,6 +16,7 @@ from sqlext.spec.expression import (
     And,
     Comparison,
     In,
+    InBucket,
     IsNaN,
     IsNull,
     Not,
@@ -28,6 +29,7 @@ from sqlext.spec.expression import (
 )
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import encode
+from sqlext.spec.transform import BucketTransform
 from sqlext.spec.types import (
     BinaryType,
     BooleanType,
@@ -44,6 +46,7 @@ from sqlext.spec.types import (
 )
 
 Row = dict[int, Any]
+BUCKETS = BucketTransform(4)
 
 TYPES: tuple[Type, ...] = (
     BooleanType(),
@@ -179,6 +182,8 @@ def _random_term(random: Random, rows: Sequence[Row]) -> Predicate:
         return random.choice((IsNaN, NotNaN))(field.id)
     if kind < 0.35 and isinstance(field.type, (StringType, BinaryType)):
         return StartsWith(field.id, literal()[: random.randint(0, 4)])
+    if kind < 0.4 and BUCKETS.can_transform(field.type):
+        return InBucket(field.id, BUCKETS.n, frozenset(random.sample(range(BUCKETS.n), random.randint(0, BUCKETS.n))))
     if kind < 0.5:
         values = frozenset(literal() for _ in range(random.randint(0, 3)))
         return random.choice((In, NotIn))(field.id, values)
@@ -218,6 +223,8 @@ def _evaluate_term(predicate: Predicate, value: Any) -> bool | None:
             return bool(value == value)
         case StartsWith(prefix=prefix):
             return bool(value.startswith(prefix))
+        case InBucket(id=id, buckets=buckets):
+            return BUCKETS.apply(SCHEMA.field(id).type, value) in buckets
         case In(values=values):
             return any(_rank(value) == _rank(one) for one in values)
         case NotIn(values=values):

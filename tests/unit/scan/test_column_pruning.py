@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 
 from sqlext.scan.file_filter import FileFilter
@@ -163,6 +164,10 @@ def test_columns_hold_and_prune_what_entries_do(capsys: pytest.CaptureFixture[st
                 found = filter.files_may_match(manifest.columns)
                 alone = [entry.is_live and filter.file_may_match(entry.file) for entry in manifest.entries]
                 assert found.tolist() == alone, of_case
+                answered = np.asarray([filter.rows_are_answered(entry.file) for entry in manifest.entries])
+                assert filter.rows_of_all_are_answered(manifest.columns, answered), of_case
+                one = np.arange(len(answered)) == random.randrange(len(answered))
+                assert filter.rows_of_all_are_answered(manifest.columns, one) == answered[one][0], of_case
                 if not filter.manifest_may_match(manifest.listed):
                     skipped += 1
                     found[:] = False

@@ -71,7 +71,7 @@ def partitioned(rows: list[Row], spec: PartitionSpec) -> dict[str, tuple[tuple[A
 
 
 def test_pruned_files_and_manifests_hold_no_matching_row() -> None:
-    pruned = kept = whole = 0
+    pruned = kept = whole = answered = 0
     for case in range(6000):
         random = Random(f"{SEED}-{case}")
         rows, spec = random_rows(random), random_spec(random)
@@ -92,10 +92,14 @@ def test_pruned_files_and_manifests_hold_no_matching_row() -> None:
                 whole += 1
                 assert set(outcomes) == {True}, clue
             assert files.file_must_match(file) or not files.partition_must_match(file), clue
+            if files.rows_are_answered(file):
+                answered += 1
+                assert set(outcomes) == {True}, clue
         if not files.manifest_may_match(manifest_of(entries, spec)):
             assert not any(evaluate(predicate, row) for row in rows), clue
     assert pruned > kept / 4
     assert whole > kept / 10
+    assert answered > whole
 
 
 def manifest_of(entries: list[ManifestEntry], spec: PartitionSpec) -> ManifestFile:

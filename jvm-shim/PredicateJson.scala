@@ -1,0 +1,94 @@
+package io.sqlext
+
+import java.util.Base64
+
+import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedReference, UserDefinedScalarFunc}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.types.Decimal
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Spark's predicates as JSON: ["=", column, value], ["and", left, right]. A column is its name by parts, or a partition
+  * transform of one: {"transform": "bucket", "number": 8, "column": [...]}. What has no form is left out. */
+object PredicateJson {
+  def encode(predicate: Predicate): Option[Seq[Any]] = {
+    val children = predicate.children.toSeq
+    (predicate.name, children) match {
+      case ("ALWAYS_TRUE", _) => Some(Seq("true"))
+      case ("ALWAYS_FALSE", _) => Some(Seq("false"))
+      case ("AND", Seq(l: Predicate, r: Predicate)) => (encode(l), encode(r)) match {
+        case (Some(a), Some(b)) => Some(Seq("and", a, b))
+        case (a, b) => a.orElse(b)
+      }
+      case ("OR", Seq(l: Predicate, r: Predicate)) => for (a <- encode(l); b <- encode(r)) yield Seq("or", a, b)
+      case ("NOT", Seq(inner: Predicate)) if isExact(inner) => encode(inner).map(Seq("not", _))
+      case ("IS_NULL", Seq(literal: Literal[_])) => Some(Seq((literal.value == null).toString))
+      case ("IS_NOT_NULL", Seq(literal: Literal[_])) => Some(Seq((literal.value != null).toString))
+      case ("IS_NULL", Seq(one)) => column(one).map(Seq("is null", _))
+      case ("IS_NOT_NULL", Seq(one)) => column(one).map(Seq("not null", _))
+      case ("STARTS_WITH", Seq(one, prefix)) => for (c <- column(one); p <- value(prefix)) yield Seq("starts with", c, p)
+      case ("IN", one +: listed) =>
+        val values = listed.map(value)
+        column(one).filter(_ => values.forall(_.isDefined)).map(Seq("in", _, values.flatten))
+      case ("<>", Seq(_, _)) => comparison("=", children).map(Seq("not", _))
+      case ("<=>", Seq(l, r)) => Seq(l, r).partition(isNull) match {
+        case (Seq(_), Seq(one)) => column(one).map(Seq("is null", _))
+        case _ => // false of null
+          comparison("=", children).map(equal => Seq("and", Seq("not null", equal(1)), equal))
+      }
+      case (operator @ ("=" | "<" | "<=" | ">" | ">="), Seq(_, _)) => comparison(operator, children)
+      case _ => None
+    }
+  }
+
+  /** The predicate, if it has a form that selects just the same rows. */
+  def encodeExactly(predicate: Predicate): Option[Seq[Any]] = if (isExact(predicate)) encode(predicate) else None
+
+  /** A negation may only stand over what `encode` renders without weakening it. */
+  private def isExact(predicate: Predicate): Boolean = (predicate.name, predicate.children.toSeq) match {
+    case ("AND" | "OR", Seq(l: Predicate, r: Predicate)) => isExact(l) && isExact(r)
+    case ("NOT", Seq(inner: Predicate)) => isExact(inner)
+    case _ => encode(predicate).isDefined
+  }
+
+  private val flipped = Map("=" -> "=", "<" -> ">", "<=" -> ">=", ">" -> "<", ">=" -> "<=")
+
+  private def comparison(operator: String, sides: Seq[Expression]): Option[Seq[Any]] = {
+    def of(operator: String, one: Expression, literal: Expression) =
+      for (c <- column(one); v <- value(literal)) yield Seq(operator, c, v)
+    of(operator, sides(0), sides(1)).orElse(of(flipped(operator), sides(1), sides(0)))
+  }
+
+  private def column(expression: Expression): Option[Any] = expression match {
+    case reference: NamedReference => Some(reference.fieldNames.toSeq)
+    case function: UserDefinedScalarFunc if TransformFunction.isOurs(function.canonicalName) =>
+      function.children.toSeq match {
+        case Seq(reference: NamedReference) => Some(transform(function.name, None, reference))
+        case Seq(number: Literal[_], reference: NamedReference) => value(number).map(n => transform(function.name, Some(n), reference))
+        case _ => None
+      }
+    case _ => None
+  }
+
+  private def transform(name: String, number: Option[Any], column: NamedReference): Any =
+    Map("transform" -> name, "number" -> number, "column" -> column.fieldNames.toSeq)
+
+  private def isNull(expression: Expression): Boolean = expression match {
+    case literal: Literal[_] => literal.value == null
+    case _ => false
+  }
+
+  private def value(expression: Expression): Option[Any] = expression match {
+    case literal: Literal[_] => Option(literal.value).flatMap(encoded)
+    case _ => None
+  }
+
+  private def encoded(value: Any): Option[Any] = value match {
+    case text: UTF8String => Some(text.toString)
+    case number: Decimal => Some(Map("decimal" -> number.toJavaBigDecimal.toPlainString))
+    case bytes: Array[Byte] => Some(Map("binary" -> Base64.getEncoder.encodeToString(bytes)))
+    case number: Float => encoded(number.toDouble) // its decimal digits are those of another double
+    case number: Double if number.isNaN || number.isInfinite => Some(Map("float" -> number.toString))
+    case other @ (_: Boolean | _: Byte | _: Short | _: Int | _: Long | _: Double) => Some(other)
+    case _ => None
+  }
+}

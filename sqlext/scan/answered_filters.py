@@ -1,0 +1,58 @@
+"""Filters that the metadata of the files to read answers, so that no row need be tested (an exact residual)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlext.scan.file_filter import FileFilter
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.spec.expression import Predicate
+from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.schema import Schema
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+
+# Of more files, filters are answered by what the partitioning alone says: looking at each costs more than it may save.
+_MOST_FILES = 50_000
+
+
+def answered_filters(
+    io: FileIO,
+    metadata: TableMetadata,
+    snapshot: Snapshot | None,
+    schema: Schema,
+    planned_by: Predicate,
+    filters: Sequence[Predicate | None],
+    *,
+    manifests: ManifestCache,
+) -> list[bool]:
+    """For each filter, a predicate that selects just its rows, whether the rows of all files that remain satisfy it.
+
+    The files that remain are those that may have rows for `planned_by`, which each filter follows from. `schema` has
+    the fields that all of them name. Raises what reading manifests does.
+    """
+    specs = metadata.specs_by_id()
+    tests = [None if one is None else FileFilter(one, schema=schema, specs=specs) for one in filters]
+    files = FileFilter(planned_by, schema=schema, specs=specs)
+    listed = [] if snapshot is None else manifests.manifests(io, snapshot)
+    data = [one for one in listed if one.content == ManifestContent.DATA and files.manifest_may_match(one)]
+    spec_ids = {one.spec_id for one in data}
+    by_partitioning = [test is not None and all(map(test.is_answered_by, spec_ids)) for test in tests]
+    counts = [((one.added_files_count or 0) + (one.existing_files_count or 0)) for one in data]
+    open_tests = {i: test for i, test in enumerate(tests) if test is not None and not by_partitioning[i]}
+    if sum(counts) > _MOST_FILES:
+        return by_partitioning
+    for manifest in data:
+        if not open_tests:
+            break
+        columns = manifests.columns(io, manifest, metadata)
+        if columns is None:
+            live = [entry.file for entry in manifests.live_entries(io, manifest, metadata)]
+            matching = [file for file in live if files.file_may_match(file)]
+            open_tests = {i: test for i, test in open_tests.items() if all(map(test.rows_are_answered, matching))}
+            continue
+        for part in columns:
+            rows = files.files_may_match(part)
+            open_tests = {i: test for i, test in open_tests.items() if test.rows_of_all_are_answered(part, rows)}
+    return [answered or i in open_tests for i, answered in enumerate(by_partitioning)]
