@@ -112,10 +112,6 @@ class DeleteFileIndex:
         """Whether an equality delete applies to every partition: one of an unpartitioned spec does."""
         return self._specs[entry.file.spec_id].is_unpartitioned
 
-    def for_data_file(self, entry: ManifestEntry) -> tuple[ManifestEntry, ...]:
-        """The delete files that may apply to a data file, position deletes first."""
-        return (*self.position_deletes(entry), *self.equality_deletes(entry))
-
     def position_deletes(self, entry: ManifestEntry) -> tuple[ManifestEntry, ...]:
         """Position deletes of the data file's own or a later sequence number; a deletion vector replaces all others."""
         path, number = entry.file.file_path, sequence_number(entry)

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.byte_cache import ByteCache
 from sqlext.spec.arrow_children import arrow_children
+from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.avro_file import decode_schema
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.name_mapping import FileColumns, NameMapping, names_in_file
@@ -113,7 +114,7 @@ def _read(io: FileIO, file: ContentFile) -> _Columns:
 
 def _parquet(io: FileIO, path: str) -> _Columns:
     with io.open_input(path) as source, pq.ParquetFile(source) as file:
-        return _of_arrow(file.schema_arrow, b"PARQUET:field_id")
+        return _of_arrow(file.schema_arrow, FIELD_ID_KEY)
 
 
 def _orc(io: FileIO, path: str) -> _Columns:

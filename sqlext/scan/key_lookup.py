@@ -17,12 +17,12 @@ from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.scan_plan import ScanPlan
+from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import And, Comparison, Predicate
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.storage.file_io import FileIO
 
-_FIELD_ID = b"PARQUET:field_id"
 _KIND = "data file"
 
 
@@ -107,7 +107,7 @@ def _read_keys(io: FileIO, location: str, field_ids: Sequence[int]) -> list[pa.C
     try:
         with io.open_input(location) as source:
             file = pq.ParquetFile(source)
-            names = {(field.metadata or {}).get(_FIELD_ID): field.name for field in file.schema_arrow}
+            names = {(field.metadata or {}).get(FIELD_ID_KEY): field.name for field in file.schema_arrow}
             if set(names) == {None}:
                 feature = f"data files without field ids (such as {location})"
                 raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)

@@ -1,4 +1,4 @@
-"""Row ids: the reserved columns, and the ids that a commit gives away (spec: Row Lineage; First Row ID Assignment)."""
+"""Row ids: the reserved column, and the ids that a commit gives away (spec: Row Lineage; First Row ID Assignment)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from sqlext.spec.types import LongType, NestedField
 
 ROW_ID = NestedField(2147483540, "_row_id", LongType())
 """A row's own id, in files to which the row was moved; null in a row that has its id by its place in the file."""
-LAST_UPDATED_SEQUENCE_NUMBER = NestedField(2147483539, "_last_updated_sequence_number", LongType())
-"""The sequence number of the commit that changed a row last; null where that is the file's own."""
 
 
 def assign_first_row_ids(manifests: Iterable[ManifestFile], next_row_id: int) -> tuple[list[ManifestFile], int]:

@@ -86,10 +86,6 @@ class Schema:
         """Whether each row has at most one value of the field: it lies in no list and no map."""
         return all(isinstance(ancestor.type, StructType) for ancestor in self._ancestors(id))
 
-    def as_struct(self) -> StructType:
-        """The columns as one struct type."""
-        return StructType(self.fields)
-
     def select(self, ids: Iterable[int]) -> Schema:
         """The columns and nested fields of these ids, each with the structs above and everything below it.
 

@@ -47,10 +47,6 @@ class Relation:
                 return column, length + 1
         return None
 
-    def qualifies(self, parts: Sequence[str]) -> bool:
-        """Whether the name begins with this relation's name, whatever follows."""
-        return any(self._is_named(parts[:length]) for length in range(1, min(len(self.name), len(parts) - 1) + 1))
-
     def _is_named(self, parts: Sequence[str]) -> bool:
         return all(map(self._same, self.name[-len(parts) :], parts))
 

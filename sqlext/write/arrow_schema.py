@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sqlext.errors import UnsupportedError
+from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
     BinaryType,
@@ -31,7 +32,6 @@ from sqlext.spec.types import (
 )
 
 _UUID_KEY = b"sqlext.uuid"
-FIELD_ID_KEY = b"PARQUET:field_id"
 
 _PLAIN: dict[type[Type], pa.DataType] = {
     BooleanType: pa.bool_(),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sqlext.spec.arrow_children import arrow_children
+from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.name_mapping import MappedField
 from sqlext.spec.schema import Schema, nested_fields
 from sqlext.spec.types import (
@@ -40,7 +41,7 @@ from sqlext.spec.types import (
 )
 
 _INSTANT = pa.timestamp("us", "UTC")
-_ID_KEYS = (b"PARQUET:field_id", b"iceberg.id", b"field-id")
+_ID_KEYS = (FIELD_ID_KEY, b"iceberg.id", b"field-id")
 
 
 class Misfit(ValueError):

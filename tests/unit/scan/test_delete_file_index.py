@@ -26,7 +26,8 @@ def index(*entries: ManifestEntry) -> DeleteFileIndex:
 
 
 def applying(deletes: DeleteFileIndex, entry: ManifestEntry) -> list[str]:
-    return [one.file.file_path for one in deletes.for_data_file(entry)]
+    applying = (*deletes.position_deletes(entry), *deletes.equality_deletes(entry))
+    return [one.file.file_path for one in applying]
 
 
 def path_bounds(lower: str, upper: str) -> dict[str, Any]:
