@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pyspark.sql import DataFrame, SparkSession
+
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import AnalysisError
 from sqlext.procedure.added_files import threads
 from sqlext.procedure.imported_table import import_table, require_absent
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.procedure.source_files import source_files
+from sqlext.procedure.source_files import Source, source_files
 from sqlext.properties import GC_ENABLED
 from sqlext.storage.location import same_place
 
@@ -28,8 +30,14 @@ def snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
         raise AnalysisError("INVALID_SOURCE_TABLE", source=source.text, reason=reason)
     properties = {**(arguments["properties"] or {}), GC_ENABLED.name: "false", "snapshot": "true"}
     location = arguments["location"] or location
-    rows = invocation.spark.table(source.relation)
+    rows = _rows(invocation.spark, source)
     return [(import_table(invocation, parts, source, rows, location, properties, threads(SNAPSHOT, arguments)),)]
+
+
+def _rows(spark: SparkSession, source: Source) -> DataFrame:
+    if source.relation is not None:
+        return spark.table(source.relation)
+    return spark.read.format(source.files[0].file_format.lower()).load(source.location)
 
 
 def _overlap(one: str, other: str) -> bool:

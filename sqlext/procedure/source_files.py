@@ -22,13 +22,13 @@ SPARK_CATALOG = "spark_catalog"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is taken in; `relation` is its name in Spark's SQL, `location` its folder.
+    """What is taken in; `relation` is the name of a table in Spark's SQL, None of a folder, `location` the folder.
 
     `catalog_columns` are the partition columns that a catalog knows; None where only folders tell them.
     """
 
     text: str
-    relation: str
+    relation: str | None
     location: str
     files: tuple[ExistingFile, ...]
     catalog_columns: tuple[str, ...] | None = None
@@ -61,7 +61,7 @@ def source_files(spark: SparkSession, io: FileIO, text: str) -> Source:
         files = _below(io, location, parts[0].upper())
         if not files:
             raise _refused(text, "there is no data file in it")
-        return Source(text, f"{parts[0]}.{quote_identifier(to_local_path(location))}", location, tuple(files))
+        return Source(text, None, location, tuple(files))
     name = parts[1:] if parts[0] == SPARK_CATALOG else parts
     if not 1 <= len(name) <= 2:
         raise _refused(text, "it is no table of spark_catalog")
@@ -84,8 +84,7 @@ def folder_files(io: FileIO, location: str) -> Source:
         raise _refused(location, f"its files should all end in .parquet, .orc or .avro, and there are {found}")
     (file_format,) = formats
     files = [file for file in _below(io, location, file_format) if not file.location.startswith(inside)]
-    relation = f"{file_format.lower()}.{quote_identifier(to_local_path(location))}"
-    return Source(location, relation, location, tuple(files))
+    return Source(location, None, location, tuple(files))
 
 
 def _session_table(spark: SparkSession, text: str, name: tuple[str, ...]) -> SessionTable:

@@ -2,8 +2,8 @@
 
 An input holds statements that end in `;` at a line's end; comment lines before one are its title. It runs in its own
 fresh namespace `lake.<area>`, which is current. `${snapshot:<table>:<n>}` and `${timestamp:<table>:<n>}` stand for the
-id and the commit time of a table's n-th snapshot. Whatever differs between two runs (ids, paths, times, sizes) is
-rendered as a name in angle brackets.
+id and the commit time of a table's n-th snapshot, `${folder}` for the namespace's folder. Whatever differs between two
+runs (ids, paths, times, sizes) is rendered as a name in angle brackets.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ INPUTS = Path(__file__).parent / "inputs"
 RESULTS = Path(__file__).parent / "results"
 
 ORDERED = re.compile(r"^\s*(DESC|DESCRIBE|SHOW CREATE)\b|\bORDER\s+BY\b[^()]*$", re.IGNORECASE)
+FOLDER = "${folder}"
 PLACEHOLDER = re.compile(r"\$\{(snapshot|timestamp):(\w+):(\d+)\}")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # data in the inputs ends in 2024 or lies far in the future; anything between is the clock
@@ -92,6 +93,7 @@ def run_statement(spark: SparkSession, namespace: Path, statement: Statement, na
     mark = journal.mark()
     try:
         text = PLACEHOLDER.sub(lambda match: _resolve(namespace, match), statement.text)
+        text = text.replace(FOLDER, str(namespace))
         frame = spark.sql(text)
         rows = canonical_rows(frame, ordered=bool(ORDERED.search(text)))
         if frame.columns:
