@@ -18,6 +18,9 @@ class FileReading(description: JsonNode) {
   private val names: Map[Long, String] =
     description.get("names").elements.asScala.map(pair => pair.get(0).asLong -> pair.get(1).asText).toMap
 
+  /** The fields that the files have. */
+  def fields: Set[Long] = names.keySet
+
   /** Spark counts rows in Parquet only: for the position of a row in another file the file is read from its start. */
   def countsFromStart: Boolean = format != "PARQUET"
 

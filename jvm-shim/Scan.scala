@@ -190,7 +190,8 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     }
 
   private lazy val format = new ParquetFileFormat
-  private lazy val batches = format.supportBatch(spark, StructType(parquetColumns ++ constants))
+  private lazy val batches = format.supportBatch(spark, StructType(parquetColumns ++ constants)) &&
+    !StoredValues.holdVoid(StructType(stored))
 
   /** Said outright, so that Spark need not plan the files to find it out. */
   override def columnarSupportMode: Scan.ColumnarSupportMode =
@@ -202,16 +203,26 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
     // a column that is tested and not read would count as null throughout
     val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
-    val open = format.buildReaderWithPartitionValues(spark, parquetColumns, constants, parquetColumns,
+    val columns = if (batches) parquetColumns else StructType(InitialDefaults.without(parquetColumns))
+    val open = format.buildReaderWithPartitionValues(spark, columns, constants, columns,
       filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)),
       Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), hadoop)
     val whole = readSchema
     // those of a batch with fewer files are among them
-    val byName = plan.get("readings").elements.asScala.map(reading =>
-      reading.toString -> new FileReading(reading).reader(spark, storedWithIds, rowIndex, constants, batches, hadoop)).toMap
-    val shown = ShownRows.of(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
+    val readings = plan.get("readings").elements.asScala.map(reading => reading.toString -> new FileReading(reading)).toMap
+    val byName = readings.map { case (key, reading) =>
+      key -> reading.reader(spark, InitialDefaults.without(storedWithIds), rowIndex, constants, batches, hadoop)
+    }
+    val fieldsByName = readings.map { case (key, reading) => key -> reading.fields }
+    val defaults = InitialDefaults.of(FieldIds.onto(StructType(stored.filter(f => table.schema.fieldNames.contains(f.name))),
+      table.schemaWithIds).asInstanceOf[StructType])
+    val absent = InitialDefaults.absentFrom(spark, defaults -- InitialDefaults.given(columns), hadoop)
+    val shown = StoredValues.shown(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
       case Some(reading: String) => byName(reading)(file)
       case _ => open(file)
+    }, file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
+      case Some(reading: String) => defaults -- fieldsByName(reading)
+      case _ => absent(file)
     }, parquetColumns, StructType(stored), constants)
     new FileReaderFactory(file => file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
       case Some(values: Map[Int @unchecked, Any @unchecked]) => AbsentColumns.filled(shown(file), whole, values)
@@ -224,17 +235,6 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
 case class SqlextBatch(scan: SqlextScan)(plan: => JsonNode) extends Batch {
   override def planInputPartitions: Array[InputPartition] = scan.partitions(plan)
   override def createReaderFactory: PartitionReaderFactory = scan.readerFactory
-}
-
-/** Rows of files as the table shows them, where that differs from how they are stored. */
-private object ShownRows {
-  def of(read: PartitionedFile => Iterator[InternalRow], stored: StructType, shownAs: StructType, constants: StructType)
-      : PartitionedFile => Iterator[InternalRow] =
-    if (stored.map(_.dataType).zip(shownAs.map(_.dataType)).forall { case (s, t) => StoredValues.same(s, t) }) read
-    else file => read(file).asInstanceOf[Iterator[Any]].map {
-      case batch: ColumnarBatch => StoredValues.shown(batch, shownAs.map(_.dataType))
-      case row: InternalRow => StoredValues.shown(row, StructType(stored ++ constants), StructType(shownAs ++ constants))
-    }.asInstanceOf[Iterator[InternalRow]]
 }
 
 private class FileReaderFactory(read: PartitionedFile => Iterator[InternalRow], batches: Boolean) extends PartitionReaderFactory {

@@ -155,6 +155,8 @@ object MetadataColumns {
 object FieldIds {
   private val key = "parquet.field.id"
 
+  def id(field: StructField): Option[Long] = if (field.metadata.contains(key)) Some(field.metadata.getLong(key)) else None
+
   def withId(name: String, dataType: DataType, id: Long): StructField =
     StructField(name, dataType, nullable = true, new MetadataBuilder().putLong(key, id).build())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import cast
-from uuid import UUID
 
 from pyspark.sql import SparkSession
 
@@ -115,10 +114,6 @@ def _addition(spark: SparkSession, change: ColumnAddition) -> AddColumn:
     column_type = _column_type(spark, change.type_text, lengths)
     field = NestedField(0, change.path[-1], column_type, change.required)
     default = None if change.default is None else default_value(spark, field, change.default.text)
-    if default is not None and len(change.path) > 1:
-        raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change="a DEFAULT inside a struct")
-    if isinstance(default, bytes | UUID):
-        raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change=f"a DEFAULT of type {column_type}")
     if isinstance(default, str) and len(default) > lengths.get(0, len(default)):
         reason = f"it has more than {lengths[0]} characters"
         raise AnalysisError("INVALID_DEFAULT_VALUE", value=default, column=change.path[-1], reason=reason)

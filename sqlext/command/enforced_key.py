@@ -23,7 +23,6 @@ from sqlext.command.environment import Environment
 from sqlext.errors import DataError
 from sqlext.properties import KEY_ENFORCED
 from sqlext.scan.key_lookup import KeyMatches, find_keys, key_range, lookup_bytes, stored_keys
-from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spec.content_file import ContentFile
@@ -90,12 +89,10 @@ def require_unique_keys(
     """The rows that the commit of the files depends on; None where the key is not enforced or no row comes in.
 
     DataError DUPLICATE_KEY for a key that the files hold twice, KEY_ALREADY_EXISTS for one that a remaining row has.
-    UnsupportedError for a table whose keys a scan would refuse to read.
     """
     metadata = target.table.metadata
     if not is_enforced(metadata) or not files:
         return None
-    require_readable_columns(metadata, metadata.schema().identifier_fields)
     if removed.everything:
         require_distinct_files(target.version.io, metadata, files, str(target.name))
         return None

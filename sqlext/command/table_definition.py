@@ -16,6 +16,7 @@ from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField,
 from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
+from sqlext.spec.stored_fields import require_storable
 from sqlext.spec.transform import Transform, parse_transform
 from sqlext.spec.types import NestedField
 from sqlext.spec.version_feature import require_version
@@ -101,6 +102,7 @@ def complete(
         FORMAT_VERSION.of(properties),
     )
     require_version(schema, definition.format_version)
+    require_storable(schema)
     if KEY_ENFORCED.of(kept) and not definition.schema.identifier_field_ids:
         raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set and there is none to enforce")
     for check in check_constraints(kept):

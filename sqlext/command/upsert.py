@@ -24,7 +24,6 @@ from sqlext.command.row_level import Target, commit_change, has_row_ids, row_del
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
-from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import is_small, run_write, task_identity, write_on_driver
@@ -33,6 +32,7 @@ from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import VoidTransform
+from sqlext.spec.types import VariantType
 from sqlext.sql.quoting import quote_identifier
 from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.write.distinct_keys import require_distinct
@@ -75,7 +75,7 @@ def can_look_up(environment: Environment, target: Target, source: DataFrame) -> 
     plan = environment.scans.plan(target.version, AlwaysTrue())
     schema = target.table.metadata.schema()
     key_ids = schema.identifier_field_ids
-    if not have_plain_keys(schema):
+    if not have_plain_keys(schema) or any(isinstance(schema.field(id).type, VariantType) for id in schema.field_ids):
         return False
     by_field_id = environment.scans.reads_by_field_id(target.version, plan)
     fits = by_field_id and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _LOOKUP_BYTES
@@ -87,11 +87,9 @@ def upsert_by_lookup(
 ) -> Counts:
     """Writes and commits the rows of `lowered`, with position deletes of the target's rows that have their keys.
 
-    The source is evaluated once, and its rows are small. Errors: DataError DUPLICATE_KEY, UnsupportedError for a table
-    whose keys a scan would refuse to read.
+    The source is evaluated once, and its rows are small. Errors: DataError DUPLICATE_KEY.
     """
     schema = target.table.metadata.schema()
-    require_readable_columns(target.table.metadata, schema.identifier_fields)
     journal.record(lowered)
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     held = hold(lowered_query(spark, lowered), operation.plan)

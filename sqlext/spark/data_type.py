@@ -20,6 +20,7 @@ from sqlext.spec.types import (
     DoubleType,
     FixedType,
     FloatType,
+    GeospatialType,
     IntegerType,
     ListType,
     LongType,
@@ -27,10 +28,15 @@ from sqlext.spec.types import (
     NestedField,
     StringType,
     StructType,
+    TimestampNanoType,
     TimestampType,
+    TimestamptzNanoType,
     TimestamptzType,
+    TimeType,
     Type,
+    UnknownType,
     UuidType,
+    VariantType,
 )
 from sqlext.sql.literal import literal_text
 
@@ -39,6 +45,7 @@ FIELD_ID = "parquet.field.id"
 _INITIAL_DEFAULT = "EXISTS_DEFAULT"
 _WRITE_DEFAULT = "CURRENT_DEFAULT"
 _CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+_COLLATIONS = "__COLLATIONS"
 
 _TO_SPARK: Mapping[type, str] = {
     BooleanType: "boolean",
@@ -53,6 +60,15 @@ _TO_SPARK: Mapping[type, str] = {
     UuidType: "string",
     BinaryType: "binary",
     FixedType: "binary",
+    VariantType: "variant",
+    UnknownType: "void",
+}
+_REASONS: Mapping[type, str] = {
+    TimeType: "Spark has its own switched off. Keep microseconds of the day as BIGINT, and read such columns of others"
+    " in an engine that has the type",
+    TimestampNanoType: "Spark has no nanoseconds, and none shall be lost. Read the table in an engine that has them",
+    TimestamptzNanoType: "Spark has no nanoseconds, and none shall be lost. Read the table in an engine that has them",
+    GeospatialType: "sqlext has no such values. Read the table in an engine that has them, or use well-known binary",
 }
 
 _FROM_SPARK: Mapping[str, Type] = {
@@ -68,6 +84,8 @@ _FROM_SPARK: Mapping[str, Type] = {
     "timestamp_ntz": TimestampType(),
     "string": StringType(),
     "binary": BinaryType(),
+    "variant": VariantType(),
+    "void": UnknownType(),
 }
 
 
@@ -77,11 +95,15 @@ def schema_to_spark(schema: Schema) -> dict[str, Any]:
 
 
 def struct_as_stored(struct: StructType) -> dict[str, Any]:
-    """A struct as Spark's Parquet reader is to read it: a uuid is its bytes there, and a string to everyone else."""
-    return struct_to_spark(_as_stored(struct))
+    """A struct as Spark's Parquet reader is to read it: a uuid is its bytes there, and a string to everyone else.
+
+    Of a field of type unknown it is to find nothing, whatever a file has: so that has an id of no field. Only columns
+    have an initial default, and none of bytes, as Spark's reader knows no others.
+    """
+    return struct_to_spark(StructType(tuple(_column_as_stored(field) for field in struct.fields)))
 
 
-def _as_stored(data_type: Type) -> Any:
+def _as_stored(data_type: Type) -> Type:
     match data_type:
         case StructType(fields=fields):
             return StructType(tuple(_field_as_stored(field) for field in fields))
@@ -91,14 +113,24 @@ def _as_stored(data_type: Type) -> Any:
             return replace(data_type, key=_as_stored(data_type.key), value=_as_stored(data_type.value))
         case UuidType():
             return FixedType(16)
+        case UnknownType():
+            return BooleanType()
     return data_type
 
 
-def _field_as_stored(field: NestedField) -> NestedField:
-    if isinstance(field.type, UuidType):
-        default = None if field.initial_default is None else field.initial_default.bytes
-        return replace(field, type=FixedType(16), initial_default=default, write_default=None)
-    return replace(field, type=_as_stored(field.type))
+def _column_as_stored(field: NestedField) -> NestedField:
+    unreadable = isinstance(field.type, BinaryType | FixedType | UuidType)
+    return _field_as_stored(field, initial_default=None if unreadable else field.initial_default)
+
+
+def _field_as_stored(field: NestedField, initial_default: Any = None) -> NestedField:
+    return replace(
+        field,
+        id=-field.id if isinstance(field.type, UnknownType) else field.id,
+        type=_as_stored(field.type),
+        initial_default=initial_default,
+        write_default=None,
+    )
 
 
 def require_spark_types(schema: Schema) -> None:
@@ -148,7 +180,7 @@ def type_to_spark(data_type: Type) -> Any:
         return f"decimal({data_type.precision},{data_type.scale})"
     name = _TO_SPARK.get(type(data_type))
     if name is None:
-        raise UnsupportedError("UNSUPPORTED_DATA_TYPE", type=data_type, reason="Spark has no type for it")
+        raise UnsupportedError("UNSUPPORTED_DATA_TYPE", type=data_type, reason=_REASONS[type(data_type)])
     return name
 
 
@@ -183,11 +215,14 @@ def _fields_from_spark(fields: list[Mapping[str, Any]], numbers: Iterator[int]) 
 
 
 def _type_from_spark(described: Any, metadata: Mapping[str, Any], numbers: Iterator[int]) -> Type:
+    if _CHAR_VARCHAR in metadata:
+        reason = "its length could not be kept; cast it to STRING"
+        raise UnsupportedError("UNSUPPORTED_DATA_TYPE", type=metadata[_CHAR_VARCHAR], reason=reason)
+    if _COLLATIONS in metadata:
+        names = ", ".join(sorted(str(name).rpartition(".")[2] for name in metadata[_COLLATIONS].values()))
+        reason = "Iceberg strings have no collation; cast it to STRING COLLATE UTF8_BINARY"
+        raise UnsupportedError("UNSUPPORTED_DATA_TYPE", type=f"STRING COLLATE {names}", reason=reason)
     if isinstance(described, str):
-        if _CHAR_VARCHAR in metadata:
-            raise UnsupportedError(
-                "UNSUPPORTED_DATA_TYPE", type=metadata[_CHAR_VARCHAR], reason="its length could not be kept; use STRING"
-            )
         if described.startswith("decimal("):
             precision, scale = described[len("decimal(") : -1].split(",")
             return DecimalType(int(precision), int(scale))

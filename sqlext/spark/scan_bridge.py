@@ -18,7 +18,6 @@ from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.position_delete import PositionDeleteCache
-from sqlext.scan.readable_columns import require_readable_columns
 from sqlext.scan.scan_plan import ScanPlan, plan_scan
 from sqlext.spark.absent_columns import absent_columns, identity_ids
 from sqlext.spark.catalogs import Catalogs, TableVersion
@@ -32,7 +31,7 @@ from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType, UuidType
+from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructType, UuidType
 
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType, UuidType)
 _DELETES_CAPACITY = 32 * 1024 * 1024
@@ -87,7 +86,6 @@ class ScanBridge:
     def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "plan scan": files as `_file` makes them, with the values of `_partition` where those are asked."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
-        require_readable_columns(version.metadata, _columns(arguments["columns"], version.schema))
         if arguments["group"] >= 0:
             return self._equality_delete_files(version, self.deletes(version).equality[arguments["group"]])
         predicate = predicate_of(arguments["filters"], version.schema)
@@ -179,12 +177,6 @@ class _Readings:
         """`file_readings` has a number or null for each file of the answer, and may go on behind the last."""
         ways = [{"format": one.file_format, "names": [list(pair) for pair in one.names]} for one in self.distinct]
         return {"readings": ways, "file_readings": list(self.numbers) if ways else []}
-
-
-def _columns(names: Sequence[str], schema: Schema) -> list[NestedField]:
-    """The top-level columns that the scan takes from files; a name may hold dots of its own."""
-    wanted = frozenset(names)
-    return [field for field in schema.fields if field.name in wanted]
 
 
 def _file(file: ContentFile, sequence_number: int, partition_key: str | None, vector: bytes | None) -> list[Any]:

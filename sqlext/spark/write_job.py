@@ -17,7 +17,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import DecimalType
+from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType, VariantType
 
 from sqlext.errors import CONDITIONS, DataError, SqlextError, StorageError
 from sqlext.spec.content_file import Content, ContentFile
@@ -66,8 +66,22 @@ def estimated_bytes(rows: DataFrame) -> int:
 
 
 def is_small(rows: DataFrame) -> bool:
-    """Whether the optimiser's own upper estimate of the rows lets the driver write them."""
-    return estimated_bytes(rows) <= SMALL_BYTES
+    """Whether the optimiser's own upper estimate of the rows lets the driver write them.
+
+    No rows with variants are: PySpark cannot collect null ones as Arrow.
+    """
+    return not _holds_variant(rows.schema) and estimated_bytes(rows) <= SMALL_BYTES
+
+
+def _holds_variant(type: DataType) -> bool:
+    match type:
+        case StructType(fields=fields):
+            return any(_holds_variant(field.dataType) for field in fields)
+        case ArrayType(elementType=element):
+            return _holds_variant(element)
+        case MapType(keyType=key, valueType=value):
+            return _holds_variant(key) or _holds_variant(value)
+    return isinstance(type, VariantType)
 
 
 def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFiles:

@@ -79,7 +79,7 @@ class IdentityTransform:
         return "identity"
 
     def can_transform(self, source_type: Type) -> bool:
-        return is_primitive(source_type) and not isinstance(source_type, VariantType | GeospatialType)
+        return is_primitive(source_type) and not isinstance(source_type, VariantType | GeospatialType | UnknownType)
 
     def result_type(self, source_type: Type) -> Type:
         return source_type

@@ -27,7 +27,9 @@ from sqlext.spec.types import (
     TimestamptzType,
     TimeType,
     Type,
+    UnknownType,
     UuidType,
+    VariantType,
 )
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.token_cursor import TokenCursor
@@ -40,17 +42,16 @@ _PLAIN: Mapping[str, Type] = {
     "INT": IntegerType(), "INTEGER": IntegerType(), "BIGINT": LongType(), "LONG": LongType(),
     "FLOAT": FloatType(), "REAL": FloatType(), "DOUBLE": DoubleType(),
     "DATE": DateType(), "STRING": StringType(), "BINARY": BinaryType(), "BYTES": BinaryType(), "UUID": UuidType(),
+    "VARIANT": VariantType(), "VOID": UnknownType(),
 }  # fmt: skip
 _REFUSED: Mapping[str, str] = {
     "CHAR": "Iceberg strings are not padded with blanks. Use VARCHAR(n), whose length is kept, or STRING",
     "CHARACTER": "Iceberg strings are not padded with blanks. Use VARCHAR(n), whose length is kept, or STRING",
     "VARCHAR": "it has no length. Use VARCHAR(n) or STRING",
     "INTERVAL": "Iceberg has no interval type. Use BIGINT with a unit of your choice",
-    "VOID": "columns of nulls only need format version 3. Name the type that the column shall have",
-    "NULL": "columns of nulls only need format version 3. Name the type that the column shall have",
-    "VARIANT": "it needs format version 3. Use STRING",
-    "GEOMETRY": "it needs format version 3. Use BINARY with well-known binary",
-    "GEOGRAPHY": "it needs format version 3. Use BINARY with well-known binary",
+    "NULL": "a column of nulls only is VOID. Write that, or the type that the column shall have",
+    "GEOMETRY": "sqlext has no geometries. Use BINARY with well-known binary",
+    "GEOGRAPHY": "sqlext has no geographies. Use BINARY with well-known binary",
     "MULTISET": "Iceberg has no multisets. Use MAP<element, INT>",
     "RAW": "Iceberg has no opaque type. Use BINARY",
 }
@@ -73,6 +74,8 @@ _SPARK_NAMES: Mapping[type, str] = {
     UuidType: "STRING",
     FixedType: "BINARY",
     BinaryType: "BINARY",
+    VariantType: "VARIANT",
+    UnknownType: "VOID",
 }
 
 
@@ -181,7 +184,7 @@ class _TypeReader:
         if cursor.at("("):
             precision = self._parameter()
             if precision > 6:
-                reason = "nanoseconds need format version 3. Use a precision of at most 6"
+                reason = "Spark has no nanoseconds. Use a precision of at most 6, or BIGINT for nanoseconds"
                 _refuse(f"{name}({precision})", reason)
             if name == "TIMESTAMP":
                 setting = "TIMESTAMP_NTZ"
@@ -262,7 +265,7 @@ def spark_type_text(type: Type) -> str:
         case DecimalType(precision=precision, scale=scale):
             return f"DECIMAL({precision},{scale})"
     if type.__class__ not in _SPARK_NAMES:
-        _refuse(str(type), "it needs format version 3")
+        _refuse(str(type), "Spark has no type for it. Read or write the column in an engine that has one")
     return _SPARK_NAMES[type.__class__]
 
 

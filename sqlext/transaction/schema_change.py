@@ -26,6 +26,7 @@ from sqlext.spec.requirement import (
 from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import ChangedColumns, SchemaChange, changed_columns
 from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.stored_fields import require_storable
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import DateType
@@ -49,6 +50,7 @@ class ChangeSchema:
             raise ValueError("a change of columns needs a table")
         changed = changed_columns(base.schema(), self.changes, base.last_column_id, base.format_version)
         require_version(changed.schema, base.format_version)
+        require_storable(changed.schema)
         requirements = (
             AssertTableUUID(base.table_uuid),
             AssertCurrentSchemaId(base.current_schema_id),

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from sqlext.errors import DataError
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import Type
-from sqlext.write.arrow_schema import schema_to_arrow
+from sqlext.spec.types import Type, UnknownType
+from sqlext.write.arrow_schema import VARIANT, schema_to_arrow
 
 
 class Aligner:
@@ -25,13 +25,13 @@ class Aligner:
     def align(self, columns: Iterable[pa.Array]) -> pa.RecordBatch:
         """A batch of `arrow_schema`; a column that has the right type is not copied.
 
-        A decimal of up to 18 digits may come as its digits, an int64.
+        A decimal of up to 18 digits may come as its digits, an int64. Columns of type unknown come too, and go.
 
         DataError NULL_IN_REQUIRED_COLUMN, or INVALID_COLUMN_VALUE for a value that the column's type does not hold.
         """
+        given = [pair for pair in zip(columns, self._types, strict=True) if not isinstance(pair[1], UnknownType)]
         aligned = [
-            self._aligned(column, type, field)
-            for column, type, field in zip(columns, self._types, self.arrow_schema, strict=True)
+            self._aligned(column, type, field) for (column, type), field in zip(given, self.arrow_schema, strict=True)
         ]
         return pa.RecordBatch.from_arrays(aligned, schema=self.arrow_schema)
 
@@ -87,8 +87,10 @@ def _retyped(column: pa.Array, target: pa.DataType) -> pa.Array:
         column = column.take(pa.array(range(len(column)), pa.int64()))
     validity = column.buffers()[0]
     if pa.types.is_struct(target):
-        _require(pa.types.is_struct(column.type) and column.type.num_fields == target.num_fields, column, target)
-        children = [_retyped(column.field(index), target.field(index).type) for index in range(target.num_fields)]
+        _require(pa.types.is_struct(column.type), column, target)
+        parts = _parts(column, target)
+        _require(len(parts) == target.num_fields, column, target)
+        children = [_retyped(part, target.field(index).type) for index, part in enumerate(parts)]
         return pa.Array.from_buffers(target, len(column), [validity], column.null_count, children=children)
     if pa.types.is_map(target):
         _require(pa.types.is_map(column.type), column, target)
@@ -101,6 +103,18 @@ def _retyped(column: pa.Array, target: pa.DataType) -> pa.Array:
         children = [_retyped(column.values, target.value_type)]
     buffers = [validity, column.buffers()[1]]
     return pa.Array.from_buffers(target, len(column), buffers, column.null_count, children=children)
+
+
+def _parts(struct: pa.StructArray, target: pa.DataType) -> list[pa.Array]:
+    """The fields of a struct in the order of those of `target`, which lacks those of type unknown."""
+    parts = [struct.field(index) for index in range(struct.type.num_fields)]
+    names = [field.name for field in struct.type]
+    if target.equals(VARIANT) and sorted(names) == ["metadata", "value"]:
+        # In place of a null variant Spark sends null parts, which the format has not.
+        return [parts[names.index(field.name)].fill_null(b"") for field in target]
+    if len(parts) > target.num_fields:
+        return [part for part in parts if not pa.types.is_null(part.type)]
+    return parts
 
 
 def _require(fits: bool, column: pa.Array, target: pa.DataType) -> None:

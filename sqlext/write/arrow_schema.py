@@ -7,6 +7,7 @@ import pyarrow as pa
 from sqlext.errors import UnsupportedError
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.schema import Schema
+from sqlext.spec.stored_fields import stored_schema
 from sqlext.spec.types import (
     BinaryType,
     BooleanType,
@@ -29,9 +30,13 @@ from sqlext.spec.types import (
     TimeType,
     Type,
     UuidType,
+    VariantType,
 )
 
 _UUID_KEY = b"sqlext.uuid"
+
+# Its parts are known by name and have no ids.
+VARIANT = pa.struct([pa.field("metadata", pa.binary(), nullable=False), pa.field("value", pa.binary(), nullable=False)])
 
 _PLAIN: dict[type[Type], pa.DataType] = {
     BooleanType: pa.bool_(),
@@ -48,15 +53,18 @@ _PLAIN: dict[type[Type], pa.DataType] = {
     StringType: pa.string(),
     UuidType: pa.binary(16),
     BinaryType: pa.binary(),
+    VariantType: VARIANT,
 }
 
 
 def schema_to_arrow(schema: Schema) -> pa.Schema:
     """The schema's columns as Arrow fields, with the field id in the metadata of each, nested ones included.
 
+    Fields of type unknown are left out, as data files have none.
+
     `UnsupportedError` UNSUPPORTED_WRITE for a column whose type this version does not write.
     """
-    return pa.schema([_field(field) for field in schema.fields])
+    return pa.schema([_field(field) for field in stored_schema(schema).fields])
 
 
 def as_filed(schema: pa.Schema) -> pa.Schema:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
+from sqlext.spec.stored_fields import stored_schema
 from sqlext.storage.file_io import FileIO
 from sqlext.write.alignment import Aligner
 from sqlext.write.encoding import Encodings, choose_encodings
@@ -74,8 +75,9 @@ class ContentWriter:
         self._equality_ids = equality_ids
         self._names = _file_names(name_prefix, plan.operation_id, content)
         self._aligner = Aligner(schema, plan.table_name)
-        self._layout = ParquetLayout.of(schema, plan.metrics, plan.compression, plan.compression_level)
-        self._partitioner = None if plan.spec.is_unpartitioned else Partitioner(schema, plan.spec)
+        stored = stored_schema(schema)
+        self._layout = ParquetLayout.of(stored, plan.metrics, plan.compression, plan.compression_level)
+        self._partitioner = None if plan.spec.is_unpartitioned else Partitioner(stored, plan.spec)
         self._unsplit: list[pa.RecordBatch] = []
         self._unsplit_bytes = 0
         self._partitions: OrderedDict[object, _PartitionRows] = OrderedDict()

@@ -18,7 +18,7 @@ from sqlext.errors import AnalysisError
 from sqlext.properties import METADATA_METRICS_COLUMN_PREFIX, METADATA_METRICS_DEFAULT, METADATA_METRICS_MAX_INFERRED
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import encode, scaled
-from sqlext.spec.types import BinaryType, DecimalType, StringType, Type, UuidType
+from sqlext.spec.types import BinaryType, DecimalType, StringType, Type, UuidType, VariantType
 from sqlext.write.parquet_column import ParquetColumn
 
 _MODE = re.compile(r"(none|counts|full)|truncate\(\s*([1-9]\d*)\s*\)", re.IGNORECASE)
@@ -117,10 +117,11 @@ def file_metrics(
         if mode == NONE:
             continue
         chunks = [group.column(position) for group in groups]
-        metrics.column_sizes[column.field_id] = sum(chunk.total_compressed_size for chunk in chunks)
+        size = sum(chunk.total_compressed_size for chunk in chunks)
+        metrics.column_sizes[column.field_id] = metrics.column_sizes.get(column.field_id, 0) + size
         if not column.repeated:
             _add_counts(metrics, column, chunks, nan_counts)
-            if mode.kind != "counts":
+            if mode.kind != "counts" and not isinstance(column.type, VariantType):
                 _add_bounds(metrics, column, mode.length, [chunk.statistics for chunk in chunks], footer.num_rows)
     return metrics
 

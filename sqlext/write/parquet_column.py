@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type, is_primitive
+from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type, VariantType, is_primitive
+
+VARIANT_PARTS = ("metadata", "value")
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetColumn:
     """One leaf. `path` is its dotted path in the file; `indices` lead to it from the columns through structs.
 
-    A leaf inside a list or a map is `repeated`: it has a size, but neither counts nor bounds.
+    A leaf inside a list or a map is `repeated`: it has a size, but neither counts nor bounds. A variant has two leaves
+    under its id.
     """
 
     path: str
@@ -32,7 +35,16 @@ def parquet_columns(schema: Schema) -> tuple[ParquetColumn, ...]:
     )
 
 
+def variant_groups(columns: Iterable[ParquetColumn]) -> frozenset[str]:
+    """The paths of the groups that hold a variant each."""
+    return frozenset(column.path.rpartition(".")[0] for column in columns if isinstance(column.type, VariantType))
+
+
 def _leaves(path: str, id: int, type: Type, repeated: bool, indices: tuple[int, ...]) -> Iterator[ParquetColumn]:
+    if isinstance(type, VariantType):
+        for index, part in enumerate(VARIANT_PARTS):
+            yield ParquetColumn(f"{path}.{part}", id, type, repeated, (*indices, index))
+        return
     if is_primitive(type):
         yield ParquetColumn(path, id, type, repeated, indices)
         return

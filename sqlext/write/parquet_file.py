@@ -20,7 +20,8 @@ from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import as_filed, schema_to_arrow
 from sqlext.write.encoding import Encodings
 from sqlext.write.metrics import MetricsConfig, MetricsMode, file_metrics
-from sqlext.write.parquet_column import ParquetColumn, parquet_columns
+from sqlext.write.parquet_column import ParquetColumn, parquet_columns, variant_groups
+from sqlext.write.variant_annotation import with_variants
 
 # Of lineitem at scale 1, level 3 is 3 % smaller and costs 4 % more CPU than level 1.
 _ZSTD_LEVEL = 1
@@ -36,6 +37,7 @@ class ParquetLayout:
     file_schema: pa.Schema
     schema_json: str
     columns: tuple[ParquetColumn, ...]
+    variants: frozenset[str]
     modes: tuple[MetricsMode, ...]
     compression: str
     compression_level: int | None
@@ -54,6 +56,7 @@ class ParquetLayout:
             file_schema=as_filed(arrow_schema),
             schema_json=json.dumps(schema.to_json()),
             columns=columns,
+            variants=variant_groups(columns),
             modes=metrics.modes(schema, [column.field_id for column in columns]),
             compression=codec,
             compression_level=level,
@@ -109,7 +112,11 @@ class ParquetFile:
         """Closes the file; when this returns it is durable."""
         assert self._writer is not None
         self._writer.add_key_value_metadata({"iceberg.schema": self._layout.schema_json})
+        if self._layout.variants:
+            self._sink.hold()
         self._writer.close()
+        if self._layout.variants:
+            self._sink.release(with_variants(self._sink.held, self._layout.variants))
         size = self._sink.tell()
         self._sink.finish()
         (footer,) = self._footers
@@ -154,6 +161,7 @@ class _Sink(io.RawIOBase):
         super().__init__()
         self._output: BinaryIO | None = output
         self._position = 0
+        self._held: bytearray | None = None
 
     def writable(self) -> bool:
         return True
@@ -161,8 +169,25 @@ class _Sink(io.RawIOBase):
     def tell(self) -> int:
         return self._position
 
+    @property
+    def held(self) -> bytes:
+        """What was written since `hold`."""
+        return bytes(self._held or b"")
+
+    def hold(self) -> None:
+        """From now on what is written is kept back."""
+        self._held = bytearray()
+
+    def release(self, data: bytes) -> None:
+        """Writes `data` in place of what was kept back."""
+        self._position -= len(self.held)
+        self._held = None
+        self.write(data)
+
     def write(self, data: Any) -> int:
-        if self._output is not None:
+        if self._held is not None:
+            self._held += data
+        elif self._output is not None:
             self._output.write(data)
         self._position += len(data)
         return len(data)

@@ -77,3 +77,20 @@ CREATE TABLE bad (x ARRAY<INT> DEFAULT array(1)) TBLPROPERTIES ('format-version'
 
 -- version 2 has no place for it
 CREATE TABLE bad (x INT DEFAULT 1) TBLPROPERTIES ('format-version'='2');
+
+-- of bytes, uuids and fields inside others, which rows that are there get too
+CREATE TABLE inside (id INT, s STRUCT<a: INT>, l ARRAY<STRUCT<x: INT>>) TBLPROPERTIES ('format-version'='3');
+
+INSERT INTO inside VALUES (1, named_struct('a', 1), array(named_struct('x', 1), NULL)), (2, NULL, NULL);
+
+ALTER TABLE inside ADD COLUMNS s.b STRING DEFAULT 'b', l.element.y DATE DEFAULT DATE'2024-02-29', bin BINARY DEFAULT X'00FF',
+  f BINARY(2) DEFAULT X'0102', u UUID DEFAULT '0B5F6C1E-1111-4222-8333-444455556666';
+
+INSERT INTO inside (id, s, l) VALUES (3, named_struct('a', 3, 'b', NULL), array());
+
+SELECT * FROM inside ORDER BY id;
+
+SELECT id, s.b AS b FROM inside WHERE bin = X'00FF' AND (s.b = 'b' OR s IS NULL) ORDER BY id;
+
+-- a struct is given whole
+INSERT INTO inside BY NAME SELECT 4 AS id, named_struct('a', 4) AS s;

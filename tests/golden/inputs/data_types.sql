@@ -84,4 +84,54 @@ CREATE TABLE limited (c CHAR(3));
 
 CREATE TABLE collated (s STRING COLLATE UTF8_LCASE);
 
+-- nor inside other types, nor by another way
+CREATE TABLE limited (c STRUCT<l: ARRAY<CHAR(3)>>);
+
+ALTER TABLE narrow ADD COLUMN c CHAR(3);
+
+ALTER TABLE narrow ADD COLUMN s MAP<STRING, STRING COLLATE UNICODE>;
+
+CREATE TABLE collated AS SELECT array('a' COLLATE UTF8_LCASE) AS s;
+
+-- types that Spark has not, or not switched on
+CREATE TABLE bad_nanoseconds (ts TIMESTAMP(9)) TBLPROPERTIES ('format-version'='3');
+
+CREATE TABLE bad_geometry (g GEOMETRY(4326)) TBLPROPERTIES ('format-version'='3');
+
+-- values of no fixed type
+CREATE TABLE variants (id INT, v VARIANT, l ARRAY<VARIANT>) TBLPROPERTIES ('format-version'='3');
+
+INSERT INTO variants VALUES (1, parse_json('{"a": [1, 2.5, "x"], "b": null}'), array(parse_json('true'), NULL)), (2, NULL, NULL);
+
+SHOW CREATE TABLE variants;
+
+SELECT id, to_json(v) AS v, variant_get(v, '$.a[1]', 'double') AS a1, to_json(l) AS l FROM variants;
+
+UPDATE variants SET v = l[0] WHERE variant_get(v, '$.a[2]', 'string') = 'x';
+
+SELECT id, schema_of_variant(v) AS type FROM variants;
+
+ALTER TABLE variants ADD COLUMN w VARIANT DEFAULT parse_json('1');
+
+CREATE TABLE bad_variants (v VARIANT) PARTITIONED BY (v) TBLPROPERTIES ('format-version'='3');
+
+-- columns of nulls, until they get a type
+CREATE TABLE nulls (id INT, n VOID, s STRUCT<x: VOID, y: INT>) TBLPROPERTIES ('format-version'='3');
+
+INSERT INTO nulls VALUES (1, NULL, named_struct('x', NULL, 'y', 1));
+
+SELECT * FROM nulls;
+
+INSERT INTO nulls VALUES (2, 'text', NULL);
+
+ALTER TABLE nulls ALTER COLUMN n TYPE STRING;
+
+INSERT INTO nulls VALUES (2, 'text', NULL);
+
+SELECT * FROM nulls ORDER BY id;
+
+CREATE TABLE bad_nulls (id INT, l ARRAY<VOID>) TBLPROPERTIES ('format-version'='3');
+
+CREATE TABLE bad_nulls (id INT, n VOID);
+
 SHOW TABLES;

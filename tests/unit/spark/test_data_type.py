@@ -10,6 +10,7 @@ from sqlext.spark.data_type import as_nullable, schema_from_spark, schema_to_spa
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
     DecimalType,
+    GeospatialType,
     IntegerType,
     ListType,
     LongType,
@@ -17,7 +18,9 @@ from sqlext.spec.types import (
     NestedField,
     StringType,
     StructType,
+    TimestampNanoType,
     TimestampType,
+    TimestamptzNanoType,
     TimestamptzType,
     TimeType,
 )
@@ -49,11 +52,13 @@ def test_spark_reads_the_json() -> None:
 
 
 def test_a_type_spark_lacks_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="time"):
-        schema_to_spark(Schema((NestedField(1, "t", TimeType()),)))
+    for type_ in (TimeType(), TimestampNanoType(), TimestamptzNanoType(), GeospatialType("geometry(EPSG:3857)")):
+        with pytest.raises(UnsupportedError) as refused:
+            schema_to_spark(Schema((NestedField(1, "c", ListType(2, type_, False)),)))
+        assert str(type_) in refused.value.message
 
 
-@pytest.mark.parametrize("text", ["void", "interval day to second", "variant"])
+@pytest.mark.parametrize("text", ["interval day to second", "geometry(4326)"])
 def test_a_type_the_format_lacks_is_refused(text: str) -> None:
     field = {"name": "c", "type": text, "nullable": True, "metadata": {}}
     with pytest.raises(UnsupportedError) as refused:
@@ -61,12 +66,27 @@ def test_a_type_the_format_lacks_is_refused(text: str) -> None:
     assert refused.value.condition == "UNSUPPORTED_DATA_TYPE"
 
 
-def test_a_length_that_would_be_dropped_is_refused() -> None:
-    metadata = {"__CHAR_VARCHAR_TYPE_STRING": "varchar(2)"}
-    with pytest.raises(UnsupportedError, match=r"varchar\(2\)"):
-        schema_from_spark(
-            {"type": "struct", "fields": [{"name": "c", "type": "string", "nullable": True, "metadata": metadata}]}
-        )
+ARRAY = {"type": "array", "elementType": "string", "containsNull": True}
+
+
+@pytest.mark.parametrize(
+    ("type_", "metadata", "named"),
+    [
+        ("string", {"__CHAR_VARCHAR_TYPE_STRING": "varchar(2)"}, r"varchar\(2\)"),
+        (ARRAY, {"__CHAR_VARCHAR_TYPE_STRING": "array<char(3)>"}, r"char\(3\)"),
+        ("string", {"__COLLATIONS": {"c": "spark.UTF8_LCASE"}}, "COLLATE UTF8_LCASE"),
+        (ARRAY, {"__COLLATIONS": {"c.element": "icu.de_CI"}}, "COLLATE de_CI"),
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_would_be_dropped_of_a_string_is_refused(
+    type_: object, metadata: dict[str, object], named: str, nested: bool
+) -> None:
+    struct = {"type": "struct", "fields": [{"name": "c", "type": type_, "nullable": True, "metadata": metadata}]}
+    if nested:
+        struct = {"type": "struct", "fields": [{"name": "s", "type": struct, "nullable": True, "metadata": {}}]}
+    with pytest.raises(UnsupportedError, match=named):
+        schema_from_spark(struct)
 
 
 def test_null_is_allowed_at_every_depth() -> None:

@@ -20,7 +20,9 @@ from sqlext.spec.types import (
     TimestamptzNanoType,
     TimestamptzType,
     TimeType,
+    UnknownType,
     UuidType,
+    VariantType,
 )
 from sqlext.sql.type_name import ddl_type_text, parse_type, spark_type_text
 
@@ -58,6 +60,8 @@ from sqlext.sql.type_name import ddl_type_text, parse_type, spark_type_text
         ("BYTES", BinaryType()),
         ("BINARY(16)", FixedType(16)),
         ("UUID", UuidType()),
+        ("VARIANT", VariantType()),
+        ("VOID", UnknownType()),
         ("ARRAY<INT>", ListType(1, IntegerType(), False)),
         ("ARRAY<INT NOT NULL>", ListType(1, IntegerType(), True)),
         ("array<array<string>>", ListType(1, ListType(2, StringType(), False), False)),
@@ -83,7 +87,8 @@ def test_a_bare_timestamp_follows_sparks_setting():
 @pytest.mark.parametrize(
     "text",
     [
-        "CHAR(3)", "VARCHAR(10)", "VARCHAR", "TIMESTAMP(9)", "TIMESTAMP WITH TIME ZONE", "TIME(9)", "VARIANT", "VOID",
+        "CHAR(3)", "VARCHAR(10)", "VARCHAR", "TIMESTAMP(9)", "TIMESTAMP WITH TIME ZONE", "TIME(9)",
+            "ARRAY<GEOMETRY(4326)>", "GEOGRAPHY", "NULL",
         "INTERVAL", "STRING COLLATE x", "DECIMAL(39, 0)", "DECIMAL(3, 4)", "DECIMAL(0)", "blob", "ARRAY<CHAR(2)>",
     ],
 )  # fmt: skip

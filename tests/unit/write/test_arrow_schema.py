@@ -6,7 +6,7 @@ from pyiceberg.schema import Schema as PyIcebergSchema
 
 from sqlext.errors import UnsupportedError
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import NestedField, VariantType
+from sqlext.spec.types import GeospatialType, NestedField
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.parquet_column import parquet_columns
 from unit.write.write_tables import ALL_TYPES
@@ -23,7 +23,7 @@ def test_field_ids_and_nullability_are_pyicebergs() -> None:
 
 def test_a_type_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(UnsupportedError) as refused:
-        schema_to_arrow(Schema((NestedField(1, "v", VariantType()),)))
+        schema_to_arrow(Schema((NestedField(1, "g", GeospatialType("geometry")),)))
     assert refused.value.condition == "UNSUPPORTED_WRITE"
 
 
