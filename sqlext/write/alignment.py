@@ -45,7 +45,7 @@ class Aligner:
         missing = _missing_value(aligned, field, field.name)
         if missing is not None:
             raise DataError("NULL_IN_REQUIRED_COLUMN", column=missing, table=self._table_name)
-        return aligned
+        return _without_hidden_nulls(aligned)
 
 
 def _converted(column: pa.Array, type: Type, target: pa.DataType) -> pa.Array:
@@ -148,6 +148,48 @@ def _requires_below(type: pa.DataType) -> bool:
     else:
         children = [type.value_field] if pa.types.is_list(type) else []
     return any(not child.nullable or _requires_below(child.type) for child in children)
+
+
+def _without_hidden_nulls(array: pa.Array) -> pa.Array:
+    """The array without the nulls that required fields have below null values, which Arrow would not write."""
+    if not _requires_below(array.type):
+        return array
+    if array.offset:
+        array = array.take(pa.array(range(len(array)), pa.int64()))
+    if pa.types.is_struct(array.type):
+        parts = [(array.field(index), array.type.field(index)) for index in range(array.type.num_fields)]
+        children = [_hiding_none(part, field) for part, field in parts]
+    elif pa.types.is_map(array.type):
+        entries = [_without_hidden_nulls(array.keys), _hiding_none(array.items, array.type.item_field)]
+        children = [pa.StructArray.from_arrays(entries, fields=[array.type.key_field, array.type.item_field])]
+    else:
+        children = [_hiding_none(array.values, array.type.value_field)]
+    own = array.buffers()[: 1 if pa.types.is_struct(array.type) else 2]
+    return pa.Array.from_buffers(array.type, len(array), own, array.null_count, children=children)
+
+
+def _hiding_none(array: pa.Array, field: pa.Field) -> pa.Array:
+    return _without_hidden_nulls(array if field.nullable else _all_valid(array))
+
+
+def _all_valid(array: pa.Array) -> pa.Array:
+    """The array with some value in place of each null."""
+    if not array.null_count:
+        return array
+    if array.offset:
+        array = array.take(pa.array(range(len(array)), pa.int64()))
+    if pa.types.is_struct(array.type):
+        children = [array.field(index) for index in range(array.type.num_fields)]
+        return pa.Array.from_buffers(array.type, len(array), [None], 0, children=children)
+    if pa.types.is_nested(array.type):
+        offsets = array.buffers()[1]
+        child = array.values if pa.types.is_list(array.type) else _entries(array)
+        return pa.Array.from_buffers(array.type, len(array), [None, offsets], 0, children=[child])
+    return pa.Array.from_buffers(array.type, len(array), [None, *array.buffers()[1:]], 0)
+
+
+def _entries(maps: pa.Array) -> pa.Array:
+    return pa.StructArray.from_arrays([maps.keys, maps.items], fields=[maps.type.key_field, maps.type.item_field])
 
 
 def _items(maps: pa.Array) -> pa.Array:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sqlext.errors import DataError
@@ -92,6 +94,38 @@ def test_a_value_that_the_column_does_not_hold_is_refused(type, values: pa.Array
         align(Schema((NestedField(1, "c", type),)), values)
     assert refused.value.condition == "INVALID_COLUMN_VALUE"
     assert refused.value.parameters["column"] == "c"
+
+
+def test_nulls_below_a_null_struct_are_written(tmp_path: Path) -> None:
+    """Spark sends the fields of a null struct as nulls, also those that are required."""
+    inner = StructType(
+        (
+            NestedField(3, "n", LongType(), required=True),
+            NestedField(4, "t", StringType(), required=True),
+            NestedField(5, "l", ListType(6, LongType(), True), required=True),
+            NestedField(7, "s", StructType((NestedField(8, "x", LongType(), required=True),)), required=True),
+            NestedField(9, "m", MapType(10, StringType(), 11, LongType(), True), required=True),
+        )
+    )
+    values = [{"n": 1, "t": "a", "l": [1, 2], "s": {"x": 1}, "m": [("k", 1)]}, None]
+    sent = pa.array(
+        [values[0], dict.fromkeys("ntlsm")],
+        pa.struct(
+            [
+                ("n", pa.int64()),
+                ("t", pa.string()),
+                ("l", pa.list_(pa.int64())),
+                ("s", pa.struct([("x", pa.int64())])),
+                ("m", pa.map_(pa.string(), pa.int64())),
+            ]
+        ),
+    )
+    parts = [sent.field(index) for index in range(sent.type.num_fields)]
+    structs = pa.StructArray.from_arrays(parts, fields=list(sent.type), mask=pa.array([False, True]))
+    batch = align(Schema((NestedField(1, "c", inner),)), structs)
+    batch.validate(full=True)
+    pq.write_table(pa.Table.from_batches([batch]), tmp_path / "c.parquet")
+    assert pq.read_table(tmp_path / "c.parquet").column("c").to_pylist() == values
 
 
 def test_a_column_of_the_right_type_is_not_copied() -> None:
