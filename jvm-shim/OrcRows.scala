@@ -5,6 +5,7 @@ import org.apache.hadoop.hive.serde2.io.DateWritable
 import org.apache.hadoop.io.{IntWritable, LongWritable, WritableComparable}
 import org.apache.orc.{OrcFile, TypeDescription}
 import org.apache.orc.TypeDescription.Category
+import org.apache.orc.impl.ParserUtils
 import org.apache.orc.mapred.{OrcList, OrcMap, OrcStruct, OrcTimestamp}
 import org.apache.orc.mapreduce.OrcMapreduceRecordReader
 import org.apache.spark.TaskContext
@@ -34,12 +35,12 @@ object OrcRows {
     Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => { records.close(); source.close() }))
     val names = inFile.getFieldNames.asScala.toSet
     // A column that is in the file has no need of its default, which is of the column's own type.
-    val numbers = StructType(columns.map(f => if (names(f.name)) StructField(f.name, asNumbers(f.dataType)) else f))
+    val numbers = StructType(columns.map(f => if (names(inOrc(f.name))) StructField(f.name, asNumbers(f.dataType)) else f))
     val plain = inFile.getChildren.asScala.exists(_.getAttributeNames.contains("iceberg.id")) &&
       numbers.map(_.dataType) != columns.map(_.dataType)
     // For a column at -1 it puts the column's default.
     val deserializer = new OrcDeserializer(if (plain) numbers else columns,
-      columns.indices.map(i => if (names(columns(i).name)) i else -1).toArray)
+      columns.indices.map(i => if (names(inOrc(columns(i).name))) i else -1).toArray)
     new Iterator[InternalRow] {
       private var ahead = false
       private var ended = false
@@ -110,10 +111,17 @@ object OrcRows {
     case other => throw new UnsupportedOperationException(s"ORC files with columns of type $other")
   }
 
+  /** A field's name as ORC's reader has it, which takes what stands in the file for a quoted name: up to a backtick. */
+  private def inOrc(name: String): String =
+    ParserUtils.parseName(new ParserUtils.StringPosition(if (name.startsWith("`")) name else s"`$name`"))
+
   private def struct(columns: StructType, inFile: Option[TypeDescription]): TypeDescription = {
     val known: Map[String, TypeDescription] = inFile.filter(_.getCategory == Category.STRUCT)
       .map(t => t.getFieldNames.asScala.zip(t.getChildren.asScala).toMap).getOrElse(Map.empty)
-    columns.foldLeft(TypeDescription.createStruct)((made, f) => made.addField(f.name, wanted(f.dataType, known.get(f.name))))
+    columns.foldLeft(TypeDescription.createStruct)((made, f) => {
+      val name = inOrc(f.name)
+      made.addField(name, wanted(f.dataType, known.get(name)))
+    })
   }
 
   private def child(inFile: Option[TypeDescription], of: Category, at: Int): Option[TypeDescription] =

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 from small_tables import files_below
 
-_TRACES = ("\tat ", "\n  at ", "Traceback", "Py4J", "py4j", "java.", "org.apache.spark.", "sqlext.spark")
+TRACES = ("\tat ", "\n  at ", "Traceback", "Py4J", "py4j", "java.", "org.apache.spark.", "sqlext.spark")
 # More rows than the driver writes itself, by Spark's estimate of three strings a row.
 MANY_ROWS = 600_000
 
@@ -23,7 +23,7 @@ def refused(condition: str, run: Callable[[], Any]) -> str:
         run()
     message = str(caught.value)
     assert caught.value.getCondition() == condition, message
-    assert not [trace for trace in _TRACES if trace in message], message
+    assert not [trace for trace in TRACES if trace in message], message
     return message
 
 

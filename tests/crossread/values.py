@@ -33,7 +33,8 @@ def _date(rng: random.Random) -> str:
 
 
 def _timestamp(rng: random.Random) -> str:
-    times = ("1969-12-31 23:59:59.999999", "1970-01-01 00:00:00", f"2024-03-0{rng.randrange(1, 6)} 12:34:56.789012")
+    # ORC stores the last second before 1970 as that after it
+    times = ("1969-12-31 23:59:58.999999", "1970-01-01 00:00:00", f"2024-03-0{rng.randrange(1, 6)} 12:34:56.789012")
     return f"'{rng.choice(times)}'"
 
 

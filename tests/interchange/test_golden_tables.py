@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from golden_tables.relocation import unpack
-from judges.canonical import canonical_rows
+from judges.canonical import canonical_rows, sort_rows
 
 FOLDER = Path(__file__).parents[1] / "golden_tables"
 SETS = {"golden_dev.zip": "dev", "golden_flink_dev.zip": "flink_dev"}
@@ -62,6 +62,28 @@ def test_old_snapshots_are_the_recorded_ones(
     for snapshot in expected["snapshots"]:
         frame = spark.read.format("sqlext").option("versionAsOf", snapshot["snapshot_id"]).load(metadata)
         assert canonical_rows(frame) == snapshot["rows"], snapshot["snapshot_id"]
+
+
+@pytest.mark.parametrize(("archive", "name"), [t for t in TABLES if t[1] not in NOT_YET])
+def test_branches_and_tags_are_the_recorded_ones(
+    spark: SparkSession, golden_folders: dict[str, Path], archive: str, name: str
+) -> None:
+    metadata, expected = expected_of(golden_folders[archive], name)
+    for ref, recorded in expected["refs"].items():
+        frame = spark.read.format("sqlext").option(recorded["type"], ref).load(metadata)
+        assert [[field.name, field.dataType.simpleString()] for field in frame.schema.fields] == recorded["schema"], ref
+        assert canonical_rows(frame) == recorded["rows"], ref
+
+
+@pytest.mark.parametrize(("archive", "name"), [("golden_dev.zip", "d03_v3_dv"), ("golden_dev.zip", "d07_v3_defaults"),
+                                               ("golden_flink_dev.zip", "f06_v3_upsert")])  # fmt: skip
+def test_row_lineage_is_the_recorded_one(
+    spark: SparkSession, golden_folders: dict[str, Path], archive: str, name: str
+) -> None:
+    metadata, expected = expected_of(golden_folders[archive], name)
+    frame = spark.read.format("sqlext").load(metadata)
+    columns = ["_row_id", "_last_updated_sequence_number", *frame.columns]
+    assert canonical_rows(frame.select(*columns)) == sort_rows(expected["lineage"])
 
 
 @pytest.mark.parametrize(("archive", "name"), [t for t in TABLES if t[1] in NOT_YET])
