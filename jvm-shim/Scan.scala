@@ -4,10 +4,11 @@ import java.util
 import java.util.{Base64, OptionalLong}
 
 import com.fasterxml.jackson.databind.JsonNode
+import org.apache.hadoop.conf.Configuration
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.{SparkSession, classic}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
@@ -25,10 +26,11 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPushDownV2Filters
-    with SupportsPushDownRequiredColumns with SupportsPushDownAggregates with SupportsPushDownLimit {
+    with SupportsPushDownRequiredColumns with SupportsPushDownAggregates with SupportsPushDownLimit with SupportsPushDownTopN {
   private var columns = table.schema
   private var filters = Seq.empty[Predicate]
   private var limit: Option[Int] = None
+  private var firstRows: Option[FirstRows] = None
   private var aggregates: Option[(Aggregation, AggregateScan)] = None
 
   /** Pruning by files and row groups leaves rows that do not match, and Spark filters them again: all but those that
@@ -46,6 +48,10 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
   override def pushedPredicates(): Array[Predicate] = filters.toArray
   override def pruneColumns(required: StructType): Unit = columns = required
   override def pushLimit(count: Int): Boolean = { limit = Some(count); true }
+  override def pushTopN(orders: Array[SortOrder], count: Int): Boolean = {
+    firstRows = FirstRows.of(orders, count).filter(rows => table.schema.fieldNames.contains(rows.column))
+    firstRows.isDefined
+  }
   override def isPartiallyPushed: Boolean = true
 
   override def supportCompletePushDown(wanted: Aggregation): Boolean = {
@@ -53,11 +59,12 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
     aggregates.isDefined
   }
   override def pushAggregation(wanted: Aggregation): Boolean = aggregates.exists(_._1 == wanted)
-  override def build(): Scan = aggregates.map(_._2).getOrElse(SqlextScan(table, columns, filters, limit))
+  override def build(): Scan = aggregates.map(_._2).getOrElse(SqlextScan(table, columns, filters, limit, firstRows))
 }
 
 /** Which files Python planned, read by Spark's own readers: nearly always the vectorised one of Parquet. */
-case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Predicate], limit: Option[Int])
+case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Predicate], limit: Option[Int],
+    firstRows: Option[FirstRows])
     extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsRuntimeV2Filtering {
   private val rowIndex = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, MetadataColumns.position.dataType)
   private val constants = StructType(columns.filter(f => MetadataColumns.isConstant(f.name)))
@@ -74,10 +81,10 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
 
   private lazy val grouping = Grouping.of(table, columns)
-  private lazy val plan: JsonNode = planned(Nil, limit)
+  private lazy val plan: JsonNode = planned(Nil, limit, firstRows)
   private var found = Seq.empty[Predicate]
 
-  private def planned(more: Seq[Predicate], limit: Option[Int]): JsonNode = Bridge.ask("plan scan", Map(
+  private def planned(more: Seq[Predicate], limit: Option[Int], firstRows: Option[FirstRows]): JsonNode = Bridge.ask("plan scan", Map(
     "table" -> table.handle,
     "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
     "columns" -> stored.map(_.name),
@@ -86,7 +93,8 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     "partitions" -> constants.exists(f => MetadataColumns.isPartitionValue(f.name)),
     "filters" -> (filters ++ more).flatMap(PredicateJson.encode),
     "grouping" -> grouping.map(_.fields),
-    "limit" -> limit))
+    "limit" -> limit,
+    "first_rows" -> firstRows.map(_.described)))
 
   override def filterAttributes: Array[NamedReference] =
     if (table.role.isInstanceOf[EqualityDeletes]) Array.empty
@@ -100,7 +108,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   override def toBatch: Batch = {
     val values = found
     found = Nil
-    SqlextBatch(this)(if (values.isEmpty) plan else planned(values, None))
+    SqlextBatch(this)(if (values.isEmpty) plan else planned(values, None, None))
   }
 
   override def outputPartitioning: Partitioning = grouping match {
@@ -146,8 +154,12 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     val most = if (wantsPosition && reading.exists(new FileReading(_).countsFromStart)) size else splitBytes
     (0L until size by most).map(start =>
       PartitionedFile(values, path, start, math.min(most, size - start), fileSize = size,
-        otherConstantMetadataColumnValues = reading.map(FileReading.key -> _.toString).toMap ++ absentColumns(plan, number)))
+        otherConstantMetadataColumnValues = reading.map(FileReading.key -> _.toString).toMap ++ absentColumns(plan, number) ++
+          unpromoted(plan, number).map(Promotion.key -> _)))
   }
+
+  private def unpromoted(plan: JsonNode, file: Int): Option[Set[Long]] =
+    Option(plan.get("unpromoted_columns").get(file)).filterNot(_.isNull).map(_.elements.asScala.map(_.asLong).toSet)
 
   private def absentColumns(plan: JsonNode, file: Int): Map[String, Any] =
     Option(plan.get("absent_columns").get(file)).filterNot(_.isNull).map { columns =>
@@ -204,10 +216,15 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     // a column that is tested and not read would count as null throughout
     val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
     val columns = if (batches) parquetColumns else StructType(InitialDefaults.without(parquetColumns))
-    val open = format.buildReaderWithPartitionValues(spark, columns, constants, columns,
-      filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)),
-      Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), hadoop)
-    val whole = readSchema
+    val promotions = plan.get("unpromoted_columns").elements.asScala.zipWithIndex.flatMap(e => unpromoted(plan, e._2)).toSet + Set.empty[Long]
+    val open = promotions.map { ids =>
+      val inFile = Promotion.undone(columns, ids)
+      // readers write the columns they are for into the configuration that they are given
+      ids -> format.buildReaderWithPartitionValues(spark, inFile, constants, inFile,
+        filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)),
+        Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), new Configuration(hadoop))
+    }.toMap
+    val (whole, inTable) = (readSchema, parquetColumns)
     // those of a batch with fewer files are among them
     val readings = plan.get("readings").elements.asScala.map(reading => reading.toString -> new FileReading(reading)).toMap
     val byName = readings.map { case (key, reading) =>
@@ -219,11 +236,11 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     val absent = InitialDefaults.absentFrom(spark, defaults -- InitialDefaults.given(columns), hadoop)
     val shown = StoredValues.shown(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
       case Some(reading: String) => byName(reading)(file)
-      case _ => open(file)
+      case _ => open(Promotion.unpromoted(file))(file)
     }, file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
       case Some(reading: String) => defaults -- fieldsByName(reading)
       case _ => absent(file)
-    }, parquetColumns, StructType(stored), constants)
+    }, file => Promotion.undone(inTable, Promotion.unpromoted(file)), StructType(stored), constants)
     new FileReaderFactory(file => file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
       case Some(values: Map[Int @unchecked, Any @unchecked]) => AbsentColumns.filled(shown(file), whole, values)
       case _ => shown(file)

@@ -15,7 +15,7 @@ import org.apache.spark.unsafe.types.UTF8String
   * holds is null, and `absent` fields, which this file is older than, have their defaults by their ids.
   *
   * Types `stored` and `shownAs` have the same shape. They differ where a leaf is binary in the one and a string in the
-  * other, or where it is void in the other; `stored` has the field ids. */
+  * other, where it is wider in the other, or void; `stored` has the field ids. */
 class StoredValues(absent: Map[Long, Any]) {
   def shown(row: InternalRow, stored: StructType, shownAs: StructType): InternalRow = {
     val values = new Array[Any](stored.length)
@@ -45,6 +45,8 @@ class StoredValues(absent: Map[Long, Any]) {
     case (s, t) if same(s, t) => value
     case (_, NullType) => null
     case (BinaryType, StringType) => StoredValues.text(value.asInstanceOf[Array[Byte]])
+    case (IntegerType, LongType) => value.asInstanceOf[Int].toLong
+    case (FloatType, DoubleType) => value.asInstanceOf[Float].toDouble
     case (s: StructType, t: StructType) => shown(value.asInstanceOf[InternalRow], s, t)
     case (a: ArrayType, t: ArrayType) => elements(value.asInstanceOf[ArrayData], a.elementType, t.elementType)
     case (m: MapType, t: MapType) =>
@@ -72,6 +74,8 @@ class StoredValues(absent: Map[Long, Any]) {
   }
 
   private class ShownVector(vector: WritableColumnVector, stored: DataType, shownAs: DataType) extends ColumnVector(shownAs) {
+    private val isInt = stored == IntegerType
+    private val isFloat = stored == FloatType
     private lazy val children: IndexedSeq[ColumnVector] = (stored, shownAs) match {
       case (s: StructType, t: StructType) => t.indices.map(i => shown(vector.getChild(i), s(i), t(i).dataType))
       case (s: ArrayType, t: ArrayType) => IndexedSeq(shown(vector.getChild(0), s.elementType, t.elementType))
@@ -96,19 +100,20 @@ class StoredValues(absent: Map[Long, Any]) {
     override def getByte(row: Int): Byte = vector.getByte(row)
     override def getShort(row: Int): Short = vector.getShort(row)
     override def getInt(row: Int): Int = vector.getInt(row)
-    override def getLong(row: Int): Long = vector.getLong(row)
+    override def getLong(row: Int): Long = if (isInt) vector.getInt(row).toLong else vector.getLong(row)
     override def getFloat(row: Int): Float = vector.getFloat(row)
-    override def getDouble(row: Int): Double = vector.getDouble(row)
+    override def getDouble(row: Int): Double = if (isFloat) vector.getFloat(row).toDouble else vector.getDouble(row)
     override def getDecimal(row: Int, precision: Int, scale: Int): Decimal = vector.getDecimal(row, precision, scale)
     override def getBinary(row: Int): Array[Byte] = vector.getBinary(row)
   }
 }
 
 object StoredValues {
-  /** A reader of files whose rows or batches are of `stored` columns, and then `constants`, as one of `shownAs`. */
-  def shown(read: PartitionedFile => Iterator[InternalRow], absent: PartitionedFile => Map[Long, Any], stored: StructType,
-      shownAs: StructType, constants: StructType): PartitionedFile => Iterator[InternalRow] = { file =>
+  /** A reader of files whose rows or batches are of the file's `columns`, and then `constants`, as one of `shownAs`. */
+  def shown(read: PartitionedFile => Iterator[InternalRow], absent: PartitionedFile => Map[Long, Any],
+      columns: PartitionedFile => StructType, shownAs: StructType, constants: StructType): PartitionedFile => Iterator[InternalRow] = { file =>
     val values = new StoredValues(absent(file))
+    val stored = columns(file)
     val rows = read(file)
     if (values.same(stored, shownAs)) rows
     else new Iterator[Any] with AutoCloseable {

@@ -13,12 +13,14 @@ import pyarrow as pa
 from sqlext.scan.byte_cache import ByteCache
 from sqlext.scan.delete_file_index import sequence_number
 from sqlext.scan.file_columns import FileColumnsCache, Reading, all_by_field_id
+from sqlext.scan.first_rows import FirstRows, tasks_of_first_rows
 from sqlext.scan.live_deletes import EqualityDeletes, LiveDeletes, live_deletes
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.scan_plan import ScanPlan, plan_scan
+from sqlext.scan.unpromoted_columns import promoted_fields, unpromoted_columns
 from sqlext.spark.absent_columns import absent_columns, identity_ids
 from sqlext.spark.catalogs import Catalogs, TableVersion
 from sqlext.spark.hidden_columns import stored_partition
@@ -89,15 +91,20 @@ class ScanBridge:
         if arguments["group"] >= 0:
             return self._equality_delete_files(version, self.deletes(version).equality[arguments["group"]])
         predicate = predicate_of(arguments["filters"], version.schema)
-        plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"], with_metrics=False)
+        read = [field for field in version.schema.fields if field.name in frozenset(arguments["columns"])]
+        promoted = promoted_fields(version.metadata, read)
+        first = _first_rows(arguments["first_rows"], version.schema)
+        needs_metrics = bool(promoted) or first is not None
+        plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"], with_metrics=needs_metrics)
+        tasks = plan.tasks if first is None else tasks_of_first_rows(plan.tasks, first)
         partition = stored_partition(version.metadata) if arguments["partitions"] else None
-        data_files = [task.file for task in plan.tasks]
+        data_files = [task.file for task in tasks]
         readings = self._readings(version, data_files)
-        groups = grouping_keys(version, plan.tasks, arguments["grouping"])
+        groups = grouping_keys(version, tasks, arguments["grouping"])
         files: list[list[Any]] = []
         keys: dict[int, str] = {}
         rows = 0
-        for number, task in enumerate(plan.tasks):
+        for number, task in enumerate(tasks):
             if arguments["limit"] is not None and rows >= arguments["limit"]:
                 break
             vector = task.position_deletes if arguments["deletion_vectors"] else None
@@ -113,6 +120,7 @@ class ScanBridge:
             "grouped": groups is not None,
             "pushable_columns": _pushable_columns(version.metadata, version.schema),
             "absent_columns": absent_columns(version.metadata, version.schema, data_files, readings.of_files()),
+            "unpromoted_columns": unpromoted_columns(promoted, data_files),
             **readings.described(),
         }
 
@@ -134,6 +142,7 @@ class ScanBridge:
             "grouped": False,
             "pushable_columns": [],
             "absent_columns": [],
+            "unpromoted_columns": [],
             **readings.described(),
         }
 
@@ -177,6 +186,13 @@ class _Readings:
         """`file_readings` has a number or null for each file of the answer, and may go on behind the last."""
         ways = [{"format": one.file_format, "names": [list(pair) for pair in one.names]} for one in self.distinct]
         return {"readings": ways, "file_readings": list(self.numbers) if ways else []}
+
+
+def _first_rows(asked: Mapping[str, Any] | None, schema: Schema) -> FirstRows | None:
+    field = None if asked is None else next((one for one in schema.fields if one.name == asked["column"]), None)
+    if asked is None or field is None:
+        return None
+    return FirstRows(field, asked["descending"], asked["nulls_first"], asked["count"])
 
 
 def _file(file: ContentFile, sequence_number: int, partition_key: str | None, vector: bytes | None) -> list[Any]:

@@ -95,6 +95,32 @@ def test_a_limit_reads_only_as_many_files_as_it_takes(spark: SparkSession, sales
     assert len(rows(spark, f"SELECT id FROM {sales} WHERE id > 2 LIMIT 3")) == 3
 
 
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("id", [None, 1]),
+        ("id NULLS LAST, v DESC", [1, 2]),
+        ("id DESC NULLS LAST", [31, 30]),
+        ("id DESC NULLS FIRST", [None, 31]),
+        ("v, id", [1, 10]),
+    ],
+)
+def test_the_first_rows_of_an_order_are_those_of_all(
+    spark: SparkSession, table_name: str, order: str, expected: list[int | None]
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING)")
+    for first in (1, 10, 20, 30):
+        spark.sql(f"INSERT INTO {table_name} VALUES ({first}, 'v{first}'), ({first + 1}, 'v{first + 1}')")
+    spark.sql(f"INSERT INTO {table_name} VALUES (NULL, 'w')")
+    query = f"SELECT id FROM {table_name} WHERE id IS NOT NULL OR v = 'w' ORDER BY {order} LIMIT 2"
+    needed = f"SELECT id FROM {table_name} ORDER BY {order} LIMIT 2"
+    whole = [row[0] for row in spark.sql(query).collect()]
+    middle = spark.sql(f"SELECT _file FROM {table_name} WHERE id = 20").first()
+    assert middle is not None
+    Path(middle[0].removeprefix("file:")).unlink()
+    assert [row[0] for row in spark.sql(needed).collect()] == whole == expected
+
+
 def test_joins_of_tables_bucketed_alike_do_not_shuffle(spark: SparkSession) -> None:
     for name in ("left", "right"):
         spark.sql(f"CREATE TABLE lake.db.bucketed_{name} (id BIGINT, v STRING) PARTITIONED BY (bucket(4, id))")

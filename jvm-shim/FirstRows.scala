@@ -1,0 +1,21 @@
+package io.sqlext
+
+import org.apache.spark.sql.connector.expressions.{NamedReference, NullOrdering, SortDirection, SortOrder}
+
+/** `ORDER BY … LIMIT count` by a column first: files whose bounds lie behind these rows need not be read. */
+case class FirstRows(column: String, descending: Boolean, nullsFirst: Boolean, count: Int) {
+  def described: Map[String, Any] =
+    Map("column" -> column, "descending" -> descending, "nulls_first" -> nullsFirst, "count" -> count)
+}
+
+object FirstRows {
+  /** None where the first order is not by a top-level column. */
+  def of(orders: Array[SortOrder], count: Int): Option[FirstRows] = orders.headOption.flatMap { order =>
+    order.expression match {
+      case column: NamedReference if column.fieldNames.length == 1 =>
+        Some(FirstRows(column.fieldNames.head, order.direction == SortDirection.DESCENDING,
+          order.nullOrdering == NullOrdering.NULLS_FIRST, count))
+      case _ => None
+    }
+  }
+}

@@ -1,0 +1,39 @@
+package io.sqlext
+
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.types._
+
+/** Fields that a file holds in the type they had before it was widened (spec: Schema Evolution, type promotion).
+  *
+  * They are read in that type and widened where they are used: Spark's reader widens the values of most encodings one by
+  * one. */
+object Promotion {
+  /** The key, among a file's constants, of the ids of such fields. */
+  val key = "sqlext_unpromoted"
+
+  def unpromoted(file: PartitionedFile): Set[Long] = file.otherConstantMetadataColumnValues.get(key) match {
+    case Some(ids: Set[Long @unchecked]) => ids
+    case _ => Set.empty
+  }
+
+  /** The columns with the types that these fields had. A file that has a field needs no default of it. */
+  def undone(columns: StructType, ids: Set[Long]): StructType =
+    if (ids.isEmpty) columns
+    else StructType(columns.map { f =>
+      if (FieldIds.id(f).exists(ids)) InitialDefaults.without(Seq(f)).head.copy(dataType = before(f.dataType))
+      else f.copy(dataType = within(f.dataType, ids))
+    })
+
+  private def within(dataType: DataType, ids: Set[Long]): DataType = dataType match {
+    case s: StructType => undone(s, ids)
+    case a: ArrayType => a.copy(elementType = within(a.elementType, ids))
+    case m: MapType => m.copy(keyType = within(m.keyType, ids), valueType = within(m.valueType, ids))
+    case other => other
+  }
+
+  private def before(dataType: DataType): DataType = dataType match {
+    case LongType => IntegerType
+    case DoubleType => FloatType
+    case other => other
+  }
+}

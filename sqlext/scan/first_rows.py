@@ -1,0 +1,94 @@
+"""The files that `ORDER BY … LIMIT n` needs: those whose bounds reach into the first n rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlext.scan.scan_plan import FileScanTask
+from sqlext.scan.value_range import metrics_range
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.types import (
+    DateType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    NestedField,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+_ORDERED_BY_BOUNDS = (
+    IntegerType,
+    LongType,
+    DateType,
+    TimestampType,
+    TimestamptzType,
+    DecimalType,
+    StringType,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRows:
+    """`count` rows in the order of a top-level column; what other columns order behind it does not matter."""
+
+    field: NestedField
+    descending: bool
+    nulls_first: bool
+    count: int
+
+
+def tasks_of_first_rows(tasks: Sequence[FileScanTask], wanted: FirstRows) -> Sequence[FileScanTask]:
+    """Those of `tasks` that may hold a row of the first ones, in their order; rows must still be sorted and counted.
+
+    Walks the files by the bound behind which none of their values lies, until the rows they surely have suffice: then
+    a file that begins behind that bound cannot matter. Nulls at the front are among the first rows of any file that may
+    have one; nulls at the back count for none.
+    """
+    if not isinstance(wanted.field.type, _ORDERED_BY_BOUNDS):
+        return tasks
+    reaches = [_Reach.of(task, wanted) for task in tasks]
+    bounded = sorted(
+        (one for one in reaches if one.end is not None), key=lambda one: one.end, reverse=wanted.descending
+    )
+    found = 0
+    for reach in bounded:
+        found += reach.sure_rows
+        if found >= wanted.count:
+            return [task for task, one in zip(tasks, reaches, strict=True) if one.begins_by(reach.end, wanted)]
+    return tasks
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Where the values of a file begin and end in the order asked; None: not known."""
+
+    begin: Any
+    end: Any
+    sure_rows: int
+    has_first_nulls: bool
+
+    @classmethod
+    def of(cls, task: FileScanTask, wanted: FirstRows) -> _Reach:
+        values = metrics_range(task.file, wanted.field.id, wanted.field.type)
+        begin, end = (values.upper, values.lower) if wanted.descending else (values.lower, values.upper)
+        first_nulls = wanted.nulls_first and values.may_be_null
+        return cls(begin, end, _sure_rows(task, wanted.field.id), first_nulls)
+
+    def begins_by(self, end: Any, wanted: FirstRows) -> bool:
+        if self.has_first_nulls or self.begin is None:
+            return True
+        return bool(self.begin >= end if wanted.descending else self.begin <= end)
+
+
+def _sure_rows(task: FileScanTask, field_id: int) -> int:
+    """How many live rows with a value a file has at least."""
+    nulls = _nulls(task.file, field_id)
+    return 0 if nulls is None or task.equality_groups else max(0, task.file.record_count - nulls - task.deleted_rows)
+
+
+def _nulls(file: ContentFile, field_id: int) -> int | None:
+    return None if file.null_value_counts is None else file.null_value_counts.get(field_id)
