@@ -35,6 +35,13 @@ object InitialDefaults {
     case _ => Map.empty
   }
 
+  /** Top-level columns with those defaults only that Spark's reader of Parquet gives right: in batches, and no decimal
+    * whose digits do not fit a long. */
+  def leftToSpark(columns: StructType, batches: Boolean): StructType = StructType(columns.flatMap(f => f.dataType match {
+    case d: DecimalType if d.precision > Decimal.MAX_LONG_DIGITS => without(Seq(f))
+    case _ => if (batches) Seq(f) else without(Seq(f))
+  }))
+
   /** Top-level columns without what Spark's readers would give. */
   def without(columns: Seq[StructField]): Seq[StructField] =
     columns.map(f => f.copy(metadata = new MetadataBuilder().withMetadata(f.metadata).remove(key).build()))

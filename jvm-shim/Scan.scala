@@ -215,7 +215,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
     // a column that is tested and not read would count as null throughout
     val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
-    val columns = if (batches) parquetColumns else StructType(InitialDefaults.without(parquetColumns))
+    val columns = InitialDefaults.leftToSpark(parquetColumns, batches)
     val promotions = plan.get("unpromoted_columns").elements.asScala.zipWithIndex.flatMap(e => unpromoted(plan, e._2)).toSet + Set.empty[Long]
     val open = promotions.map { ids =>
       val inFile = Promotion.undone(columns, ids)

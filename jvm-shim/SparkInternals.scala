@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column}
-import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, FileDataSourceV2}
 import org.apache.spark.sql.internal.SQLConf
@@ -28,8 +28,16 @@ object SparkInternals {
 
   def translateFilter(condition: Expression): Option[Predicate] = DataSourceV2Strategy.translateFilterV2(condition)
 
-  /** The older form of a predicate, which Spark's Parquet reader takes. */
-  def filterOf(predicate: Predicate): Option[Filter] = PredicateUtils.toV1(predicate)
+  /** The older form of a predicate, which Spark's Parquet reader takes. Only where all of it has one: Spark leaves out a
+    * side of OR that has none, and the rest would select too few rows. */
+  def filterOf(predicate: Predicate): Option[Filter] = if (hasOlderForm(predicate)) PredicateUtils.toV1(predicate) else None
+
+  private def hasOlderForm(predicate: Predicate): Boolean = predicate match {
+    case and: And => hasOlderForm(and.left) && hasOlderForm(and.right)
+    case or: Or => hasOlderForm(or.left) && hasOlderForm(or.right)
+    case not: Not => hasOlderForm(not.child)
+    case one => PredicateUtils.toV1(one).isDefined
+  }
 
   /** All that the catalog interface is given of a table beside its columns and partitioning. */
   def tableProperties(spec: TableSpec): Map[String, String] = CatalogV2Util.convertTableProperties(spec)

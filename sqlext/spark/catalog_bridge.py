@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.identifier import TableIdentifier, quoted
 from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.properties import WAP_ENABLED
 from sqlext.spark.bridge import Question
@@ -88,6 +88,8 @@ class CatalogBridge:
         try:
             place, table = self._catalogs.locate(_parts(arguments))
         except AnalysisError as refused:
+            if self._names_files(arguments, refused):
+                raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=quoted(*_parts(arguments))) from None
             return self._load_view(arguments, refused)
         at = {**place.at, **{key: arguments[key] for key in ("version", "timestamp") if key in arguments}}
         wap_branch = arguments.get("wap_branch")
@@ -95,6 +97,12 @@ class CatalogBridge:
             at = {"branch": wap_branch}
         handle = replace(handle_of(arguments["catalog"], table), metadata_table=place.metadata_table)
         return self._described(travel(handle, table.metadata, at))
+
+    def _names_files(self, arguments: Arguments, refused: AnalysisError) -> bool:
+        """Whether it is a name such as parquet.`/path`, which Spark reads as files where no table has it."""
+        namespace = tuple(arguments["namespace"])
+        is_path = refused.condition == "INVALID_NAME" and "/" in arguments["name"] and len(namespace) == 1
+        return is_path and not self._catalogs.catalog(arguments["catalog"]).namespace_exists(namespace)
 
     def _load_view(self, arguments: Arguments, refused: AnalysisError) -> Answer:
         """The view that a name turned out to mean, where a view will do: not at another time, nor to write to."""

@@ -17,7 +17,7 @@ ADD = (
     "ALTER TABLE {t} ADD COLUMNS s.b STRING DEFAULT 'sb', l.element.y DATE DEFAULT DATE'2024-02-29',"
     " m.value.z DECIMAL(9,2) DEFAULT 1.5, n INT DEFAULT 7, bin BINARY DEFAULT X'00FF',"
     " f BINARY(2) DEFAULT X'0102', u UUID DEFAULT '0b5f6c1e-1111-4222-8333-444455556660',"
-    " ts TIMESTAMP DEFAULT TIMESTAMP'2024-01-01 00:00:00Z'"
+    " ts TIMESTAMP DEFAULT TIMESTAMP'2024-01-01 00:00:00Z', d DECIMAL(30,6) DEFAULT 123456789012345678.5"
 )
 
 
@@ -37,7 +37,7 @@ def test_defaults_of_every_type_and_depth(spark: SparkSession, iceberg: IcebergJ
     spark.sql(ADD.format(t=t))
     spark.sql(
         f"INSERT INTO {t} VALUES (3, named_struct('a', 3, 'b', NULL), array(named_struct('x', 3, 'y', NULL)),"
-        " map('k', named_struct('x', 3, 'z', NULL)), NULL, NULL, NULL, NULL, NULL)"
+        " map('k', named_struct('x', 3, 'z', NULL)), NULL, NULL, NULL, NULL, NULL, NULL)"
     )
     rows = check(spark, iceberg, f"SELECT * FROM {t}")
     assert rows[0][1:3] == [{"a": 1, "b": "sb"}, [{"x": 1, "y": "2024-02-29"}, None]]
@@ -52,10 +52,10 @@ def test_defaults_of_every_type_and_depth(spark: SparkSession, iceberg: IcebergJ
         assert check(spark, iceberg, query)
     # a variant is read row by row
     spark.sql(f"ALTER TABLE {t} ADD COLUMN v VARIANT")
-    by_row = canonical_rows(spark.sql(f"SELECT id, s, l, m, n, bin, f, u, ts, to_json(v) FROM {t}"))
+    by_row = canonical_rows(spark.sql(f"SELECT id, s, l, m, n, bin, f, u, ts, d, to_json(v) FROM {t}"))
     assert by_row == [[*row, None] for row in rows]
     spark.sql(f"UPDATE {t} SET n = n + 1 WHERE s.b = 'sb'")
-    check(spark, iceberg, f"SELECT id, s, l, m, n, bin, f, u, ts FROM {t}")
+    check(spark, iceberg, f"SELECT id, s, l, m, n, bin, f, u, ts, d FROM {t}")
 
 
 def test_defaults_in_orc_are_those_in_parquet(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> None:

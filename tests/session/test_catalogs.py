@@ -75,3 +75,15 @@ def test_plain_settings(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr[-3000:]
     assert ended.stdout.splitlines()[-1] == "[11, 12]"
     assert all(Path(folder, "db", "t", "metadata", "v1.metadata.json").exists() for folder in folders)
+
+
+def test_files_are_queried_by_their_path_where_the_catalog_is_the_current_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.range(3).write.parquet(str(tmp_path / "files"))
+    before = spark.catalog.currentCatalog()
+    spark.sql("USE lake")
+    try:
+        assert spark.sql(f"SELECT count(*) FROM parquet.`{tmp_path}/files`").first() == (3,)
+    finally:
+        spark.catalog.setCurrentCatalog(before)

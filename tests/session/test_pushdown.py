@@ -96,6 +96,32 @@ def test_a_limit_reads_only_as_many_files_as_it_takes(spark: SparkSession, sales
 
 
 @pytest.mark.parametrize(
+    "condition",
+    [
+        "id = 100 OR length(who) = 1",
+        "length(who) = 1 OR id = 100",
+        "id = 100 OR (id > 0 AND length(who) = 1)",
+        "NOT (id = 2 AND length(who) = 1)",
+        "NOT (id = 100 OR length(who) = 2)",
+        "id = 100 OR upper(who) IN ('A', 'B')",
+        "id <=> 100 OR id + 1 = 3",
+        "(id = 100 OR paid) AND (who = 'z' OR length(who) = 1)",
+        "coalesce(id = 100, false) OR who LIKE '%a%'",
+        "id IN (100, 101) OR CAST(id AS STRING) = '7'",
+        "price IS NULL OR abs(price) > 1",
+        "id = 100 OR id = (SELECT max(id) FROM {})",
+    ],
+)
+def test_conditions_that_are_pushed_in_part_select_the_same_rows(
+    spark: SparkSession, sales: str, condition: str
+) -> None:
+    values = f"(SELECT * FROM VALUES {SALES} AS s (id, day, who, price, paid))"
+    expected = rows(spark, f"SELECT * FROM {values} WHERE {condition}".replace("{}", values))
+    assert expected
+    assert rows(spark, f"SELECT * FROM {sales} WHERE {condition}".replace("{}", sales)) == expected
+
+
+@pytest.mark.parametrize(
     ("order", "expected"),
     [
         ("id", [None, 1]),
