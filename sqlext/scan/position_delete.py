@@ -60,6 +60,7 @@ def read_position_deletes(io: FileIO, location: str, file_format: str = PARQUET)
     try:
         with io.open_input(location) as source:
             table = _READERS[file_format](source)
+        table.validate(full=True)
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
     except (pa.ArrowException, OSError, LookupError, ValueError, EOFError) as error:

@@ -44,6 +44,7 @@ from sqlext.spec.view_metadata import ViewVersion, decode_view_metadata, encode_
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import to_local_path, to_location
 
+KNOWN_AS = "/golden"
 MOST_SECONDS = 2.0
 MOST_BYTES = 256 * 1024 * 1024
 
@@ -68,23 +69,48 @@ _VIEW = new_view_metadata(
 class Table:
     """A table or view by its metadata file, with the files of it that Python reads, and what is read of them."""
 
+    folder: Path
     metadata: str
     files: tuple[str, ...]
     open: Callable[[LocalFileIO], Any]
     answer: Any
 
     @classmethod
-    def of(cls, metadata: str, open_it: Callable[[LocalFileIO], Any]) -> Table:
-        io = ReadingIO()
+    def of(cls, folder: Path, metadata: str, open_it: Callable[[LocalFileIO], Any]) -> Table:
+        io = ReadingIO(folder)
         answer = open_it(io)
-        return cls(metadata, tuple(sorted(io.read_paths)), open_it, answer)
+        return cls(folder, metadata, tuple(sorted(io.read_paths)), open_it, answer)
 
 
-class DamagedIO(LocalFileIO):
+class UnpackedIO(LocalFileIO):
+    """Golden tables below a folder that the tables themselves know as `KNOWN_AS`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def real(self, location: str) -> str:
+        path = to_local_path(location)
+        return f"{self.folder}{path.removeprefix(KNOWN_AS)}" if path.startswith(f"{KNOWN_AS}/") else path
+
+    def read(self, location: str) -> bytes:
+        return super().read(self.real(location))
+
+    def size(self, location: str) -> int:
+        return super().size(self.real(location))
+
+    def exists(self, location: str) -> bool:
+        return super().exists(self.real(location))
+
+    def open_input(self, location: str) -> BinaryIO:
+        return super().open_input(self.real(location))
+
+
+class DamagedIO(UnpackedIO):
     """The files as they are, but one."""
 
-    def __init__(self, location: str, data: bytes) -> None:
-        self._path, self._data = to_local_path(location), data
+    def __init__(self, folder: Path, path: str, data: bytes) -> None:
+        super().__init__(folder)
+        self._path, self._data = path, data
 
     def read(self, location: str) -> bytes:
         return self._data if to_local_path(location) == self._path else super().read(location)
@@ -98,10 +124,11 @@ class DamagedIO(LocalFileIO):
         return super().open_input(location)
 
 
-class ReadingIO(LocalFileIO):
+class ReadingIO(UnpackedIO):
     """Notes what is read."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         self.read_paths: set[str] = set()
 
     def read(self, location: str) -> bytes:
@@ -114,31 +141,32 @@ class ReadingIO(LocalFileIO):
 
 
 def golden_tables(folder: Path) -> list[Table]:
-    """Every golden table, unpacked below `folder`, one of them once more with gzipped metadata."""
-    tables = []
+    """Every golden table, unpacked below `folder`, one of them once more with gzipped metadata, by its version hint."""
+    io = UnpackedIO(folder)
+    names: list[str] = []
     for name in _SETS:
-        index = json.loads((unpack(_GOLDEN / f"{name}.zip", folder / name) / "index.json").read_text())
-        tables += [_table(one["metadata"]) for one in index["tables"].values()]
-    plain = Path(tables[0].metadata)
-    packed = plain.with_name(plain.name.removesuffix(".metadata.json") + ".gz.metadata.json")
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
-    hinted = next(path for path in folder.rglob("version-hint.text"))
-    view = folder / "view.metadata.json"
-    view.write_bytes(encode_view_metadata(_VIEW))
-    return [*tables, _table(str(packed)), _hinted_table(hinted), _view(str(view))]
+        index = unpack(_GOLDEN / f"{name}.zip", folder / name, known_as=f"{KNOWN_AS}/{name}") / "index.json"
+        names += [to_local_path(one["metadata"]) for one in json.loads(index.read_text())["tables"].values()]
+    packed = names[0].removesuffix(".metadata.json") + ".gz.metadata.json"
+    Path(io.real(packed)).write_bytes(gzip.compress(io.read(names[0]), mtime=0))
+    hint = min(path for path in folder.rglob("version-hint.text")).relative_to(folder)
+    view = f"{KNOWN_AS}/view.metadata.json"
+    Path(io.real(view)).write_bytes(encode_view_metadata(_VIEW))
+    tables = [_table(folder, name) for name in (*names, packed)]
+    return [*tables, _hinted_table(folder, f"{KNOWN_AS}/{hint}"), _view(folder, view)]
 
 
-def _table(metadata: str) -> Table:
-    return Table.of(metadata, lambda io: open_table(metadata, io))
+def _table(folder: Path, metadata: str) -> Table:
+    return Table.of(folder, metadata, lambda io: open_table(metadata, io))
 
 
-def _hinted_table(hint: Path) -> Table:
-    folder = str(hint.parents[1])
-    return Table.of(str(hint), lambda io: load_static_table(folder, io).metadata_location)
+def _hinted_table(folder: Path, hint: str) -> Table:
+    table = str(Path(hint).parents[1])
+    return Table.of(folder, hint, lambda io: load_static_table(table, io).metadata_location)
 
 
-def _view(metadata: str) -> Table:
-    return Table.of(metadata, lambda io: decode_view_metadata(io.read(to_location(metadata)), metadata))
+def _view(folder: Path, metadata: str) -> Table:
+    return Table.of(folder, metadata, lambda io: decode_view_metadata(io.read(to_location(metadata)), metadata))
 
 
 def open_table(metadata: str, io: LocalFileIO) -> Any:
@@ -365,12 +393,12 @@ def run_case(tables: list[Table], seed: int, number: int) -> tuple[str, str, str
     rng = random.Random(f"{seed}/{number}")
     table = rng.choice(tables)
     path = rng.choice(table.files) if rng.randrange(3) else table.metadata
-    sound = Path(path).read_bytes()
+    sound = UnpackedIO(table.folder).read(path)
     change, data = damaged(sound, path, rng)
     case = f"case {number}: {change} of {path}"
     start = time.process_time()
     try:
-        answer = table.open(DamagedIO(path, data))
+        answer = table.open(DamagedIO(table.folder, path, data))
     except SqlextError as error:
         fault = None if _names_a_file(str(error)) else f"names no file: {error}"
         if "malloc" in str(error) or error.condition == "INTERNAL_ERROR":
@@ -402,9 +430,9 @@ def _has_checksum(sound: bytes, change: str) -> bool:
 
 
 def _names_a_file(message: str) -> bool:
-    return any(
-        suffix in message for suffix in ("version-hint.text", ".json", ".avro", ".parquet", ".puffin", ".orc", ".stats")
-    )
+    """By a name that the damage may have changed: at its end or at its beginning."""
+    suffixes = ("version-hint.text", ".json", ".avro", ".parquet", ".puffin", ".orc", ".stats")
+    return f"{KNOWN_AS}/" in message or any(suffix in message for suffix in suffixes)
 
 
 def _limit_memory() -> None:

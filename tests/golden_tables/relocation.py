@@ -24,34 +24,41 @@ import pyarrow.parquet as pq
 FILE_PATH_ID = 2147483546
 _PUFFIN_MAGIC = b"PFA1"
 _FOOTER_TAIL = 12  # payload size, flags, magic
+_SYNC_MARKER = b"a golden table's"
 _HIGHEST_STRING = "\U0010ffff".encode() * 4
 
 
-def unpack(archive: Path, target_dir: Path) -> Path:
-    """Unpacks a golden set and relocates it to `target_dir`, which is returned."""
+def unpack(archive: Path, target_dir: Path, *, known_as: str | None = None) -> Path:
+    """Unpacks a golden set and relocates it to `target_dir`, which is returned. See `relocate`."""
     with TemporaryDirectory() as scratch, zipfile.ZipFile(archive) as packed:
         packed.extractall(scratch)
         (source,) = (path.parent for path in Path(scratch).glob("*/index.json"))
-        relocate(source, target_dir)
+        relocate(source, target_dir, known_as=known_as)
     return target_dir
 
 
-def relocate(source_dir: Path | str, target_dir: Path | str) -> None:
-    """Copies an unpacked golden set (with `index.json`) to `target_dir` and makes its paths point there."""
+def relocate(source_dir: Path | str, target_dir: Path | str, *, known_as: str | None = None) -> None:
+    """Copies an unpacked golden set (with `index.json`) to `target_dir` and makes its paths point there.
+
+    With `known_as`, they point to that folder instead, of which the reader knows where it is: the same bytes wherever
+    the set is unpacked.
+    """
     source, target = Path(source_dir).resolve(), Path(target_dir).resolve()
     prefix = json.loads((source / "index.json").read_text())["prefix"]
     shutil.copytree(source, target, dirs_exist_ok=True)
-    _Relocation(prefix, str(target)).run(target)
+    _Relocation(prefix, known_as or str(target)).run(target)
 
 
 class _Relocation:
     def __init__(self, old: str, new: str) -> None:
         self._old = old
         self._new = new
+        self._folder = Path()
         self._sizes: dict[str, int] = {}
 
     def run(self, folder: Path) -> None:
         """Files before those that state their size: deletes, then manifests, then lists."""
+        self._folder = folder
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         manifests, lists = [], []
         for path in files:
@@ -82,7 +89,10 @@ class _Relocation:
 
     def _write(self, path: Path, data: bytes) -> None:
         path.write_bytes(data)
-        self._sizes[str(path)] = len(data)
+        self._sizes[self._named(path)] = len(data)
+
+    def _named(self, path: Path) -> str:
+        return f"{self._new}/{path.relative_to(self._folder)}"
 
     def _avro(self, path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         with path.open("rb") as source:
@@ -92,7 +102,9 @@ class _Relocation:
             records = [change(record) for record in reader]  # type: ignore[arg-type]
             codec = reader.codec
         out = io.BytesIO()
-        fastavro.writer(out, fastavro.parse_schema(schema), records, codec=codec, metadata=metadata)
+        fastavro.writer(
+            out, fastavro.parse_schema(schema), records, codec=codec, metadata=metadata, sync_marker=_SYNC_MARKER
+        )
         self._write(path, out.getvalue())
 
     def _entry(self, entry: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +139,7 @@ class _Relocation:
         table = pq.read_table(path)
         paths = pa.array([self._moved(one) for one in table.column(0).to_pylist()], pa.string())
         pq.write_table(table.set_column(0, table.schema.field(0), paths), path, compression="zstd", store_schema=False)
-        self._sizes[str(path)] = path.stat().st_size
+        self._sizes[self._named(path)] = path.stat().st_size
 
     def _puffin(self, path: Path) -> None:
         data = path.read_bytes()
@@ -149,7 +161,7 @@ class _Relocation:
                 stated = statistics["file-size-in-bytes"]
                 statistics["file-size-in-bytes"] = self._size(statistics["statistics-path"], stated)
         text = json.dumps(obj, ensure_ascii=False, indent=None if packed else 1).encode()
-        path.write_bytes(gzip.compress(text) if packed else text)
+        path.write_bytes(gzip.compress(text, mtime=0) if packed else text)
 
 
 def _avro_columns(path: Path) -> list[str]:
