@@ -42,7 +42,7 @@ object AggregateScan {
         case (function, Some(name)) => StructField(s"$function($name)", table.schema(name).dataType)
         case other => throw new IllegalStateException(other.toString)
       }
-      val answer = Bridge.ask("aggregate", Map("table" -> table.handle, "filters" -> encoded.flatten, "groups" -> groups.flatten,
+      val answer = Bridge.askOnce("aggregate", Map("table" -> table.handle, "filters" -> encoded.flatten, "groups" -> groups.flatten,
         "functions" -> functions.flatten.map { case (function, name) => Seq(function, name.orNull) })).get("rows")
       if (answer.isNull) None
       else {
@@ -59,7 +59,7 @@ object AggregateScan {
 object ColumnFigures {
   def of(table: SqlextTable, columns: StructType): util.Map[NamedReference, ColumnStatistics] =
     if (table.role.isInstanceOf[EqualityDeletes]) new util.HashMap()
-    else Bridge.ask("column statistics", Map("table" -> table.handle))
+    else Bridge.askOnce("column statistics", Map("table" -> table.handle))
       .get("columns").properties.asScala.filter(c => columns.fieldNames.contains(c.getKey))
       .map(c => Grouping.reference(c.getKey) -> figures(c.getValue, columns(c.getKey).dataType)).toMap[NamedReference, ColumnStatistics].asJava
 

@@ -1,7 +1,10 @@
 package io.sqlext
 
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.types._
+
+import scala.jdk.CollectionConverters._
 
 /** Fields that a file holds in the type they had before it was widened (spec: Schema Evolution, type promotion).
   *
@@ -15,6 +18,9 @@ object Promotion {
     case Some(ids: Set[Long @unchecked]) => ids
     case _ => Set.empty
   }
+
+  /** The ids as a plan has them for a file, null for none. */
+  def decode(ids: JsonNode): Option[Set[Long]] = Option(ids).filterNot(_.isNull).map(_.elements.asScala.map(_.asLong).toSet)
 
   /** The columns with the types that these fields had. A file that has a field needs no default of it. */
   def undone(columns: StructType, ids: Set[Long]): StructType =

@@ -1,11 +1,10 @@
 package io.sqlext
 
 import java.util
-import java.util.{Base64, OptionalLong}
+import java.util.OptionalLong
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.{SparkSession, classic}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
@@ -20,7 +19,6 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
-import org.apache.spark.unsafe.types.UTF8String
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -40,7 +38,7 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
     val exactly = filters.map(PredicateJson.encodeExactly)
     if (exactly.forall(_.isEmpty) || table.role.isInstanceOf[EqualityDeletes]) offered
     else {
-      val answered = Bridge.ask("answered filters", Map("table" -> table.handle,
+      val answered = Bridge.askOnce("answered filters", Map("table" -> table.handle,
         "filters" -> filters.flatMap(PredicateJson.encode), "exactly" -> exactly)).get("answered").elements.asScala.map(_.asBoolean).toSeq
       filters.zip(answered).collect { case (filter, false) => filter }.toArray
     }
@@ -84,7 +82,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   private lazy val plan: JsonNode = planned(Nil, limit, firstRows)
   private var found = Seq.empty[Predicate]
 
-  private def planned(more: Seq[Predicate], limit: Option[Int], firstRows: Option[FirstRows]): JsonNode = Bridge.ask("plan scan", Map(
+  private def planned(more: Seq[Predicate], limit: Option[Int], firstRows: Option[FirstRows]): JsonNode = Bridge.askOnce("plan scan", Map(
     "table" -> table.handle,
     "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
     "columns" -> stored.map(_.name),
@@ -133,73 +131,26 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   private[sqlext] def partitions(plan: JsonNode): Array[InputPartition] = {
     require(table.role != Rows || !table.hasDeletes, s"deletes of ${table.name} were not applied")
     require(table.role != Rows || !columns.exists(f => table.lineage(f.name).isDefined), s"row ids of ${table.name} were not made")
-    val files = plan.get("files").elements.asScala.toSeq.zipWithIndex
-    val splitBytes = maxSplitBytes(files.map(_._1.get(1).asLong + spark.sessionState.conf.filesOpenCostInBytes).sum)
-    def packed(some: Seq[(JsonNode, Int)]): Array[FilePartition] =
-      FilePartition.getFilePartitions(spark, some.flatMap { case (file, number) => splits(plan, file, number, splitBytes) }
-        .sortBy(-_.length), splitBytes).toArray
+    val files = new PlannedFiles(plan, stored, constants, wantsPosition)
+    val openCost = spark.sessionState.conf.filesOpenCostInBytes
+    val splitBytes = maxSplitBytes(files.bytes + openCost * files.count, openCost)
+    def packed(numbers: Seq[Int]): Array[FilePartition] =
+      FilePartition.getFilePartitions(spark, files.splits(numbers, splitBytes), splitBytes).toArray
     grouping match {
-      case Some(g) if isGrouped => files.groupBy(file => g.key(file._1)).toArray.flatMap {
+      case Some(g) if isGrouped => (0 until files.count).groupBy(number => g.key(plan.get("files").get(number))).toArray.flatMap {
         case (key, some) => packed(some).map(KeyedPartition(InternalRow.fromSeq(key), _))
       }
-      case _ => packed(files).toArray
+      case _ => packed(0 until files.count).toArray
     }
   }
-
-  private def splits(plan: JsonNode, file: JsonNode, number: Int, splitBytes: Long): Seq[PartitionedFile] = {
-    val values = InternalRow.fromSeq(constants.map(constant(file, _)))
-    val path = SparkPath.fromPathString(file.get(0).asText)
-    val size = file.get(1).asLong
-    val reading = Option(plan.get("file_readings").get(number)).filterNot(_.isNull).map(n => plan.get("readings").get(n.asInt))
-    val most = if (wantsPosition && reading.exists(new FileReading(_).countsFromStart)) size else splitBytes
-    (0L until size by most).map(start =>
-      PartitionedFile(values, path, start, math.min(most, size - start), fileSize = size,
-        otherConstantMetadataColumnValues = reading.map(FileReading.key -> _.toString).toMap ++ absentColumns(plan, number) ++
-          unpromoted(plan, number).map(Promotion.key -> _)))
-  }
-
-  private def unpromoted(plan: JsonNode, file: Int): Option[Set[Long]] =
-    Option(plan.get("unpromoted_columns").get(file)).filterNot(_.isNull).map(_.elements.asScala.map(_.asLong).toSet)
-
-  private def absentColumns(plan: JsonNode, file: Int): Map[String, Any] =
-    Option(plan.get("absent_columns").get(file)).filterNot(_.isNull).map { columns =>
-      AbsentColumns.key -> columns.properties.asScala.flatMap { e =>
-        val place = stored.indexWhere(_.name == e.getKey)
-        Option.when(place >= 0)(place -> value(e.getValue, stored(place).dataType))
-      }.toMap
-    }.toMap
 
   private def wantsPosition = storedWithIds.exists(_.name == rowIndex.name)
 
-  private def maxSplitBytes(total: Long): Long = {
+  private def maxSplitBytes(total: Long, openCost: Long): Long = {
     val conf = spark.sessionState.conf
     val parallelism = conf.filesMinPartitionNum.getOrElse(spark.sparkContext.defaultParallelism)
-    math.min(conf.filesMaxPartitionBytes, math.max(conf.filesOpenCostInBytes, total / parallelism))
+    math.min(conf.filesMaxPartitionBytes, math.max(openCost, total / parallelism))
   }
-
-  private def constant(file: JsonNode, field: StructField): Any =
-    if (MetadataColumns.isPartitionValue(field.name)) value(file.get(7).get(MetadataColumns.partitionIndex(field.name)), field.dataType)
-    else value(file.get(places(field.name)), field.dataType)
-
-  /** Where the answer has a constant of a file. */
-  private val places = Map(
-    MetadataColumns.file.name -> 0, MetadataColumns.sequenceNumber.name -> 2, MetadataColumns.partitionKey.name -> 3,
-    MetadataColumns.deletionVector.name -> 4, MetadataColumns.firstRowId.name -> 5,
-    MetadataColumns.specId.name -> 6)
-
-  /** A value of the scan's answer as Spark has it within rows. */
-  private def value(node: JsonNode, dataType: DataType): Any =
-    if (node.isNull) null
-    else dataType match {
-      case BooleanType => node.asBoolean
-      case IntegerType | DateType => node.asInt
-      case FloatType => node.asDouble.toFloat
-      case DoubleType => node.asDouble
-      case StringType => UTF8String.fromString(node.asText)
-      case BinaryType => Base64.getDecoder.decode(node.asText)
-      case d: DecimalType => Decimal(new java.math.BigDecimal(node.asText), d.precision, d.scale)
-      case _ => node.asLong
-    }
 
   private lazy val format = new ParquetFileFormat
   private lazy val batches = format.supportBatch(spark, StructType(parquetColumns ++ constants)) &&
@@ -216,7 +167,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     // a column that is tested and not read would count as null throughout
     val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
     val columns = InitialDefaults.leftToSpark(parquetColumns, batches)
-    val promotions = plan.get("unpromoted_columns").elements.asScala.zipWithIndex.flatMap(e => unpromoted(plan, e._2)).toSet + Set.empty[Long]
+    val promotions = plan.get("unpromoted_columns").elements.asScala.flatMap(Promotion.decode).toSet + Set.empty[Long]
     val open = promotions.map { ids =>
       val inFile = Promotion.undone(columns, ids)
       // readers write the columns they are for into the configuration that they are given

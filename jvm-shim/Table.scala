@@ -64,7 +64,7 @@ class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Bo
   override def properties: util.Map[String, String] =
     description.get("properties").properties.asScala.map(e => e.getKey -> e.getValue.asText).toMap.asJava
 
-  override def partitioning: Array[Transform] = description.get("partitioning").elements.asScala.map { field =>
+  override lazy val partitioning: Array[Transform] = description.get("partitioning").elements.asScala.map { field =>
     val name = field.get("column").elements.asScala.map(part => "`" + part.asText.replace("`", "``") + "`").mkString(".")
     val column = Expressions.column(name)
     field.get("transform").asText match {

@@ -27,7 +27,6 @@ from sqlext.spark.catalog_bridge import CatalogBridge
 from sqlext.spark.catalogs import Catalogs
 from sqlext.spark.executor_reader import ExecutorReader
 from sqlext.spark.gateway import register
-from sqlext.spark.kept_answers import KeptAnswers
 from sqlext.spark.metadata_answers import MetadataAnswers
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
@@ -98,10 +97,10 @@ def attach(spark: SparkSession) -> SparkSession:
     questions: dict[str, Question] = {
         **catalog_bridge.questions(),
         "parse": dispatch.parse,
-        "plan scan": KeptAnswers(scans.plan_files, catalogs),
-        "answered filters": KeptAnswers(answers.answered_filters, catalogs),
-        "aggregate": KeptAnswers(answers.aggregate, catalogs),
-        "column statistics": KeptAnswers(answers.column_statistics, catalogs),
+        "plan scan": scans.plan_files,
+        "answered filters": answers.answered_filters,
+        "aggregate": answers.aggregate,
+        "column statistics": answers.column_statistics,
         "metadata rows": scans.metadata_rows,
     }
     commands = {"create": dispatch.create, "statement": dispatch.statement, "write": dispatch.write}

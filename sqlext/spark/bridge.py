@@ -14,8 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.errors import SqlextError
 from sqlext.spark import interrupts
 
-Question = Callable[[Mapping[str, Any]], Mapping[str, Any] | str]
-"""Arguments to an answer, or to its JSON."""
+Question = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Command = Callable[[SparkSession, Mapping[str, Any], DataFrame | None], Mapping[str, Any]]
 
 _LOG = logging.getLogger("sqlext")
@@ -32,8 +31,7 @@ class Bridge:
     def ask(self, question: str, arguments: str) -> str:
         """The answer to one question, or {"error": …}."""
         try:
-            answer = self._questions[question](json.loads(arguments))
-            return answer if isinstance(answer, str) else json.dumps(answer)
+            return json.dumps(self._questions[question](json.loads(arguments)))
         except Exception as failure:
             return _error(failure, question)
 

@@ -37,15 +37,6 @@ class TableVersion:
             return self.metadata.schema()
         return self.metadata.schemas_by_id()[self.snapshot.schema_id]
 
-    @property
-    def contents(self) -> tuple[object, ...]:
-        """What tells this version from others of the same handle: a table that is registered anew begins with the name
-        of a metadata file that it may have had before."""
-        metadata, snapshot = self.metadata, self.snapshot
-        place = None if snapshot is None else (snapshot.snapshot_id, snapshot.manifest_list)
-        ids = (metadata.current_schema_id, metadata.default_spec_id, metadata.last_sequence_number)
-        return metadata.last_updated_ms, *ids, place
-
 
 class Catalogs:
     """Catalogs by name. `open_catalog` makes one from Spark's `spark.sql.catalog.<name>.*` options."""
@@ -117,10 +108,16 @@ class Catalogs:
 
 def handle_of(catalog: str | None, table: LoadedTable) -> TableHandle:
     """The handle of a table just loaded, at its current snapshot; no catalog for one loaded by its path."""
-    identifier = table.identifier
-    return TableHandle(
-        catalog, identifier.namespace, identifier.name, table.metadata_location, table.metadata.table_uuid
-    )
+    identifier, metadata = table.identifier, table.metadata
+    location, contents = table.metadata_location, _contents(metadata)
+    return TableHandle(catalog, identifier.namespace, identifier.name, location, metadata.table_uuid, contents)
+
+
+def _contents(metadata: TableMetadata) -> str:
+    snapshot = metadata.current_snapshot()
+    ids = (metadata.current_schema_id, metadata.default_spec_id, metadata.last_sequence_number)
+    place = () if snapshot is None else (snapshot.snapshot_id, snapshot.manifest_list)
+    return " ".join(map(str, (metadata.last_updated_ms, *ids, *place)))
 
 
 def _snapshot(metadata: TableMetadata, handle: TableHandle) -> Snapshot | None:

@@ -48,7 +48,7 @@ class ScanBridge:
         self._manifests = manifests
         self._position_deletes = position_deletes
         self._file_columns = FileColumnsCache()
-        self._deletes: ByteCache[tuple[object, ...], LiveDeletes] = ByteCache(_DELETES_CAPACITY)
+        self._deletes: ByteCache[TableHandle, LiveDeletes] = ByteCache(_DELETES_CAPACITY)
 
     def plan(
         self, version: TableVersion, predicate: Predicate, *, keep_deleted: bool = False, with_metrics: bool = True
@@ -76,7 +76,7 @@ class ScanBridge:
             found = live_deletes(version.io, version.metadata, snapshot, manifests=self._manifests)
             return found, _ENTRY_BYTES * (1 + sum(len(group.entries) for group in found.equality))
 
-        return self._deletes.load_once((version.handle, *version.contents), load)
+        return self._deletes.load_once(version.handle, load)
 
     def data_spec_ids(self, version: TableVersion) -> frozenset[int]:
         """The partition specs that live data files may have, by the manifest list alone."""

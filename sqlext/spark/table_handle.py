@@ -12,8 +12,9 @@ class TableHandle:
 
     `catalog` is None for a table read by its path; `metadata_table` names e.g. `snapshots`. A handle at a branch is at
     its head; one that the metadata does not have begins at the head of main. The uuid tells a table from
-    one that was dropped before under its name. A handle says all that is needed to load the table again, so no state
-    behind it can be lost.
+    one that was dropped before under its name, and `contents` tells versions apart whose metadata files have one name,
+    as those of a table that was registered anew: answers about equal handles are equal. A handle says all that is
+    needed to load the table again, so no state behind it can be lost.
     """
 
     catalog: str | None
@@ -21,6 +22,7 @@ class TableHandle:
     name: str
     metadata_location: str
     table_uuid: str
+    contents: str
     snapshot_id: int | None = None
     metadata_table: str | None = None
     branch: str | None = None

@@ -1,0 +1,94 @@
+package io.sqlext
+
+import java.util.Base64
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
+
+/** The files of a plan, by their numbers, as Spark's readers take them.
+  *
+  * Each comes with the values of the columns `constants`, which are the same in all its rows, and with what its reader must
+  * know beside the columns `stored`. A query over many files is made of many of these before its first task runs: nothing
+  * is looked up for a file that no file of the plan has.
+  */
+private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], constants: StructType, wantsPosition: Boolean) {
+  private val files = plan.get("files")
+  private val paths = new FilePaths
+  private val readings = plan.get("readings")
+  private val (fileReadings, absent, unpromoted) = (some("file_readings"), some("absent_columns"), some("unpromoted_columns"))
+
+  def count: Int = files.size
+
+  def bytes: Long = files.elements.asScala.map(size).sum
+
+  /** Pieces of these files of at most `splitBytes`, the largest first. */
+  def splits(numbers: Seq[Int], splitBytes: Long): Seq[PartitionedFile] = {
+    val pieces = new ArrayBuffer[PartitionedFile](numbers.size)
+    numbers.foreach(addPieces(_, splitBytes, pieces))
+    pieces.sortBy(_.length)(Ordering.Long.reverse).toSeq
+  }
+
+  private def addPieces(number: Int, splitBytes: Long, pieces: ArrayBuffer[PartitionedFile]): Unit = {
+    val file = files.get(number)
+    val values = if (constants.isEmpty) InternalRow.empty else InternalRow.fromSeq(constants.map(constant(file, _)))
+    val path = paths.encoded(file.get(0).asText)
+    val whole = size(file)
+    val reading = fileReadings.flatMap(numbers => Option(numbers.get(number))).filterNot(_.isNull).map(n => readings.get(n.asInt))
+    val known = described(number, reading)
+    val most = if (wantsPosition && reading.exists(new FileReading(_).countsFromStart)) whole else splitBytes
+    var start = 0L
+    while (start < whole) {
+      val length = math.min(most, whole - start)
+      pieces += PartitionedFile(values, path, start, length, fileSize = whole, otherConstantMetadataColumnValues = known)
+      start += length
+    }
+  }
+
+  private def size(file: JsonNode): Long = file.get(1).asLong
+
+  private def some(name: String): Option[JsonNode] = Option(plan.get(name)).filterNot(_.isEmpty)
+
+  private def described(number: Int, reading: Option[JsonNode]): Map[String, Any] =
+    if (reading.isEmpty && absent.isEmpty && unpromoted.isEmpty) Map.empty
+    else reading.map(FileReading.key -> _.toString).toMap ++
+      absent.flatMap(columns => absentColumns(columns.get(number))).map(AbsentColumns.key -> _) ++
+      unpromoted.flatMap(ids => Promotion.decode(ids.get(number))).map(Promotion.key -> _)
+
+  private def absentColumns(columns: JsonNode): Option[Map[Int, Any]] =
+    Option(columns).filterNot(_.isNull).map(_.properties.asScala.flatMap { e =>
+      val place = stored.indexWhere(_.name == e.getKey)
+      Option.when(place >= 0)(place -> value(e.getValue, stored(place).dataType))
+    }.toMap)
+
+  private def constant(file: JsonNode, field: StructField): Any =
+    if (MetadataColumns.isPartitionValue(field.name)) value(file.get(7).get(MetadataColumns.partitionIndex(field.name)), field.dataType)
+    else value(file.get(PlannedFiles.places(field.name)), field.dataType)
+
+  /** A value of the plan as Spark has it within rows. */
+  private def value(node: JsonNode, dataType: DataType): Any =
+    if (node.isNull) null
+    else dataType match {
+      case BooleanType => node.asBoolean
+      case IntegerType | DateType => node.asInt
+      case FloatType => node.asDouble.toFloat
+      case DoubleType => node.asDouble
+      case StringType => UTF8String.fromString(node.asText)
+      case BinaryType => Base64.getDecoder.decode(node.asText)
+      case d: DecimalType => Decimal(new java.math.BigDecimal(node.asText), d.precision, d.scale)
+      case _ => node.asLong
+    }
+}
+
+private object PlannedFiles {
+  /** Where the plan has a constant of a file. */
+  private val places = Map(
+    MetadataColumns.file.name -> 0, MetadataColumns.sequenceNumber.name -> 2, MetadataColumns.partitionKey.name -> 3,
+    MetadataColumns.deletionVector.name -> 4, MetadataColumns.firstRowId.name -> 5,
+    MetadataColumns.specId.name -> 6)
+}
