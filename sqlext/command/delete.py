@@ -6,8 +6,10 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
-from sqlext.command.row_level import Target, change_rows, load_target, require_delete_files
-from sqlext.properties import DELETE_ISOLATION_LEVEL
+from sqlext.command.row_level import Target, load_target
+from sqlext.command.strategy.mode import by_mode
+from sqlext.command.strategy.strategy import RowChange
+from sqlext.properties import DELETE_ISOLATION_LEVEL, DELETE_MODE
 from sqlext.sql.lowering.delete import lower_delete
 from sqlext.sql.statement import Delete
 from sqlext.transaction.overwrite import OverwriteFiles
@@ -18,15 +20,12 @@ def delete(environment: Environment, spark: SparkSession, statement: Delete) -> 
     target = load_target(environment, spark, statement.table)
     if statement.where is None:
         return Outcome([_delete_all(environment, spark, target).row()])
-    require_delete_files(target, "DELETE")
-    counts = change_rows(
-        environment,
-        spark,
-        target,
+    change = RowChange(
         lower_delete(statement, target.table.metadata.schema(), target.relation),
-        isolation=DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties),
+        DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties),
     )
-    return Outcome([counts.row()])
+    choice = by_mode(target, "DELETE", DELETE_MODE, change)
+    return Outcome([choice.run(environment, spark, target, choice.change).row()])
 
 
 def _delete_all(environment: Environment, spark: SparkSession, target: Target) -> Counts:

@@ -1,8 +1,4 @@
-"""MERGE INTO: chooses a strategy and hands the statement to it.
-
-A key upsert (the condition is equality on the identifier fields, matched rows are updated whole, others inserted)
-goes the way `write.upsert.mode` names; any other MERGE is merge-on-read through one lowered SELECT.
-"""
+"""MERGE INTO: binds the statement to its source, chooses a strategy and hands the change to it."""
 
 from __future__ import annotations
 
@@ -10,11 +6,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType as SparkStruct
 
 from sqlext.command.environment import Environment
-from sqlext.command.outcome import Counts, Outcome
-from sqlext.command.row_level import Target, change_rows, has_row_ids, load_target, require_delete_files
+from sqlext.command.outcome import Outcome
+from sqlext.command.row_level import Target, has_row_ids, load_target
 from sqlext.command.schema_evolution import changes_for_merge, grown
-from sqlext.command.upsert import can_look_up, deletes_reach_all, upsert_by_equality, upsert_by_lookup
-from sqlext.properties import MERGE_ISOLATION_LEVEL, UPSERT_MODE
+from sqlext.command.strategy.insert_only import insert_only
+from sqlext.command.strategy.key_upsert import equality_upsert, lookup_upsert
+from sqlext.command.strategy.mode import by_mode
+from sqlext.command.strategy.strategy import Choice, RowChange
+from sqlext.command.upsert import can_look_up, deletes_reach_all
+from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
@@ -27,30 +27,44 @@ _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
 
 def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Outcome:
     """Runs the statement; one row of counts."""
+    target, choice = choose_merge(environment, spark, statement)
+    return Outcome([choice.run(environment, spark, target, choice.change).row()])
+
+
+def choose_merge(environment: Environment, spark: SparkSession, statement: Merge) -> tuple[Target, Choice]:
+    """The target, with the columns that the statement gives it, and the way the change is written.
+
+    A key upsert (the condition is equality on the identifier fields, matched rows are updated whole, others inserted)
+    goes the way of `write.upsert.mode`; one without matched clauses only adds; any other the way of the table's mode.
+    """
     target = load_target(environment, spark, statement.table)
-    require_delete_files(target, "MERGE")
-    return Outcome([_merge(environment, spark, statement, target).row()])
-
-
-def _merge(environment: Environment, spark: SparkSession, statement: Merge, target: Target) -> Counts:
     source = lowered_query(spark, source_select(statement))
     if statement.evolving:
         target = grown(environment, target, changes_for_merge(target, statement, source))
-    properties = target.table.metadata.properties
     schema = target.table.metadata.schema()
     upsert = key_upsert(statement, schema, source.columns)
-    if upsert is not None and not _keys_compare_as_stored(upsert, source):
-        upsert = None
-    isolation = MERGE_ISOLATION_LEVEL.of(properties)
-    if upsert is not None and UPSERT_MODE.of(properties) == "equality" and deletes_reach_all(environment, target):
-        return upsert_by_equality(environment, spark, target, lower_upsert_source(upsert))
-    if upsert is not None and can_look_up(environment, target, source):
-        return upsert_by_lookup(environment, spark, target, lower_upsert_source(upsert), isolation)
-    if upsert is not None:
-        lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
-        return change_rows(environment, spark, target, lowered, isolation=isolation, distinct_keys=True)
+    if upsert is not None and _keys_compare_as_stored(upsert, source):
+        return target, _choose_upsert(environment, target, upsert, source)
+    isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     lowered, violation = lower_merge(statement, schema, source.columns, target.relation, row_ids=has_row_ids(target))
-    return change_rows(environment, spark, target, lowered, isolation=isolation, violation=violation)
+    change = RowChange(lowered, isolation, violation)
+    if all(clause.kind == "not matched" for clause in statement.clauses):
+        return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
+    return target, by_mode(target, "MERGE", MERGE_MODE, change)
+
+
+def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, source: DataFrame) -> Choice:
+    properties = target.table.metadata.properties
+    isolation = MERGE_ISOLATION_LEVEL.of(properties)
+    rows = RowChange(lower_upsert_source(upsert), isolation)
+    has_deletes = target.table.metadata.format_version > 1
+    if has_deletes and UPSERT_MODE.of(properties) == "equality" and deletes_reach_all(environment, target):
+        return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", equality_upsert, rows)
+    lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
+    choice = by_mode(target, "MERGE", MERGE_MODE, RowChange(lowered, isolation, distinct_keys=True))
+    if choice.name == "merge-on-read" and can_look_up(environment, target, source):
+        return Choice("key upsert by position", "the source is small", lookup_upsert, rows)
+    return choice
 
 
 def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:

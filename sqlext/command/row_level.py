@@ -1,8 +1,7 @@
-"""Shared by DELETE, UPDATE and MERGE: the lowered SELECT becomes new rows and deleted positions in one row delta."""
+"""The table that a row-level statement changes, and the row delta of new files and deleted positions it commits."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,31 +11,22 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.destination import destination
-from sqlext.command.distribution import order
-from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
-from sqlext.command.held_rows import hold
-from sqlext.command.outcome import Counts
-from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.errors import AnalysisError, DataError, UnsupportedError
-from sqlext.spark import journal
+from sqlext.command.write_operation import WriteOperation
+from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.catalogs import TableVersion, handle_of
-from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.time_travel import travel
-from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
+from sqlext.spark.write_job import WrittenFiles
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
 from sqlext.transaction.action import MAIN, Action, Destination
-from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.transaction.deletion_vectors import DeletedRows
 from sqlext.transaction.row_delta import RowDelta
 from sqlext.transaction.schema_change import WriteWithSchema
 from sqlext.write.delete_writer import write_position_deletes
-from sqlext.write.row_operation import OPERATION_COLUMNS
-from sqlext.write.task import write_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,51 +85,6 @@ def has_row_ids(target: Target) -> bool:
     return target.table.metadata.format_version > 2
 
 
-def change_rows(
-    environment: Environment,
-    spark: SparkSession,
-    target: Target,
-    lowered: str,
-    *,
-    isolation: str,
-    violation: str | None = None,
-    distinct_keys: bool = False,
-    keeps_keys: bool = False,
-) -> Counts:
-    """Runs the lowered SELECT, writes what comes out and commits it. Rows come with row ids where the table has them.
-
-    `violation` lists the keys of target rows that two source rows changed, should that happen; without it a row may
-    be hit twice. With `distinct_keys` the rows come distributed by key, and no two source rows may have one. With
-    `keeps_keys` each new row has the key of the row it replaces. Errors: DataError MERGE_CARDINALITY_VIOLATION,
-    DUPLICATE_KEY or KEY_ALREADY_EXISTS, or the first row that breaks a rule; then nothing is left behind.
-    """
-    journal.record(lowered)
-    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
-    rows = lowered_query(spark, lowered)
-    if len(rows.columns) > OPERATION_COLUMNS:
-        rows = hold(rows, operation.plan, operations=True)
-    new_rows = len(rows.columns) > OPERATION_COLUMNS
-    plan = operation.plan.with_row_ids() if new_rows and has_row_ids(target) else operation.plan
-    on_driver = is_small(rows)
-    if new_rows:
-        rows = order(rows, target.table.metadata, one_task=on_driver)
-    with operation.cleaned_on_failure():
-        task = write_changes(plan, task_identity=task_identity, distinct_keys=distinct_keys)
-        written = run_write(rows, task, on_driver=on_driver)
-        if written.repeated and violation is not None:
-            raise _cardinality_violation(spark, target, violation)
-        if not (distinct_keys or keeps_keys):
-            removed = Removed(positions=written.positions)
-            require_unique_keys(environment, spark, target, written.data_files, removed)
-        if is_enforced(target.table.metadata):
-            isolation = SERIALIZABLE
-        delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)
-    counts = _counts(written)
-    if delta is not None:
-        commit_change(environment, target, delta)
-    return counts
-
-
 def row_delta(
     environment: Environment,
     target: Target,
@@ -196,16 +141,3 @@ def _partitions(
         return {}
     tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
     return {task.file.file_path: (task.spec_id, task.partition) for task in tasks if task.file.file_path in paths}
-
-
-def _counts(written: WrittenFiles) -> Counts:
-    """Deleted rows by their positions, since several source rows may delete one row."""
-    updated = written.counts.get("updated", 0)
-    positions = sum(len(bitmap) for bitmap in written.positions.values())
-    return Counts(written.counts.get("inserted", 0), updated, positions - updated)
-
-
-def _cardinality_violation(spark: SparkSession, target: Target, violation: str) -> DataError:
-    rows = [dict(list(row.asDict().items())[:-1]) for row in lowered_query(spark, violation).collect()]
-    keys = [json.dumps(row, default=str, ensure_ascii=False) for row in rows]
-    return DataError("MERGE_CARDINALITY_VIOLATION", name=target.name, keys=", ".join(keys) or "unknown")

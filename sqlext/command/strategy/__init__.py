@@ -1,0 +1,1 @@
+"""The ways in which a row-level statement is written, one module each."""

@@ -1,0 +1,38 @@
+"""Insert-only: the target is searched for what is there already, and what is not is appended."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.distribution import distribute, order
+from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.row_level import Target, commit_change, row_delta
+from sqlext.command.strategy.strategy import RowChange, changed_rows
+from sqlext.command.write_operation import begin_write
+from sqlext.spark.write_job import is_small, run_write, task_identity
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.transaction.conflict import SERIALIZABLE
+from sqlext.write.task import write_changes
+
+
+def insert_only(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+    """An append, in any format version, of a change that has insertions alone; see `Strategy`.
+
+    Rows are spread over tasks as those of an INSERT. It depends on the rows it looked for: under serializable isolation
+    it conflicts with other new rows.
+    """
+    metadata = target.table.metadata
+    operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
+    rows = changed_rows(spark, operation, change)
+    on_driver = is_small(rows)
+    spread = order(rows if on_driver else distribute(rows, metadata), metadata, one_task=on_driver)
+    with operation.cleaned_on_failure():
+        written = run_write(spread, write_changes(operation.plan, task_identity=task_identity), on_driver=on_driver)
+        require_unique_keys(environment, spark, target, written.data_files, Removed())
+        isolation = SERIALIZABLE if is_enforced(metadata) else change.isolation
+        delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)
+    if delta is not None:
+        commit_change(environment, target, delta)
+    return Counts(inserted=sum(file.record_count for file in written.data_files))

@@ -1,0 +1,74 @@
+"""What the ways to write a row-level change have in common: the change that they are given, and what chose them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.environment import Environment
+from sqlext.command.held_rows import hold
+from sqlext.command.outcome import Counts
+from sqlext.command.row_level import Target
+from sqlext.command.write_operation import WriteOperation
+from sqlext.errors import DataError
+from sqlext.spark import journal
+from sqlext.spark.lowered_sql import lowered_query
+from sqlext.write.row_operation import OPERATION_COLUMNS
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """Rows to delete, replace and insert, as one SELECT.
+
+    `lowered` gives operation, file and position, then, where there are new rows, the table's columns and the row id of
+    the replaced row if the table has row ids. For the ways of an upsert that find replaced rows by key it gives the
+    new rows alone. `isolation` is the level at which the commit is validated.
+
+    `violation` lists the keys of target rows that two source rows changed, should that happen; without it a row may
+    be hit twice. With `distinct_keys` the rows come distributed by key, and no two source rows may have one. With
+    `keeps_keys` each new row has the key of the row it replaces.
+    """
+
+    lowered: str
+    isolation: str
+    violation: str | None = None
+    distinct_keys: bool = False
+    keeps_keys: bool = False
+
+
+Strategy: TypeAlias = Callable[[Environment, SparkSession, Target, RowChange], Counts]
+"""Runs a change and commits it. Errors: DataError MERGE_CARDINALITY_VIOLATION, DUPLICATE_KEY or KEY_ALREADY_EXISTS, or
+that of the first row that breaks a rule; then nothing is left behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A way, by the name that EXPLAIN shows, and why it was chosen."""
+
+    name: str
+    reason: str
+    run: Strategy
+    change: RowChange
+
+
+def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChange) -> DataFrame:
+    """The rows of the lowered SELECT, those that come in held to the table's rules."""
+    journal.record(change.lowered)
+    rows = lowered_query(spark, change.lowered)
+    return hold(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
+
+
+def has_new_rows(rows: DataFrame) -> bool:
+    """Whether rows of a lowered SELECT, not those of a DELETE, come with the table's columns."""
+    return len(rows.columns) > OPERATION_COLUMNS
+
+
+def cardinality_violation(spark: SparkSession, target: Target, violation: str) -> DataError:
+    """The error for target rows that several source rows changed; runs `violation` for their keys."""
+    rows = [dict(list(row.asDict().items())[:-1]) for row in lowered_query(spark, violation).collect()]
+    keys = [json.dumps(row, default=str, ensure_ascii=False) for row in rows]
+    return DataError("MERGE_CARDINALITY_VIOLATION", name=target.name, keys=", ".join(keys) or "unknown")
