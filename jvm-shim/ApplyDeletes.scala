@@ -36,8 +36,12 @@ object ApplyDeletes extends Rule[LogicalPlan] {
     AttributeSet(ColumnPruning(plan).collect { case node if node.children.nonEmpty => node.references }.flatten)
 
   private def isComputed(table: SqlextTable, column: Attribute): Boolean =
-    isHidden(table, column, MetadataColumns.deleted.name) || isHidden(table, column, MetadataColumns.partitionName) ||
+    showsDeleted(table, column) || isHidden(table, column, MetadataColumns.partitionName) ||
       table.lineage(column.name).isDefined
+
+  /** Whether a query that uses the column gets deleted rows too. */
+  private def showsDeleted(table: SqlextTable, column: Attribute): Boolean =
+    Seq(MetadataColumns.deleted, MetadataColumns.deletedByKey).exists(f => isHidden(table, column, f.name))
 
   /** Whether it is the metadata column, and not one of the table's own that has its name. */
   private def isHidden(table: SqlextTable, column: Attribute, name: String): Boolean =
@@ -45,15 +49,18 @@ object ApplyDeletes extends Rule[LogicalPlan] {
 
   private def live(relation: DataSourceV2Relation, table: SqlextTable, used: AttributeSet): LogicalPlan = {
     val kept = relation.output.filterNot(isComputed(table, _))
-    val showsDeleted = relation.output.exists(a => isHidden(table, a, MetadataColumns.deleted.name) && used.contains(a))
-    val source = new SqlextTable(table.description, StoredRows(andDeletedFiles = showsDeleted))
+    val marksDeleted = relation.output.exists(a => showsDeleted(table, a) && used.contains(a))
+    val source = new SqlextTable(table.description, StoredRows(andDeletedFiles = marksDeleted))
     val stored = withLostKeys(withMetadata(relation.copy(table = source, output = kept)), table)
     val column = stored.output.map(a => a.name -> a).toMap
-    val (rows, deleted) =
-      if (showsDeleted) marked(table, stored, column, relation)
+    val (rows, byKey) =
+      if (marksDeleted) marked(table, stored, column, relation)
       else (withoutDeleted(table, stored, column, relation), Literal.FalseLiteral)
+    val byPosition = if (marksDeleted) deletedByPosition(column) else Literal.FalseLiteral
     Project(relation.output.map {
-      case a if isHidden(table, a, MetadataColumns.deleted.name) => Alias(deleted, a.name)(a.exprId, a.qualifier)
+      case a if isHidden(table, a, MetadataColumns.deleted.name) => Alias(Or(byPosition, byKey), a.name)(a.exprId, a.qualifier)
+      case a if isHidden(table, a, MetadataColumns.deletedByKey.name) =>
+        Alias(And(Not(byPosition), byKey), a.name)(a.exprId, a.qualifier)
       case a if isHidden(table, a, MetadataColumns.partitionName) => Alias(partition(table, column), a.name)(a.exprId, a.qualifier)
       case a => lineage(table, column, a)
     }, rows)
@@ -65,12 +72,12 @@ object ApplyDeletes extends Rule[LogicalPlan] {
     table.equalityDeletes.indices.foldLeft(positioned)(joinKeys(table, column, relation, _ => LeftAnti))
   }
 
-  /** All stored rows, and what tells for each whether it is deleted. */
+  /** All stored rows, and what tells for each whether an equality delete has its key. */
   private def marked(table: SqlextTable, stored: LogicalPlan, column: Map[String, Attribute],
       relation: DataSourceV2Relation): (LogicalPlan, Expression) = {
     val marks = table.equalityDeletes.indices.map(i => AttributeReference(s"__sqlext_deleted_$i", BooleanType, nullable = false)())
     val rows = table.equalityDeletes.indices.foldLeft(stored)(joinKeys(table, column, relation, i => ExistenceJoin(marks(i))))
-    (rows, (deletedByPosition(column) +: marks).reduce(Or))
+    (rows, marks.reduceOption[Expression](Or).getOrElse(Literal.FalseLiteral))
   }
 
   private def partition(table: SqlextTable, column: Map[String, Attribute]): Expression = {

@@ -112,6 +112,8 @@ object MetadataColumns {
   val specId: StructField = StructField("_spec_id", IntegerType, nullable = false)
   val deleted: StructField = StructField("_deleted", BooleanType, nullable = false)
   val partitionName: String = "_partition"
+  /** Whether an equality delete took the row, and no position delete: for the procedure that converts them. */
+  val deletedByKey: StructField = StructField("__sqlext_deleted_by_key", BooleanType, nullable = false)
 
   val sequenceNumber: StructField = StructField("__sqlext_sequence_number", LongType, nullable = false)
   val partitionKey: StructField = StructField("__sqlext_partition_key", StringType)
@@ -128,7 +130,8 @@ object MetadataColumns {
 
   /** What a query may name. */
   def public(table: SqlextTable): Seq[StructField] =
-    Seq(file, position, specId, StructField(partitionName, table.partition), deleted) ++ lineage(table)
+    Seq(file, position, specId, StructField(partitionName, table.partition), deleted, deletedByKey) ++
+      lineage(table)
 
   /** What a scan of stored rows gives. */
   def stored(table: SqlextTable): Seq[StructField] =

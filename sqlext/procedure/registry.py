@@ -10,6 +10,7 @@ from sqlext.errors import NotFoundError
 from sqlext.procedure.add_files import ADD_FILES
 from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
+from sqlext.procedure.convert_equality_deletes import CONVERT_EQUALITY_DELETES
 from sqlext.procedure.fast_forward import FAST_FORWARD
 from sqlext.procedure.migrate import MIGRATE
 from sqlext.procedure.procedure import Procedure
@@ -27,6 +28,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             ADD_FILES,
             ANCESTORS_OF,
             CHERRYPICK_SNAPSHOT,
+            CONVERT_EQUALITY_DELETES,
             FAST_FORWARD,
             MIGRATE,
             PUBLISH_CHANGES,

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sqlext.scan.byte_cache import ByteCache
 from sqlext.scan.delete_file_index import sequence_number
+from sqlext.scan.equality_delete_use import EqualityDeleteUse, equality_delete_use
 from sqlext.scan.file_columns import FileColumnsCache, Reading, all_by_field_id
 from sqlext.scan.first_rows import FirstRows, tasks_of_first_rows
 from sqlext.scan.live_deletes import EqualityDeletes, LiveDeletes, live_deletes
@@ -77,6 +78,12 @@ class ScanBridge:
             return found, _ENTRY_BYTES * (1 + sum(len(group.entries) for group in found.equality))
 
         return self._deletes.load_once(version.handle, load)
+
+    def equality_delete_use(self, version: TableVersion, whole: ScanPlan) -> EqualityDeleteUse:
+        """Which equality-delete files may hit a row; `whole` is the plan without a predicate."""
+        if version.snapshot is None:
+            return EqualityDeleteUse()
+        return equality_delete_use(version.io, version.metadata, version.snapshot, whole, manifests=self._manifests)
 
     def data_spec_ids(self, version: TableVersion) -> frozenset[int]:
         """The partition specs that live data files may have, by the manifest list alone."""

@@ -30,6 +30,10 @@ class History:
         self._metadata = metadata
         self._since = since
 
+    def require_descent(self) -> None:
+        """`ValidationConflict` when the branch's head does not descend from the snapshot that was read."""
+        _ = self._snapshots
+
     def require_files_remain(self, paths: frozenset[str]) -> None:
         """`ValidationConflict` when another commit removed one of these data files."""
         if not paths:

@@ -1,0 +1,82 @@
+"""convert_equality_deletes: rows that are deleted by key become rows deleted by position, which readers need not join.
+
+Deletion vectors in format version 3, position deletes in version 2. One commit; no row of the table changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyroaring import BitMap64
+from pyspark.sql import SparkSession
+
+from sqlext.command.row_level import Target, commit_change, delete_rows, load_target
+from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.errors import NotFoundError
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.spark import journal
+from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.write_job import is_small, run_write, task_identity
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.sql.statement import TableName
+from sqlext.transaction.equality_delete_conversion import ConvertEqualityDeletes
+from sqlext.write.task import write_changes
+
+
+def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """Rows: equality-delete files taken out after their rows were marked, files or vectors that mark them, and
+    equality-delete files taken out as they could hit no row."""
+    environment, spark, arguments = invocation.environment, invocation.spark, invocation.arguments
+    name = TableName(invocation.table_parts(arguments["table"]))
+    target = load_target(environment, spark, name, arguments["branch"])
+    _require_branch(target)
+    if target.version.snapshot is None:
+        return [(0, 0, 0)]
+    whole = environment.scans.plan(target.version, AlwaysTrue())
+    use = environment.scans.equality_delete_use(target.version, whole)
+    if not use:
+        return [(0, 0, 0)]
+    operation = begin_write(target.table.metadata, target.version.io, str(name), environment.rng)
+    with operation.cleaned_on_failure():
+        positions = _hit_rows(spark, target, operation) if use.live else {}
+        partitions = {task.file.file_path: (task.spec_id, task.partition) for task in whole.tasks}
+        deletes = delete_rows(operation, positions, partitions)
+    conversion = ConvertEqualityDeletes(
+        (*use.live, *use.dead),
+        target.version.snapshot.snapshot_id,
+        delete_files=deletes.files,
+        deleted_rows=deletes.rows,
+        referenced_data_files=frozenset(positions),
+    )
+    commit_change(environment, target, conversion)
+    return [(len(use.live), len(deletes.files) + len(deletes.rows), len(use.dead))]
+
+
+def _require_branch(target: Target) -> None:
+    """NotFoundError: a branch that is not there has no deletes to convert, and is not made."""
+    branch = target.destination.branch
+    if branch not in (MAIN_BRANCH, *target.table.metadata.refs):
+        raise NotFoundError("REFERENCE_NOT_FOUND", type="branch", ref=branch, name=target.name)
+
+
+def _hit_rows(spark: SparkSession, target: Target, operation: WriteOperation) -> Mapping[str, BitMap64]:
+    """Positions of the rows that are deleted by key alone, by data file."""
+    lowered = f"SELECT 1Y AS `__operation`, `_file`, `_pos`\nFROM {target.relation}\nWHERE `__sqlext_deleted_by_key`"
+    journal.record(lowered)
+    rows = lowered_query(spark, lowered)
+    task = write_changes(operation.plan, task_identity=task_identity)
+    return run_write(rows, task, on_driver=is_small(rows)).positions
+
+
+CONVERT_EQUALITY_DELETES = Procedure(
+    "convert_equality_deletes",
+    (Parameter("table", "string"), Parameter("branch", "string", required=False)),
+    (
+        ("converted_delete_files_count", "long"),
+        ("added_delete_files_count", "long"),
+        ("dropped_delete_files_count", "long"),
+    ),
+    convert_equality_deletes,
+)
