@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column}
 import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
-import org.apache.spark.sql.errors.QueryExecutionErrors
+import org.apache.spark.sql.errors.{QueryCompilationErrors, QueryExecutionErrors}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, FileDataSourceV2}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.PredicateUtils
@@ -51,6 +51,21 @@ object SparkInternals {
     val fill = if (method.getParameterTypes.last == classOf[Boolean]) Boolean.box(byName) else fillMode(byName)
     try method.invoke(TableOutputResolver, table, expected, query, Boolean.box(byName), SQLConf.get, fill).asInstanceOf[LogicalPlan]
     catch { case failure: InvocationTargetException => throw failure.getCause }
+  }
+
+  /** Store assignment of one value, in which structs go by the names of their fields. By reflection, since Spark 4.0 has
+    * no way to say what fills absent fields; here nothing does. */
+  def resolveUpdate(table: String, value: Expression, column: Attribute, path: Seq[String]): Expression = {
+    val method = TableOutputResolver.getClass.getMethods.find(_.getName == "resolveUpdate").get
+    val errors = scala.collection.mutable.ArrayBuffer.empty[String]
+    val addError: String => Unit = errors += _
+    val given = Seq[AnyRef](table, value, column, SQLConf.get, addError, path)
+    val fill = if (method.getParameterCount > given.length) Seq(fillMode(byName = false)) else Nil
+    val resolved =
+      try method.invoke(TableOutputResolver, given ++ fill: _*).asInstanceOf[Expression]
+      catch { case failure: InvocationTargetException => throw failure.getCause }
+    if (errors.nonEmpty) throw QueryCompilationErrors.incompatibleDataToTableCannotFindDataError(table, path.mkString("."))
+    resolved
   }
 
   private def fillMode(byName: Boolean): AnyRef = {

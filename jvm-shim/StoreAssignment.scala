@@ -2,8 +2,8 @@ package io.sqlext
 
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Expression, ExpressionInfo, NamedExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, ExpressionInfo}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan}
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types.{DataType, StructType}
 
@@ -12,28 +12,24 @@ import org.apache.spark.sql.types.{DataType, StructType}
   * Nulls are let through: the writer refuses them with the column's name. */
 object StoreAssignment {
 
-  /** `sqlext_assign(value, 'column', 'type')`: the value as the column takes it. */
+  /** `sqlext_assign(value, 'column', 'type'[, 'table', 'field', …])`: the value as the column takes it, or the field
+    * that the names lead to from it. Structs inside go by the names of their fields, as in Spark's UPDATE and MERGE. */
   val function: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
     FunctionIdentifier("sqlext_assign"),
     new ExpressionInfo(classOf[Expression].getName, "sqlext_assign"),
     {
-      case Seq(value, column, dataType) => assign(value, text(column), DataType.fromDDL(text(dataType)))
-      case Seq(value, column, dataType, table) => assign(value, text(column), DataType.fromDDL(text(dataType)), text(table))
+      case Seq(value, column, dataType, rest @ _*) =>
+        val table = rest.headOption.map(text).getOrElse("target")
+        assign(value, text(column) +: rest.drop(1).map(text), DataType.fromDDL(text(dataType)), table)
     })
 
   private def text(literal: Expression): String = literal.eval().toString
 
-  private def assign(value: Expression, column: String, dataType: DataType, table: String = "target"): Expression = {
-    val unassigned = AttributeReference(column, value.dataType, value.nullable)()
-    resolve(table, StructType(Nil).add(column, dataType), LocalRelation(unassigned), byName = false) match {
-      case Project(Seq(assigned), _) => unalias(assigned).transform { case a: Attribute if a.exprId == unassigned.exprId => value }
-      case _ => value
-    }
-  }
-
-  private def unalias(named: NamedExpression): Expression = named match {
-    case a: Alias => a.child
-    case other => other
+  private def assign(value: Expression, path: Seq[String], dataType: DataType, table: String): Expression = {
+    val column = AttributeReference(path.last, SparkInternals.asNullable(dataType), nullable = true)()
+    val unassigned = AttributeReference(path.last, value.dataType, value.nullable)()
+    SparkInternals.resolveUpdate(table, unassigned, column, path)
+      .transform { case a: Attribute if a.exprId == unassigned.exprId => value }
   }
 
   /** The rows in the columns, order and types of `schema`; missing columns by name have their default. */

@@ -140,6 +140,10 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "COLUMN_IN_USE": Condition(
             "42000", "The column {name} cannot be changed so: {use} depends on it. Use {way_out}."
         ),
+        "CONFLICTING_ASSIGNMENTS": Condition(
+            "42701",
+            "In {clause} both {field} and the whole of {above} are assigned. Assign the whole, or only parts of it.",
+        ),
         "DUPLICATE_ASSIGNMENTS": Condition(
             "42701", "The columns {names} are assigned more than once in {clause}. Assign each column once."
         ),
@@ -148,6 +152,9 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "FIELD_ALREADY_EXISTS": Condition(
             "42710", "The column {name} exists already. Use another name, or drop the column of that name first."
+        ),
+        "FIELD_NOT_FOUND": Condition(
+            "42704", "The struct {struct} has no field {field}. Assign one of its fields: {fields}."
         ),
         "INSERT_COLUMN_ARITY_MISMATCH": Condition(
             "21S01",
@@ -210,8 +217,7 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "UNSUPPORTED_NESTED_ASSIGNMENT": Condition(
             "0A000",
-            "The assignment to the nested field {field} is not supported. Assign the whole column {column}, with"
-            " named_struct(...).",
+            "The assignment to {field} is refused: {reason}. Assign the whole column {column}.",
         ),
         "UNSUPPORTED_TRANSFORM": Condition(
             "0A000",

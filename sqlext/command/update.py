@@ -10,7 +10,7 @@ from sqlext.command.row_level import Target, has_row_ids, load_target
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange
 from sqlext.properties import UPDATE_ISOLATION_LEVEL, UPDATE_MODE
-from sqlext.sql.lowering.update import lower_update
+from sqlext.sql.lowering.update import keeps_keys, lower_update
 from sqlext.sql.statement import Update
 
 
@@ -24,10 +24,9 @@ def choose_update(environment: Environment, spark: SparkSession, statement: Upda
     """The target, and the way the change is written."""
     target = load_target(environment, spark, statement.table)
     schema = target.table.metadata.schema()
-    assigned = {assignment.column[-1].lower() for assignment in statement.assignments}
     change = RowChange(
         lower_update(statement, schema, target.relation, row_ids=has_row_ids(target)),
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
-        keeps_keys=not any(field.name.lower() in assigned for field in schema.identifier_fields),
+        keeps_keys=keeps_keys(statement, schema),
     )
     return target, by_mode(target, "UPDATE", UPDATE_MODE, change)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TypeAlias, Union
 
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import NestedField
+from sqlext.spec.types import NestedField, StructType
 from sqlext.sql.default_value import is_default
 from sqlext.sql.expression_slice import column_references
 from sqlext.sql.literal import write_default_text
@@ -19,6 +20,9 @@ from sqlext.sql.type_name import spark_type_text
 
 # The alias of a query between USING and ON that has none of its own.
 UNNAMED_SOURCE = "__source_rows"
+
+Assigned: TypeAlias = Union[Slice, "Mapping[str, Assigned]"]
+"""What a SET gives a column: a value, or values by name for some fields of the struct that it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,36 +102,104 @@ def unresolved(name: str, where: str, candidates: Iterable[str]) -> AnalysisErro
     return AnalysisError("UNRESOLVED_COLUMN.WITH_SUGGESTION", name=name, where=where, suggestions=suggestions)
 
 
-def assigned_value(value: str, field: NestedField, table: TableName) -> str:
-    """The value as Spark's store assignment puts it into the column."""
-    about = (field.name, spark_type_text(field.type), quote_name(table.parts))
-    return f"sqlext_assign({value}, {', '.join(map(quote_string, about))})"
+# Assignments
 
 
-def bind_assignments(assignments: Sequence[Assignment], target: Relation, where: str) -> Mapping[str, Slice]:
-    """Values by the names of the table's columns.
+def bind_assignments(
+    assignments: Sequence[Assignment], target: Relation, schema: Schema, where: str
+) -> Mapping[str, Assigned]:
+    """What each column of the table is assigned, by the names that the table has.
 
-    Errors: AnalysisError for a column that is unknown or assigned twice, UnsupportedError for a nested field.
+    Errors: AnalysisError for a column or field that is unknown, or assigned twice, whole or in part; UnsupportedError
+    for a field of anything but a struct.
     """
-    bound: dict[str, Slice] = {}
+    fields = {field.name: field for field in schema.fields}
+    bound: dict[str, Assigned] = {}
     for assignment in assignments:
-        name = _assigned_column(assignment.column, target, where)
-        if name in bound:
-            raise AnalysisError("DUPLICATE_ASSIGNMENTS", names=quote_identifier(name), clause=where)
-        bound[name] = assignment.value
+        column, rest = _assigned_column(assignment.column, target, where)
+        _assign(bound, _assigned_path(fields[column], rest, target), assignment.value, where)
     return bound
 
 
-def _assigned_column(parts: tuple[str, ...], target: Relation, where: str) -> str:
+def _assigned_column(parts: tuple[str, ...], target: Relation, where: str) -> tuple[str, tuple[str, ...]]:
     located = target.locate(parts)
     if located is None and (bare := target.find(parts[0])) is not None:
         located = bare, 1
     if located is None:
         raise unresolved(".".join(parts), where, target.columns)
-    column, depth = located
-    if len(parts) > depth:
-        raise UnsupportedError("UNSUPPORTED_NESTED_ASSIGNMENT", field=".".join(parts), column=column)
-    return column
+    return located[0], parts[located[1] :]
+
+
+def _assigned_path(column: NestedField, parts: tuple[str, ...], target: Relation) -> tuple[str, ...]:
+    """The names down to the field that `parts` lead to from the column."""
+    path: tuple[str, ...] = (column.name,)
+    field = column
+    for part in parts:
+        if not isinstance(field.type, StructType):
+            reason = f"{'.'.join(path)} is no struct but {spark_type_text(field.type)}"
+            raise UnsupportedError(
+                "UNSUPPORTED_NESTED_ASSIGNMENT", field=".".join((*path, part)), reason=reason, column=column.name
+            )
+        names = [inner.name for inner in field.type.fields]
+        name = Relation((), tuple(names), target.case_sensitive).find(part)
+        if name is None:
+            listed = ", ".join(map(quote_identifier, names))
+            raise AnalysisError("FIELD_NOT_FOUND", field=part, struct=".".join(path), fields=listed)
+        field = field.type.fields[names.index(name)]
+        path = (*path, name)
+    return path
+
+
+def _assign(bound: dict[str, Assigned], path: tuple[str, ...], value: Slice, where: str) -> None:
+    *above, last = path
+    level = bound
+    for depth, name in enumerate(above, start=1):
+        inner = level.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise AnalysisError(
+                "CONFLICTING_ASSIGNMENTS", field=quote_name(path), above=quote_name(path[:depth]), clause=where
+            )
+        level = inner
+    if isinstance(level.get(last), dict):
+        inside = f"a field of {quote_name(path)}"
+        raise AnalysisError("CONFLICTING_ASSIGNMENTS", field=inside, above=quote_name(path), clause=where)
+    if last in level:
+        raise AnalysisError("DUPLICATE_ASSIGNMENTS", names=quote_name(path), clause=where)
+    level[last] = value
+
+
+def assigned_value(value: str, field: NestedField, table: TableName, above: tuple[str, ...] = ()) -> str:
+    """The value as Spark's store assignment puts it into the field; `above` names the structs around it."""
+    first, *rest = (*above, field.name)
+    about = (first, spark_type_text(field.type), quote_name(table.parts), *rest)
+    return f"sqlext_assign({value}, {', '.join(map(quote_string, about))})"
+
+
+def new_value(
+    assigned: Assigned,
+    field: NestedField,
+    kept: str,
+    table: TableName,
+    *,
+    seen: Callable[[str], str] = str,
+    above: tuple[str, ...] = (),
+) -> str:
+    """An expression of the field's type: the assigned value, or its struct with the assigned fields put into it.
+
+    `kept` is the field as it is; where its struct is null, fields that are not assigned are null. `seen` makes names
+    certain in the user's texts.
+    """
+    if isinstance(assigned, Slice):
+        return assigned_value(seen(value_text(assigned, field)), field, table, above)
+    assert isinstance(field.type, StructType)
+    pieces: list[str] = []
+    for inner in field.type.fields:
+        text = f"{kept}.{quote_identifier(inner.name)}"
+        if inner.name in assigned:
+            path = (*above, field.name)
+            text = new_value(assigned[inner.name], inner, text, table, seen=seen, above=path)
+        pieces += quote_string(inner.name), text
+    return f"named_struct({', '.join(pieces)})"
 
 
 def value_text(value: Slice, field: NestedField) -> str:
@@ -153,19 +225,32 @@ def bind_clause(clause: MergeClause, schema: Schema, merge: Merge, target: Relat
         visible, hidden = (target, source) if clause.kind == "not matched by source" else (source, target)
         return qualify(text, visible, hidden, where)
 
+    values: dict[str, str] = {}
     if clause.star:
         texts = star_values(source, target, where, partial=merge.evolving)
+        values = {name: assigned_value(text, fields[name], merge.table) for name, text in texts.items()}
     else:
-        assigned = bind_assignments(clause.assignments, target, where)
-        texts = {name: seen(value_text(value, fields[name])) for name, value in assigned.items()}
+        assigned = bind_assignments(clause.assignments, target, schema, where)
         if clause.action == "insert":
-            absent = (field for field in schema.fields if field.write_default is not None)
-            texts = {**{field.name: write_default_text(field) for field in absent}, **texts}
-    return BoundClause(
-        clause,
-        None if clause.condition is None else seen(clause.condition.text),
-        {name: assigned_value(text, fields[name], merge.table) for name, text in texts.items()},
-    )
+            require_whole_columns(assigned, where)
+            absent = [field for field in schema.fields if field.write_default is not None]
+            values = {field.name: assigned_value(write_default_text(field), field, merge.table) for field in absent}
+        for name, value in assigned.items():
+            values[name] = new_value(value, fields[name], target.column(name), merge.table, seen=seen)
+    condition = None if clause.condition is None else seen(clause.condition.text)
+    return BoundClause(clause, condition, values)
+
+
+def require_whole_columns(assigned: Mapping[str, Assigned], where: str) -> None:
+    """UnsupportedError for a value of a field inside a column: an inserted row has no struct to put it into."""
+    for name, value in assigned.items():
+        if not isinstance(value, Slice):
+            raise UnsupportedError(
+                "UNSUPPORTED_NESTED_ASSIGNMENT",
+                field=f"{name}.{next(iter(value))}",
+                reason=f"{where} makes new rows, which have no struct to change",
+                column=name,
+            )
 
 
 def clause_name(clause: MergeClause) -> str:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import NestedField
 from sqlext.sql.binding import (
     Relation,
     assigned_value,
@@ -28,7 +27,7 @@ from sqlext.sql.expression_slice import column_references, equated_columns, has_
 from sqlext.sql.lowering.merge_source import source_text
 from sqlext.sql.lowering.text import selected, with_ctes
 from sqlext.sql.quoting import quote_identifier
-from sqlext.sql.statement import Merge, MergeClause
+from sqlext.sql.statement import Merge, MergeClause, Slice
 from sqlext.sql.token_cursor import tokenize, words_of
 
 
@@ -63,9 +62,8 @@ def key_upsert(
     keys = _compared_keys(merge, schema, target, source)
     if keys is None:
         return None
-    fields = {field.name: field for field in schema.fields}
-    updated = _source_values(update, target, source, fields, partial=merge.evolving)
-    inserted = _source_values(insert, target, source, fields, partial=merge.evolving)
+    updated = _source_values(update, target, source, schema, partial=merge.evolving)
+    inserted = _source_values(insert, target, source, schema, partial=merge.evolving)
     if updated is None or inserted is None:
         return None
     updated = {**keys, **updated}
@@ -140,14 +138,17 @@ def _whole_column(parts: tuple[str, ...], side: Relation, other: Relation) -> st
 
 
 def _source_values(
-    clause: MergeClause, target: Relation, source: Relation, fields: Mapping[str, NestedField], *, partial: bool
+    clause: MergeClause, target: Relation, source: Relation, schema: Schema, *, partial: bool
 ) -> dict[str, str] | None:
     """The clause's values by column, plain columns in one spelling; None if one needs more than the source."""
     where = clause_name(clause)
     if clause.star:
         return star_values(source, target, where, partial=partial)
+    fields = {field.name: field for field in schema.fields}
     values: dict[str, str] = {}
-    for name, value in bind_assignments(clause.assignments, target, where).items():
+    for name, value in bind_assignments(clause.assignments, target, schema, where).items():
+        if not isinstance(value, Slice):
+            return None
         text = _source_value(value_text(value, fields[name]), target, source, bare_is_source=clause.action == "insert")
         if text is None:
             return None

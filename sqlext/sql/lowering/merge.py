@@ -55,7 +55,7 @@ def lower_merge(
 
     With `row_ids` the row id of the changed row comes behind the columns, null in an inserted one.
 
-    Raises AnalysisError for names that do not fit, UnsupportedError for the assignment of a nested field.
+    Raises AnalysisError for names that do not fit, and errors of assignments as `bind_assignments` does.
     """
     target_side = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
     source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)

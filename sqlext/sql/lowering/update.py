@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
-from sqlext.sql.binding import assigned_value, bind_assignments, target_relation, value_text
+from sqlext.sql.binding import Assigned, bind_assignments, new_value, target_relation
 from sqlext.sql.lowering.text import aliased, filtered, selected, with_ctes
-from sqlext.sql.statement import Update
+from sqlext.sql.statement import Slice, Update
 
 
 def lower_update(
@@ -15,17 +17,29 @@ def lower_update(
     """Operation, file, position and all columns, assigned or kept, of every row that the condition selects; with
     `row_ids` its row id behind them.
 
-    Raises AnalysisError for a column that is unknown or assigned twice, UnsupportedError for a nested field.
+    Raises AnalysisError and UnsupportedError for assignments as `bind_assignments` does.
     """
     relation = target_relation(statement.table, statement.alias, schema, case_sensitive=case_sensitive)
-    assigned = bind_assignments(statement.assignments, relation, "UPDATE")
+    assigned = bind_assignments(statement.assignments, relation, schema, "UPDATE")
     columns = [("2Y", "__operation"), (relation.column("_file"), "_file"), (relation.column("_pos"), "_pos")]
     for field in schema.fields:
         value = assigned.get(field.name)
         kept = relation.column(field.name)
-        text = kept if value is None else assigned_value(value_text(value, field), field, statement.table)
+        text = kept if value is None else new_value(value, field, kept, statement.table)
         columns.append((text, field.name))
     if row_ids:
         columns.append((relation.column(ROW_ID.name), ROW_ID.name))
     relation_text = aliased(target, statement.alias) + filtered(statement.where)
     return with_ctes(statement.ctes, f"SELECT {selected(columns)}\nFROM {relation_text}")
+
+
+def keeps_keys(statement: Update, schema: Schema, *, case_sensitive: bool = False) -> bool:
+    """Whether no identifier field is assigned, by itself or with a struct around it. Errors as `lower_update`."""
+    relation = target_relation(statement.table, statement.alias, schema, case_sensitive=case_sensitive)
+    assigned = bind_assignments(statement.assignments, relation, schema, "UPDATE")
+    return not any(_is_assigned(assigned, schema.column_path(id)) for id in schema.identifier_field_ids)
+
+
+def _is_assigned(assigned: Mapping[str, Assigned], path: tuple[str, ...]) -> bool:
+    inner = assigned.get(path[0])
+    return isinstance(inner, Slice) or (inner is not None and _is_assigned(inner, path[1:]))

@@ -3,10 +3,11 @@ import pytest
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, NestedField, StringType, StructType
-from sqlext.sql.binding import Relation, bind_assignments, qualify, resolve_column, star_values
-from sqlext.sql.statement import Assignment, Slice
+from sqlext.sql.binding import Relation, bind_assignments, new_value, qualify, resolve_column, star_values
+from sqlext.sql.statement import Assignment, Slice, TableName
 
-POINT = StructType((NestedField(4, "x", IntegerType()),))
+INNER = StructType((NestedField(6, "a", IntegerType()), NestedField(7, "b", StringType())))
+POINT = StructType((NestedField(4, "x", IntegerType()), NestedField(5, "inner", INNER)))
 SCHEMA = Schema(
     (
         NestedField(1, "id", IntegerType(), True),
@@ -74,7 +75,23 @@ def test_an_unreadable_expression_with_a_doubtful_name_is_refused():
     ],
 )
 def test_assigned_columns(column, name):
-    assert list(bind_assignments([Assignment(column, Slice("1", 0, 1))], TARGET, "UPDATE")) == [name]
+    assert list(bind_assignments([Assignment(column, Slice("1", 0, 1))], TARGET, SCHEMA, "UPDATE")) == [name]
+
+
+def test_assigned_fields_are_gathered_by_their_structs():
+    one, two, three = (Slice(text, 0, 1) for text in "123")
+    assignments = [
+        Assignment(("t", "point", "X"), one),
+        Assignment(("point", "inner", "b"), two),
+        Assignment(("id",), three),
+    ]
+    bound = bind_assignments(assignments, TARGET, SCHEMA, "UPDATE")
+    assert bound == {"point": {"x": one, "inner": {"b": two}}, "id": three}
+    text = new_value(bound["point"], SCHEMA.fields[2], "`t`.`point`", TableName(TARGET.name))
+    assert text == (
+        "named_struct('x', sqlext_assign(1, 'point', 'INT', '`lake`.`db`.`t`', 'x'), 'inner', named_struct("
+        "'a', `t`.`point`.`inner`.`a`, 'b', sqlext_assign(2, 'point', 'STRING', '`lake`.`db`.`t`', 'inner', 'b')))"
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,13 +101,18 @@ def test_assigned_columns(column, name):
         ([("s", "id")], AnalysisError, "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
         ([("t", "nope")], AnalysisError, "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
         ([("id",), ("t", "ID")], AnalysisError, "DUPLICATE_ASSIGNMENTS"),
-        ([("point", "x")], UnsupportedError, "UNSUPPORTED_NESTED_ASSIGNMENT"),
-        ([("t", "point", "x")], UnsupportedError, "UNSUPPORTED_NESTED_ASSIGNMENT"),
+        ([("point", "x"), ("t", "point", "X")], AnalysisError, "DUPLICATE_ASSIGNMENTS"),
+        ([("point", "x"), ("point",)], AnalysisError, "CONFLICTING_ASSIGNMENTS"),
+        ([("point",), ("point", "x")], AnalysisError, "CONFLICTING_ASSIGNMENTS"),
+        ([("point", "inner"), ("point", "inner", "a")], AnalysisError, "CONFLICTING_ASSIGNMENTS"),
+        ([("point", "y")], AnalysisError, "FIELD_NOT_FOUND"),
+        ([("id", "x")], UnsupportedError, "UNSUPPORTED_NESTED_ASSIGNMENT"),
+        ([("point", "x", "z")], UnsupportedError, "UNSUPPORTED_NESTED_ASSIGNMENT"),
     ],
 )
 def test_wrong_assignments(columns, error, condition):
     with pytest.raises(error) as caught:
-        bind_assignments([Assignment(column, Slice("1", 0, 1)) for column in columns], TARGET, "UPDATE")
+        bind_assignments([Assignment(column, Slice("1", 0, 1)) for column in columns], TARGET, SCHEMA, "UPDATE")
     assert caught.value.condition == condition
 
 

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.errors import AnalysisError
 from sqlext.sql.lowering.merge import lower_merge, source_select
 from unit.sql.lowering.orders import SCHEMA, SOURCE, TARGET, UNKEYED, flat, read
 
@@ -123,11 +123,6 @@ def test_a_star_needs_every_column():
     with pytest.raises(AnalysisError) as caught:
         lowered(HEAD + "WHEN MATCHED THEN UPDATE SET *", columns=("id", "qty"))
     assert caught.value.parameters["name"] == "name"
-
-
-def test_nested_assignment_is_refused():
-    with pytest.raises(UnsupportedError):
-        lowered(HEAD + "WHEN MATCHED THEN UPDATE SET name.first = 'a'")
 
 
 def test_a_value_that_clauses_share_is_written_once():

@@ -1,7 +1,9 @@
 import pytest
 
 from sqlext.errors import AnalysisError
-from sqlext.sql.lowering.update import lower_update
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import IntegerType, NestedField, StructType
+from sqlext.sql.lowering.update import keeps_keys, lower_update
 from unit.sql.lowering.orders import SCHEMA, TARGET, flat, read
 
 HEAD = "SELECT 2Y AS `__operation`, `x`.`_file` AS `_file`, `x`.`_pos` AS `_pos`, "
@@ -41,3 +43,19 @@ def test_wrong_columns(text):
 def test_a_changed_row_keeps_its_row_id():
     lowered = flat(lower_update(read("UPDATE t x SET qty = 1"), SCHEMA, TARGET, row_ids=True))
     assert lowered.endswith(f"`x`.`name` AS `name`, `x`.`_row_id` AS `_row_id`{FROM}")
+
+
+@pytest.mark.parametrize(
+    ("assignment", "kept"),
+    [
+        ("x = 1", True),
+        ("place.y = 1", True),
+        ("place.id = 1", False),
+        ("t.place = NULL", False),
+        ("X = place.id", True),
+    ],
+)
+def test_a_key_changes_with_the_struct_it_lies_in(assignment, kept):
+    place = StructType((NestedField(3, "id", IntegerType(), True), NestedField(4, "y", IntegerType())))
+    fields = (NestedField(1, "x", IntegerType()), NestedField(2, "place", place, True))
+    assert keeps_keys(read(f"UPDATE t SET {assignment}"), Schema(fields, 0, (3,))) == kept
