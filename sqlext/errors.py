@@ -367,6 +367,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "23502",
             "The column {column} of {table} is required and a row has null there. Filter such rows, or fill them.",
         ),
+        "PARTITION_VALUE_OUT_OF_RANGE": Condition(
+            "22003",
+            "A row belongs to the partition {field} = {value}, by {transform}, and {value} is no {type}. Leave the"
+            " row out, widen the column, or partition by another transform.",
+        ),
         "UNSUPPORTED_WRITE": Condition(
             "0A000",
             "The table cannot be written here: {feature} is not supported. Write it in an engine that knows it.",

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sqlext.errors import UnsupportedError
+from sqlext.errors import DataError, UnsupportedError
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import scaled, unscaled
@@ -74,6 +74,7 @@ class _BoundField:
     """A partition field with the way to its source column."""
 
     def __init__(self, schema: Schema, field: PartitionField) -> None:
+        self._name = field.name
         self._transform = field.transform
         self._void = isinstance(field.transform, VoidTransform)
         if self._void:
@@ -85,7 +86,11 @@ class _BoundField:
             raise UnsupportedError("UNSUPPORTED_WRITE", feature=feature)
 
     def keys(self, batch: pa.RecordBatch) -> tuple[Integers, list[Any]]:
-        """A code for each row, and the partition value of each code."""
+        """A code for each row, and the partition value of each code.
+
+        DataError PARTITION_VALUE_OUT_OF_RANGE where rounding a decimal down makes it longer than its type: manifests
+        with such a value cannot be rewritten by every engine.
+        """
         if self._void:
             return np.zeros(batch.num_rows, np.int64), [None]
         column = batch.column(self._indices[0])
@@ -97,7 +102,17 @@ class _BoundField:
         values = encoded.dictionary.to_pylist()
         if isinstance(self._transform.result_type(self._type), UuidType):
             values = [None if value is None else UUID(bytes=value) for value in values]
+        if isinstance(self._type, DecimalType):
+            self._require_fitting(self._type, values)
         return codes, values
+
+    def _require_fitting(self, type: DecimalType, values: list[Any]) -> None:
+        longest = 10**type.precision
+        for value in values:
+            if value is not None and abs(unscaled(value, type.scale)) >= longest:
+                raise DataError(
+                    "PARTITION_VALUE_OUT_OF_RANGE", value=value, field=self._name, transform=self._transform, type=type
+                )
 
 
 def transform_column(transform: Transform, type: Type, column: pa.Array) -> pa.Array:

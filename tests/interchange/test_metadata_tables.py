@@ -52,10 +52,23 @@ def unpartitioned(spark: SparkSession) -> str:
     return name
 
 
+@pytest.fixture(scope="module")
+def respecified(spark: SparkSession) -> str:
+    """Two specs with a partition of nulls, and a field of a column that is gone."""
+    name = "lake.db.metadata_respecified"
+    spark.sql(f"CREATE TABLE {name} (id INT, was INT) PARTITIONED BY (was)")
+    spark.sql(f"CREATE OR REPLACE TABLE {name} (id INT, day DATE)")
+    spark.sql(f"INSERT INTO {name} VALUES (1, NULL)")
+    spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD day")
+    spark.sql(f"INSERT INTO {name} VALUES (2, NULL), (3, DATE'2024-01-01')")
+    return name
+
+
 @pytest.mark.parametrize(
     ("table", "name"),
     [
         *(("evolved", name) for name in METADATA_TABLES),
+        *(("respecified", name) for name in ("files", "partitions")),
         *(("vectors", name) for name in ("entries", "partitions", "position_deletes")),
         *(("unpartitioned", name) for name in ("files", "partitions", "position_deletes")),
     ],

@@ -75,5 +75,10 @@ def arrow_field(field: NestedField) -> pa.Field:
 
 
 def readable(value_type: Type, value: Any) -> Any:
-    """A stored value in the form of `arrow_type`."""
-    return str(value) if isinstance(value_type, UuidType) and value is not None else value
+    """A stored value in the form of `arrow_type`; null for a decimal longer than its type, as engines may have made by
+    rounding down."""
+    if value is None:
+        return None
+    if isinstance(value_type, DecimalType) and len(value.as_tuple().digits) > value_type.precision:
+        return None
+    return str(value) if isinstance(value_type, UuidType) else value

@@ -19,18 +19,20 @@ from sqlext.spec.types import NestedField, Type, UnknownType
 def partition_fields(metadata: TableMetadata) -> tuple[NestedField, ...]:
     """The partition fields of all specs, the newest spec first, each once (spec: "Partition Evolution").
 
-    Void fields stand for dropped ones, and are left out unless an earlier spec gave them values.
+    Void fields stand for dropped ones, and are left out unless an earlier spec gave them values; so are fields whose
+    column the table has no more.
     """
+    columns = column_types([metadata.schema()])
     fields: dict[int, NestedField] = {}
     for spec in sorted(metadata.partition_specs, key=lambda spec: -spec.spec_id):
         for field, result_type in zip(spec.fields, result_types(spec, metadata), strict=True):
-            if not isinstance(field.transform, VoidTransform):
+            if not isinstance(field.transform, VoidTransform) and field.source_id in columns:
                 fields.setdefault(field.field_id, NestedField(field.field_id, field.name, result_type))
     return tuple(fields.values())
 
 
 def result_types(spec: PartitionSpec, metadata: TableMetadata) -> list[Type]:
-    """Types of a spec's partition values; a source column that was dropped has the type it had last."""
+    """Types of a spec's partition values; those of a column that was dropped by the type it had last."""
     types = column_types((metadata.schema(), *reversed(metadata.schemas)))
     return [field.transform.result_type(types.get(field.source_id, UnknownType())) for field in spec.fields]
 

@@ -45,7 +45,7 @@ def _schema(metadata: TableMetadata) -> pa.Schema:
 
 
 def _rows(state: TableState) -> pa.Table:
-    """A partition of two specs whose values are the same in the struct of all specs is one row."""
+    """A row for each partition of each spec, though two may show the same values in the struct of all specs."""
     snapshots = {one.snapshot_id: one for one in state.metadata.snapshots}
     values = partition_values(state.metadata)
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -53,7 +53,8 @@ def _rows(state: TableState) -> pa.Table:
         if not entry.is_live:
             continue
         partition = values(entry.file)
-        row = rows.setdefault(tuple(map(repr, partition.values())), _empty(partition, entry.file))
+        key = (entry.file.spec_id, *map(repr, partition.values()))
+        row = rows.setdefault(key, _empty(partition, entry.file))
         _count(row, entry.file)
         _update(row, entry.file, snapshots.get(entry.snapshot_id or 0))
     return pa.Table.from_pylist(list(rows.values()), _schema(state.metadata))
@@ -75,7 +76,6 @@ def _count(row: dict[str, Any], file: ContentFile) -> None:
 def _update(row: dict[str, Any], file: ContentFile, snapshot: Snapshot | None) -> None:
     """The newest snapshot that has not expired of those that added a file."""
     if snapshot is not None and snapshot.timestamp_ms * 1000 > row.get("last_updated_at", -1):
-        row["spec_id"] = file.spec_id
         row["last_updated_at"] = snapshot.timestamp_ms * 1000
         row["last_updated_snapshot_id"] = snapshot.snapshot_id
 

@@ -82,14 +82,14 @@ def comparable(rows: pa.Table, columns: list[str]) -> list[dict[str, Any]]:
     return [{name: plain(value) for name, value in row.items()} for row in rows.select(columns).to_pylist()]
 
 
-def test_dropped_source_columns_keep_their_partition_values(golden: Path) -> None:
+def test_partition_fields_of_dropped_columns_are_left_out(golden: Path) -> None:
     location = newest(golden / "d08_partition_evolution")
     metadata = decode_table_metadata(location.read_bytes(), str(location))
-    partitions = {row["partition"]["cat"] for row in rows("files", metadata).to_pylist()}
+    assert "cat" in rows("files", metadata).to_pylist()[0]["partition"]
     current = metadata.schema()
     without = replace(current, fields=tuple(one for one in current.fields if one.name != "cat"), schema_id=99)
     dropped = replace(metadata, schemas=(*metadata.schemas, without), current_schema_id=99)
-    assert {row["partition"]["cat"] for row in rows("files", dropped).to_pylist()} == partitions
+    assert all("cat" not in row["partition"] for row in rows("files", dropped).to_pylist())
 
 
 def test_tables_without_snapshot_are_empty(golden: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pyiceberg import transforms as pyiceberg_transforms
 from pyiceberg import types as pyiceberg_types
 
-from sqlext.errors import UnsupportedError
+from sqlext.errors import DataError, UnsupportedError
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import Transform, UnknownTransform, parse_transform
@@ -217,3 +217,17 @@ def test_an_unknown_transform_is_refused() -> None:
     spec = PartitionSpec(0, (PartitionField(1, 1000, "z", UnknownTransform("zorder[4]")),))
     with pytest.raises(UnsupportedError, match="zorder"):
         Partitioner(SCHEMA, spec)
+
+
+def test_a_decimal_that_rounds_down_beyond_its_type_is_refused() -> None:
+    schema = Schema((NestedField(1, "price", DecimalType(9, 2)),))
+    spec = PartitionSpec(0, (PartitionField(1, 1000, "price_trunc", parse_transform("truncate[50]")),))
+    batch = pa.record_batch(
+        {"price": pa.array([Decimal("-9999999.99"), None, Decimal("9999999.99")], pa.decimal128(9, 2))}
+    )
+    with pytest.raises(DataError) as error:
+        list(Partitioner(schema, spec).split(batch))
+    assert error.value.condition == "PARTITION_VALUE_OUT_OF_RANGE"
+    assert "price_trunc = -10000000.00" in str(error.value)
+    (kept,) = (key for key, _ in Partitioner(schema, spec).split(batch.slice(2)))
+    assert kept == (Decimal("9999999.50"),)
