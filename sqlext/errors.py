@@ -483,6 +483,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The commit to {name} is refused: {reason}, after this statement had read the table. Its result would be"
             " wrong now. Run the statement again.",
         ),
+        "WRITE_CONFLICT": Condition(
+            "40001",
+            "The commit to {name} is refused: {who} changed {rows}, which this statement changes too. One of the two"
+            " changes would be lost. Run the statement again.",
+        ),
         "COMMIT_STATE_UNKNOWN": Condition(
             "08007",
             "Whether the commit to {name} happened is unknown: {reason}. No file was deleted; look for commit id"

@@ -11,11 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.table import StaticTable
+from pyroaring import BitMap64
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import encode
@@ -172,6 +176,25 @@ def ids_read_by_pyiceberg(table: LoadedTable) -> list[int]:
     return sorted(StaticTable.from_metadata(table.metadata_location).scan().to_arrow()["id"].to_pylist())
 
 
+def rows_of(table: LoadedTable) -> list[dict[str, Any]]:
+    """All rows, by the files and deletes that our scan plans."""
+    io, metadata = LocalFileIO(), table.metadata
+    plan = plan_scan(io, metadata, metadata.current_snapshot(), AlwaysTrue(), manifests=ManifestCache())
+    rows: list[dict[str, Any]] = []
+    for task in plan.tasks:
+        gone = BitMap64() if task.position_deletes is None else BitMap64.deserialize(task.position_deletes)
+        found = [row for at, row in enumerate(_stored(task.file)) if at not in gone]
+        for group in (plan.equality_groups[number] for number in task.equality_groups):
+            names = [metadata.schema().column_name(id) for id in group.equality_ids]
+            for delete in group.files:
+                applies = group.is_global or delete.partition_ordinal == task.partition_ordinal
+                if applies and delete.sequence_number > task.sequence_number:
+                    keys = [[key[name] for name in names] for key in _stored(delete.file)]
+                    found = [row for row in found if [row[name] for name in names] not in keys]
+        rows += found
+    return rows
+
+
 def files_below(folder: Path) -> set[str]:
     """Every file, hidden ones too, relative to the folder."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
@@ -201,6 +224,11 @@ class InterruptedIO(LocalFileIO):
             create()
         else:
             self.around_create(location, create)
+
+
+def _stored(file: ContentFile) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(to_local_path(file.file_path), partitioning=None).to_pylist()
+    return rows
 
 
 def _partition(metadata: TableMetadata, region: str) -> tuple[Any, ...]:

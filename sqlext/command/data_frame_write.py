@@ -156,7 +156,8 @@ def _action(target: Target, files: Sequence[ContentFile], mode: WriteMode, read:
     if mode.mode == "append" and read is None:
         return AppendFiles(files)
     if mode.mode == "append":
-        return RowDelta(files, base_snapshot_id=base, read_filter=read)
+        key = target.table.metadata.schema().identifier_field_ids
+        return RowDelta(files, base_snapshot_id=base, unique_key=key)
     partitions = frozenset((file.spec_id, file.partition) for file in files)
     return OverwriteFiles(files, partitions=partitions, base_snapshot_id=base, read_filter=read)
 

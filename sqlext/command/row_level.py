@@ -93,24 +93,28 @@ def row_delta(
     *,
     read_filter: Predicate | None,
     isolation: str,
+    unique_key: bool = False,
 ) -> RowDelta | None:
     """The action that adds the new files and, in delete files it writes, the deleted positions; None for no change.
 
-    `read_filter` selects the rows the change depends on, None for none.
+    `read_filter` selects the rows the change depends on, None for none; with `unique_key` these are those, too, that
+    have the key of a new row.
     """
     positions = {path: bitmap for path, bitmap in written.positions.items() if bitmap}
     if not (written.data_files or written.delete_files or positions):
         return None
-    deletes = delete_rows(operation, positions, _partitions(environment, target, positions))
+    partitions = _partitions(environment, target, positions)
+    deletes = delete_rows(operation, positions, partitions)
     snapshot = target.version.snapshot
     return RowDelta(
         data_files=written.data_files,
         delete_files=(*written.delete_files, *deletes.files),
-        deleted_rows=deletes.rows,
+        deleted_rows={path: DeletedRows(*partitions[path], positions[path]) for path in positions},
         referenced_data_files=frozenset(positions),
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
         read_filter=read_filter,
         isolation=isolation,
+        unique_key=target.table.metadata.schema().identifier_field_ids if unique_key else (),
     )
 
 

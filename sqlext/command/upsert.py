@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.distribution import order
-from sqlext.command.enforced_key import have_plain_keys, is_enforced
+from sqlext.command.enforced_key import have_plain_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
@@ -34,7 +34,6 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import VariantType
 from sqlext.sql.quoting import quote_identifier
-from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.write.distinct_keys import require_distinct
 from sqlext.write.task import upsert_rows, write_rows
 
@@ -106,9 +105,9 @@ def upsert_by_lookup(
         task = write_rows(write_plan, task_identity=task_identity)
         written = write_on_driver(_new_rows(rows, matches.key_rows, replaced_ids, len(schema.fields)), task)
         written = replace(written, positions=matches.positions)
-        if is_enforced(target.table.metadata):
-            isolation = SERIALIZABLE
-        delta = row_delta(environment, target, operation, written, read_filter=read, isolation=isolation)
+        delta = row_delta(
+            environment, target, operation, written, read_filter=None, isolation=isolation, unique_key=True
+        )
     if delta is not None:
         commit_change(environment, target, delta)
     updated = len(matches.key_rows)

@@ -60,7 +60,7 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
     positions: dict[str, BitMap64] = {}
     key_rows: list[numpy.ndarray] = []
     for task in plan.tasks:
-        stored = _read_keys(io, task.file.file_path, field_ids)
+        stored = columns_by_id(io, task.file.file_path, field_ids)
         if stored is None:
             continue
         found, rows = _matches(stored, keys)
@@ -76,7 +76,7 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
 
 def stored_keys(io: FileIO, location: str, field_ids: Sequence[int], names: Sequence[str]) -> pa.Table:
     """The key columns of one data file, under `names`. Errors as of `find_keys`; no such column is an error too."""
-    columns = _read_keys(io, location, field_ids)
+    columns = columns_by_id(io, location, field_ids)
     if columns is None:
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason="it has no key columns")
     return pa.table(columns, names=list(names))
@@ -97,13 +97,14 @@ def _row_ids(io: FileIO, file: ContentFile, positions: BitMap64) -> pa.Array:
     if file.first_row_id is None:
         return pa.nulls(len(places), pa.int64())
     inherited = pc.add(places, file.first_row_id)
-    stored = _read_keys(io, file.file_path, [ROW_ID.id])
+    stored = columns_by_id(io, file.file_path, [ROW_ID.id])
     if stored is None:
         return inherited
     return pc.coalesce(stored[0].combine_chunks().take(places), inherited)
 
 
-def _read_keys(io: FileIO, location: str, field_ids: Sequence[int]) -> list[pa.ChunkedArray] | None:
+def columns_by_id(io: FileIO, location: str, field_ids: Sequence[int]) -> list[pa.ChunkedArray] | None:
+    """Columns of a Parquet file; None where it has not all of them. Errors as of `find_keys`."""
     try:
         with io.open_input(location) as source:
             file = pq.ParquetFile(source)

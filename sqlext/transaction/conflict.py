@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Set
 from functools import cached_property
+from itertools import chain
 
 from sqlext.errors import ValidationConflict
 from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
@@ -25,22 +26,22 @@ class History:
     """The snapshots from one that a statement started at (not included) to the head of the commit's branch."""
 
     def __init__(self, context: CommitContext, metadata: TableMetadata, since: int | None) -> None:
-        """`since` None: the branch had no snapshot."""
+        """`since` None: the branch had no snapshot. `ValidationConflict` of any method where the history is gone."""
         self._context = context
         self._metadata = metadata
         self._since = since
 
     def require_descent(self) -> None:
         """`ValidationConflict` when the branch's head does not descend from the snapshot that was read."""
-        _ = self._snapshots
+        _ = self.snapshots
 
     def require_files_remain(self, paths: frozenset[str]) -> None:
         """`ValidationConflict` when another commit removed one of these data files."""
         if not paths:
             return
-        for entry in self._entries(ManifestContent.DATA, EntryStatus.DELETED):
+        for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.DELETED):
             if entry.file.file_path in paths:
-                raise self._conflict(f"another commit removed the data file {entry.file.file_path}")
+                raise self.conflict(f"{by(snapshot)} removed the data file {entry.file.file_path}")
 
     def require_no_new_deletes(self, paths: frozenset[str], read_filter: Predicate | None) -> None:
         """`ValidationConflict` when another commit deleted rows that may be of these data files.
@@ -51,50 +52,67 @@ class History:
             return
         touched = _TouchedPaths(paths)
         may_match = self._file_filter(AlwaysTrue() if read_filter is None else read_filter)
-        for entry in self._entries(ManifestContent.DELETES, EntryStatus.ADDED):
+        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
             if touched.by(entry.file) and may_match.file_may_match(entry.file):
-                raise self._conflict(f"another commit deleted rows of the same data files ({entry.file.file_path})")
+                raise self.conflict(f"{by(snapshot)} deleted rows of the same data files ({entry.file.file_path})")
 
     def require_no_new_rows(self, read_filter: Predicate | None) -> None:
         """`ValidationConflict` when another commit added rows that may satisfy the filter; None: no row was read."""
         if read_filter is None:
             return
         may_match = self._file_filter(read_filter)
-        for entry in self._entries(ManifestContent.DATA, EntryStatus.ADDED, rewrites=False):
+        for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED, rewrites=False):
             if may_match.file_may_match(entry.file):
-                raise self._conflict(f"another commit added rows that it would have read ({entry.file.file_path})")
+                raise self.conflict(f"{by(snapshot)} added rows that it would have read ({entry.file.file_path})")
+
+    def require_no_lost_rows(self, read_filter: Predicate | None) -> None:
+        """`ValidationConflict` when another commit took away rows that may satisfy the filter; None: no row was read.
+
+        A compaction takes none away.
+        """
+        if read_filter is None:
+            return
+        may_match = self._file_filter(read_filter)
+        removed = self.changes(ManifestContent.DATA, EntryStatus.DELETED, rewrites=False)
+        deleted = self.changes(ManifestContent.DELETES, EntryStatus.ADDED, rewrites=False)
+        for snapshot, entry in chain(removed, deleted):
+            if may_match.file_may_match(entry.file):
+                raise self.conflict(f"{by(snapshot)} deleted rows that it had read ({entry.file.file_path})")
 
     def require_whole_files(self, row_filter: Predicate) -> None:
         """`ValidationConflict` when another commit added a data file of which perhaps only some rows match."""
         files = self._file_filter(row_filter)
-        for entry in self._entries(ManifestContent.DATA, EntryStatus.ADDED):
+        for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED):
             if files.file_may_match(entry.file) and not files.file_must_match(entry.file):
-                raise self._conflict(f"another commit added rows that it may have to replace ({entry.file.file_path})")
+                raise self.conflict(f"{by(snapshot)} added rows that it may have to replace ({entry.file.file_path})")
 
     def require_partitions_untouched(self, partitions: Set[PartitionKey]) -> None:
         """`ValidationConflict` when another commit added files to one of these partitions."""
         for content in ManifestContent:
-            for entry in self._entries(content, EntryStatus.ADDED):
+            for snapshot, entry in self.changes(content, EntryStatus.ADDED):
                 if partition_key(entry.file) in partitions:
-                    raise self._conflict(f"another commit changed the same partition ({entry.file.file_path})")
+                    raise self.conflict(f"{by(snapshot)} changed the same partition ({entry.file.file_path})")
 
-    def _entries(
+    def changes(
         self, content: ManifestContent, status: EntryStatus, *, rewrites: bool = True
-    ) -> Iterator[ManifestEntry]:
+    ) -> Iterator[tuple[Snapshot, ManifestEntry]]:
         """What those snapshots did to files of one content; without `rewrites`, compactions are passed over."""
+        for snapshot in self.snapshots:
+            if rewrites or not is_rewrite(snapshot):
+                for entry in self.changes_of(snapshot, content, status):
+                    yield snapshot, entry
+
+    def changes_of(self, snapshot: Snapshot, content: ManifestContent, status: EntryStatus) -> Iterator[ManifestEntry]:
+        """What one of those snapshots did to files of one content."""
         io, manifests = self._context.io, self._context.manifests
-        for snapshot in self._snapshots:
-            if snapshot.operation == "replace" and not rewrites:
-                continue
-            for manifest in manifests.manifests(io, snapshot):
-                if manifest.content != content or manifest.added_snapshot_id != snapshot.snapshot_id:
-                    continue
+        for manifest in manifests.manifests(io, snapshot):
+            if manifest.content == content and manifest.added_snapshot_id == snapshot.snapshot_id:
                 for entry in manifests.entries(io, manifest, self._metadata):
                     if entry.status == status and entry.snapshot_id == snapshot.snapshot_id:
                         yield entry
 
     @cached_property
-    def _snapshots(self) -> tuple[Snapshot, ...]:
+    def snapshots(self) -> tuple[Snapshot, ...]:
         """Newest first."""
         found = []
         snapshot = self._metadata.head(self._context.destination.branch)
@@ -103,16 +121,27 @@ class History:
             parent = snapshot.parent_snapshot_id
             snapshot = None if parent is None else self._metadata.snapshot_or_none(parent)
             if snapshot is None and parent is not None:
-                raise self._conflict(f"the history back to the snapshot it read is gone (expired: {parent})")
+                raise self.conflict(f"the history back to the snapshot it read is gone (expired: {parent})")
         if snapshot is None and self._since is not None:
-            raise self._conflict(f"the snapshot it read, {self._since}, was rolled back or replaced")
+            raise self.conflict(f"the snapshot it read, {self._since}, was rolled back or replaced")
         return tuple(found)
 
     def _file_filter(self, predicate: Predicate) -> FileFilter:
         return FileFilter(predicate, schema=self._metadata.schema(), specs=self._metadata.specs_by_id())
 
-    def _conflict(self, reason: str) -> ValidationConflict:
+    def conflict(self, reason: str) -> ValidationConflict:
+        """The error that says so."""
         return ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+
+
+def is_rewrite(snapshot: Snapshot) -> bool:
+    """Whether a snapshot changes files, but no rows: a compaction."""
+    return snapshot.operation == "replace"
+
+
+def by(snapshot: Snapshot) -> str:
+    """Who did it, for messages."""
+    return f"another commit (snapshot {snapshot.snapshot_id}, {snapshot.operation})"
 
 
 class _TouchedPaths:

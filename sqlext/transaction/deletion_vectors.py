@@ -15,18 +15,20 @@ from typing import Any
 from pyroaring import BitMap64
 
 from sqlext.properties import DATA_PATH
-from sqlext.scan.delete_file_index import DeleteFileIndex, referenced_data_file
+from sqlext.scan.delete_file_index import referenced_data_file
 from sqlext.scan.deleted_positions import deleted_positions
+from sqlext.scan.file_columns import PARQUET
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.spec.content_file import PUFFIN, Content, ContentFile, ContentKey
 from sqlext.spec.deletion_vector import BLOB_TYPE, CARDINALITY, REFERENCED_DATA_FILE, encode_deletion_vector
-from sqlext.spec.manifest import EntryStatus, ManifestContent, ManifestEntry
+from sqlext.spec.manifest import EntryStatus, ManifestEntry
 from sqlext.spec.puffin import BlobMetadata, NewBlob, encode_puffin
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.location import data_location, join, metadata_location
 from sqlext.transaction.action import CommitContext
 from sqlext.transaction.engine import ENGINE_NAME, ENGINE_VERSION
+from sqlext.transaction.position_deletes import position_delete_index
 
 _ROW_POSITION_ID = 2147483645
 
@@ -38,6 +40,10 @@ class DeletedRows:
     spec_id: int
     partition: tuple[Any, ...]
     positions: BitMap64
+
+    def data_file(self, path: str) -> ContentFile:
+        """The data file at that path, without what a manifest tells beside its place."""
+        return ContentFile(Content.DATA, path, PARQUET, self.spec_id, self.partition, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,8 @@ class VectorProduction:
         if not self._deleted:
             return StagedVectors()
         entries = [_data_entry(path, rows) for path, rows in self._deleted.items()]
-        index = self._index(base, parent)
+        spec_ids = {rows.spec_id for rows in self._deleted.values()}
+        index = position_delete_index(self._context, base, parent, spec_ids)
         applying = {entry.file.file_path: index.position_deletes(entry) for entry in entries}
         found = frozenset(delete.file.key for deletes in applying.values() for delete in deletes)
         if found not in self._staged:
@@ -102,19 +109,6 @@ class VectorProduction:
             return {path: self._cache.vector(io, file).positions()}
         return self._cache.positions(io, file)
 
-    def _index(self, base: TableMetadata, parent: Snapshot | None) -> DeleteFileIndex:
-        """The position deletes of the partition specs in question."""
-        io, manifests = self._context.io, self._context.manifests
-        spec_ids = {rows.spec_id for rows in self._deleted.values()}
-        entries = [
-            entry
-            for manifest in (() if parent is None else manifests.manifests(io, parent))
-            if manifest.content == ManifestContent.DELETES and manifest.spec_id in spec_ids
-            for entry in manifests.live_entries(io, manifest, base)
-            if entry.file.content == Content.POSITION_DELETES
-        ]
-        return DeleteFileIndex(entries, specs=base.specs_by_id(), types={})
-
     def _write(self, base: TableMetadata, deleted: Mapping[str, DeletedRows]) -> tuple[ContentFile, ...]:
         """One Puffin file with a vector for each data file."""
         paths = sorted(deleted)
@@ -142,8 +136,7 @@ class VectorProduction:
 
 def _data_entry(path: str, rows: DeletedRows) -> ManifestEntry:
     """A data file older than every delete: what names it was written after it."""
-    file = ContentFile(Content.DATA, path, "", rows.spec_id, rows.partition, 0, 0)
-    return ManifestEntry(EntryStatus.EXISTING, None, 0, 0, file)
+    return ManifestEntry(EntryStatus.EXISTING, None, 0, 0, rows.data_file(path))
 
 
 def _blob(path: str, positions: BitMap64) -> NewBlob:

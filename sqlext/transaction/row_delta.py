@@ -10,6 +10,7 @@ from sqlext.spec.expression import Predicate
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
 from sqlext.transaction.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
+from sqlext.transaction.contested_rows import ContestedRows, KeyReader
 from sqlext.transaction.deletion_vectors import DeletedRows
 from sqlext.transaction.removal import RemoveDeleteFiles, RemoveNothing
 from sqlext.transaction.snapshot_production import FileChange, SnapshotProduction
@@ -19,12 +20,20 @@ from sqlext.transaction.snapshot_production import FileChange, SnapshotProductio
 class RowDelta:
     """Adds data files and deletes, and says what it read of the table at `base_snapshot_id`.
 
-    It conflicts with a commit since then that removed one of `referenced_data_files`, whose rows it deletes by
-    position; that deleted rows of one, if this adds rows (an update of a row that is gone would bring it back); and,
-    when `isolation` is serializable, that added rows which `read_filter` may select. `read_filter` None: it read no
-    rows, as an upsert by equality deletes. Where all rows were read, pass `AlwaysTrue()`.
+    Deletes by position are `deleted_rows`, by data file; in format version 2 position-delete files among `delete_files`
+    hold the same. `referenced_data_files` are those of which rows are deleted.
 
-    Deletes by position are `delete_files` in format version 2 and `deleted_rows`, by data file, from version 3 on.
+    At either isolation level it conflicts with a commit since then that
+
+    - removed one of `referenced_data_files`;
+    - deleted or replaced one of `deleted_rows`, unless both only delete it: one of the two changes would be lost. Of
+      referenced files without `deleted_rows` any row counts that `read_filter` may select, if this adds rows;
+    - brought a row with a key that `data_files` have, where `unique_key` names the key's columns;
+    - added data files in a partitioning that its equality deletes do not reach, and which may have their keys.
+
+    When `isolation` is serializable also with one that added rows which `read_filter` may select and, if `reads_others`
+    (what it did to one row depends on others), with one that took such rows away. `read_filter` None: it read no rows
+    beside those of `unique_key`. Where all rows were read, pass `AlwaysTrue()`.
     """
 
     data_files: Sequence[ContentFile] = ()
@@ -36,6 +45,8 @@ class RowDelta:
     isolation: str = SERIALIZABLE
     summary_properties: Mapping[str, str] = field(default_factory=dict)
     deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
+    unique_key: Sequence[int] = ()
+    reads_others: bool = False
 
     def __post_init__(self) -> None:
         if self.isolation not in ISOLATION_LEVELS:
@@ -46,28 +57,50 @@ class RowDelta:
             raise ValueError("delete_files holds a data file")
 
     def begin(self, context: CommitContext) -> SnapshotProduction:
-        return SnapshotProduction(self, context)
+        return SnapshotProduction(_RowDeltaCommit(self, KeyReader(context)), context)
 
-    def change(self) -> FileChange:
-        removed = frozenset(file.key for file in self.removed_delete_files)
-        return FileChange(
-            operation=self._operation(),
-            added=(*self.data_files, *self.delete_files),
-            removal=RemoveDeleteFiles(removed) if removed else RemoveNothing(),
-            deleted_rows=self.deleted_rows,
-            summary_properties=self.summary_properties,
-        )
-
-    def validate(self, context: CommitContext, base: TableMetadata) -> None:
-        history = History(context, base, self.base_snapshot_id)
-        history.require_files_remain(self.referenced_data_files)
-        if self.data_files:
-            history.require_no_new_deletes(self.referenced_data_files, self.read_filter)
-        if self.isolation == SERIALIZABLE:
-            history.require_no_new_rows(self.read_filter)
-
-    def _operation(self) -> str:
+    def operation(self) -> str:
+        """The snapshot's: append, overwrite or delete."""
         deletes = bool(self.delete_files or self.deleted_rows)
         if not (deletes or self.removed_delete_files):
             return "append"
         return "overwrite" if self.data_files or not deletes else "delete"
+
+
+@dataclass(slots=True)
+class _RowDeltaCommit:
+    """One commit of a row delta."""
+
+    delta: RowDelta
+    keys: KeyReader
+
+    def change(self) -> FileChange:
+        delta = self.delta
+        removed = frozenset(file.key for file in delta.removed_delete_files)
+        in_files = any(file.content == Content.POSITION_DELETES for file in delta.delete_files)
+        return FileChange(
+            operation=delta.operation(),
+            added=(*delta.data_files, *delta.delete_files),
+            removal=RemoveDeleteFiles(removed) if removed else RemoveNothing(),
+            deleted_rows={} if in_files else delta.deleted_rows,
+            summary_properties=delta.summary_properties,
+        )
+
+    def validate(self, context: CommitContext, base: TableMetadata) -> None:
+        delta = self.delta
+        history = History(context, base, delta.base_snapshot_id)
+        if not history.snapshots:
+            return
+        contested = ContestedRows(context, base, history, self.keys)
+        history.require_files_remain(delta.referenced_data_files)
+        contested.require_rows_untouched(delta.deleted_rows, adds_rows=bool(delta.data_files))
+        if delta.data_files:
+            unknown = delta.referenced_data_files - delta.deleted_rows.keys()
+            history.require_no_new_deletes(unknown, delta.read_filter)
+        if delta.unique_key:
+            contested.require_keys_untaken(delta.data_files, delta.unique_key, delta.deleted_rows)
+        contested.require_reach([file for file in delta.delete_files if file.content == Content.EQUALITY_DELETES])
+        if delta.isolation == SERIALIZABLE:
+            history.require_no_new_rows(delta.read_filter)
+            if delta.reads_others:
+                history.require_no_lost_rows(delta.read_filter)

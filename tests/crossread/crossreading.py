@@ -94,7 +94,7 @@ class CrossReading:
         try:
             other.result()
         except PySparkException as error:
-            if error.getCondition() != "CONCURRENT_CHANGE":
+            if error.getCondition() not in ("CONCURRENT_CHANGE", "WRITE_CONFLICT"):
                 raise
 
     def _compare(self, table: str, made: RandomTable, rng: random.Random) -> None:

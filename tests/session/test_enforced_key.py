@@ -58,7 +58,7 @@ def test_one_of_several_writers_of_a_key_wins(spark: SparkSession, table_name: s
     with ThreadPoolExecutor(4) as pool:
         conditions = list(pool.map(lambda statement: condition_of(spark, statement), statements))
     assert conditions.count(None) == 1
-    assert set(conditions) <= {None, "KEY_ALREADY_EXISTS", "CONCURRENT_CHANGE"}
+    assert set(conditions) <= {None, "KEY_ALREADY_EXISTS", "WRITE_CONFLICT"}
     assert spark.sql(f"SELECT count(*) AS n, count_if(id = 1) AS ones FROM {table_name}").first().asDict() == {
         "n": 2,
         "ones": 1,

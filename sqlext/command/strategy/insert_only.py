@@ -13,7 +13,6 @@ from sqlext.command.strategy.strategy import RowChange, changed_rows
 from sqlext.command.write_operation import begin_write
 from sqlext.spark.write_job import is_small, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
-from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.write.task import write_changes
 
 
@@ -31,8 +30,15 @@ def insert_only(environment: Environment, spark: SparkSession, target: Target, c
     with operation.cleaned_on_failure():
         written = run_write(spread, write_changes(operation.plan, task_identity=task_identity), on_driver=on_driver)
         require_unique_keys(environment, spark, target, written.data_files, Removed())
-        isolation = SERIALIZABLE if is_enforced(metadata) else change.isolation
-        delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)
+        delta = row_delta(
+            environment,
+            target,
+            operation,
+            written,
+            read_filter=AlwaysTrue(),
+            isolation=change.isolation,
+            unique_key=is_enforced(metadata),
+        )
     if delta is not None:
         commit_change(environment, target, delta)
     return Counts(inserted=sum(file.record_count for file in written.data_files))

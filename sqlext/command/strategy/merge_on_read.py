@@ -13,7 +13,6 @@ from sqlext.command.strategy.strategy import RowChange, cardinality_violation, c
 from sqlext.command.write_operation import begin_write
 from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
-from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.write.task import write_changes
 
 
@@ -26,7 +25,6 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
     on_driver = is_small(rows)
     if new_rows:
         rows = order(rows, target.table.metadata, one_task=on_driver)
-    isolation = change.isolation
     with operation.cleaned_on_failure():
         task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
         written = run_write(rows, task, on_driver=on_driver)
@@ -35,9 +33,16 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
         if not (change.distinct_keys or change.keeps_keys):
             removed = Removed(positions=written.positions)
             require_unique_keys(environment, spark, target, written.data_files, removed)
-        if is_enforced(target.table.metadata):
-            isolation = SERIALIZABLE
-        delta = row_delta(environment, target, operation, written, read_filter=AlwaysTrue(), isolation=isolation)
+        unique_key = change.distinct_keys or (is_enforced(target.table.metadata) and not change.keeps_keys)
+        delta = row_delta(
+            environment,
+            target,
+            operation,
+            written,
+            read_filter=AlwaysTrue(),
+            isolation=change.isolation,
+            unique_key=unique_key,
+        )
     counts = changed_counts(written)
     if delta is not None:
         commit_change(environment, target, delta)
