@@ -15,7 +15,7 @@ import scala.jdk.CollectionConverters._
 /** Takes deleted rows out of every relation on a sqlext table that has deletes (spec: "Scan Planning"), and gives rows
   * their ids where they are asked for.
   *
-  * Positions are a filter on the file's deletion vector; equality deletes are an anti join on the key with a smaller
+  * The scan leaves out positions that the file's deletion vector has; equality deletes are an anti join on the key with a smaller
   * sequence number, within the partition where the delete has one. A query that names `_deleted` gets the deleted rows
   * as well, as in Iceberg. A rule of the optimizer, since the analyser finds
   * metadata columns such as `_pos` only on a relation that stands bare under its alias. */
@@ -67,10 +67,8 @@ object ApplyDeletes extends Rule[LogicalPlan] {
   }
 
   private def withoutDeleted(table: SqlextTable, stored: LogicalPlan, column: Map[String, Attribute],
-      relation: DataSourceV2Relation): LogicalPlan = {
-    val positioned = if (table.hasPositionDeletes) Filter(Not(deletedByPosition(column)), stored) else stored
-    table.equalityDeletes.indices.foldLeft(positioned)(joinKeys(table, column, relation, _ => LeftAnti))
-  }
+      relation: DataSourceV2Relation): LogicalPlan =
+    table.equalityDeletes.indices.foldLeft(stored)(joinKeys(table, column, relation, _ => LeftAnti))
 
   /** All stored rows, and what tells for each whether an equality delete has its key. */
   private def marked(table: SqlextTable, stored: LogicalPlan, column: Map[String, Attribute],

@@ -1,6 +1,7 @@
 package io.sqlext
 
 import java.nio.{ByteBuffer, ByteOrder}
+import java.util
 
 import org.roaringbitmap.RoaringBitmap
 
@@ -23,7 +24,7 @@ object DeletionVector {
     }
 }
 
-private class DecodedVector(val bytes: Array[Byte]) {
+private[sqlext] class DecodedVector(val bytes: Array[Byte]) {
   private val bitmaps: Map[Int, RoaringBitmap] = {
     val buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
     (0L until buffer.getLong()).map { _ =>
@@ -35,6 +36,20 @@ private class DecodedVector(val bytes: Array[Byte]) {
     }.toMap
   }
   private val lowest = bitmaps.getOrElse(0, new RoaringBitmap)
+
+  /** Which of the positions from `first` to `last` it has, by their distance from the first; None unless they are `count`
+    * positions in a row that it keeps together. */
+  def within(first: Long, last: Long, count: Int): Option[util.BitSet] =
+    if (last - first != count - 1 || first >>> 32 != last >>> 32) None
+    else {
+      val marks = new util.BitSet
+      bitmaps.get((first >>> 32).toInt).foreach { bitmap =>
+        val found = bitmap.getIntIterator
+        found.advanceIfNeeded(first.toInt)
+        while (found.hasNext && Integer.compareUnsigned(found.peekNext, last.toInt) <= 0) marks.set(found.next() - first.toInt)
+      }
+      Some(marks)
+    }
 
   def contains(position: Long): Boolean = {
     val high = (position >>> 32).toInt

@@ -14,10 +14,11 @@ import scala.jdk.CollectionConverters._
 /** The files of a plan, by their numbers, as Spark's readers take them.
   *
   * Each comes with the values of the columns `constants`, which are the same in all its rows, and with what its reader must
-  * know beside the columns `stored`. A query over many files is made of many of these before its first task runs: nothing
+  * know beside the columns `stored`, its deletion vector too if that `appliesVectors`. A query over many files is made of many of these before its first task runs: nothing
   * is looked up for a file that no file of the plan has.
   */
-private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], constants: StructType, wantsPosition: Boolean) {
+private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], constants: StructType, wantsPosition: Boolean,
+    appliesVectors: Boolean) {
   private val files = plan.get("files")
   private val paths = new FilePaths
   private val readings = plan.get("readings")
@@ -40,8 +41,9 @@ private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], con
     val path = paths.encoded(file.get(0).asText)
     val whole = size(file)
     val reading = fileReadings.flatMap(numbers => Option(numbers.get(number))).filterNot(_.isNull).map(n => readings.get(n.asInt))
-    val known = described(number, reading)
-    val most = if (wantsPosition && reading.exists(new FileReading(_).countsFromStart)) whole else splitBytes
+    val vector = if (appliesVectors && PlannedFiles.hasVector(file)) Some(Base64.getDecoder.decode(file.get(PlannedFiles.vectorAt).asText)) else None
+    val known = described(number, reading) ++ vector.map(LiveRows.key -> _)
+    val most = if ((wantsPosition || vector.isDefined) && reading.exists(new FileReading(_).countsFromStart)) whole else splitBytes
     var start = 0L
     while (start < whole) {
       val length = math.min(most, whole - start)
@@ -85,10 +87,15 @@ private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], con
     }
 }
 
-private object PlannedFiles {
+private[sqlext] object PlannedFiles {
+  /** Where the plan has the deletion vector of a file. */
+  private val vectorAt = 4
+
+  def hasVector(file: JsonNode): Boolean = !file.get(vectorAt).isNull
+
   /** Where the plan has a constant of a file. */
   private val places = Map(
     MetadataColumns.file.name -> 0, MetadataColumns.sequenceNumber.name -> 2, MetadataColumns.partitionKey.name -> 3,
-    MetadataColumns.deletionVector.name -> 4, MetadataColumns.firstRowId.name -> 5,
+    MetadataColumns.deletionVector.name -> vectorAt, MetadataColumns.firstRowId.name -> 5,
     MetadataColumns.specId.name -> 6)
 }

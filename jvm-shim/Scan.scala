@@ -64,17 +64,11 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
 case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Predicate], limit: Option[Int],
     firstRows: Option[FirstRows])
     extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsRuntimeV2Filtering {
-  private val rowIndex = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, MetadataColumns.position.dataType)
   private val constants = StructType(columns.filter(f => MetadataColumns.isConstant(f.name)))
   private val stored = columns.filterNot(f => MetadataColumns.isConstant(f.name))
-  private val storedWithIds = stored.map { f =>
-    if (f.name == MetadataColumns.position.name) rowIndex
-    else table.lineage(f.name).getOrElse(FieldIds.onto(StructType(Seq(f)), table.storedSchema).asInstanceOf[StructType].head)
-  }
-  private val parquetColumns = StructType(storedWithIds.map { f =>
-    if (f.name == rowIndex.name || table.lineage(f.name).isDefined) f
-    else FieldIds.unmistakable(StructType(Seq(f)), table.reusedIds).asInstanceOf[StructType].head
-  })
+  private val wantsPosition = stored.exists(_.name == MetadataColumns.position.name)
+  /** Rows deleted by position are left out as files are read, unless the query marks them. */
+  private val appliesVectors = table.role == StoredRows(andDeletedFiles = false) && table.hasPositionDeletes
 
   private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
 
@@ -86,7 +80,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     "table" -> table.handle,
     "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
     "columns" -> stored.map(_.name),
-    "deletion_vectors" -> constants.exists(_.name == MetadataColumns.deletionVector.name),
+    "deletion_vectors" -> (appliesVectors || constants.exists(_.name == MetadataColumns.deletionVector.name)),
     "deleted_files" -> (table.role == StoredRows(andDeletedFiles = true)),
     "partitions" -> constants.exists(f => MetadataColumns.isPartitionValue(f.name)),
     "filters" -> (filters ++ more).flatMap(PredicateJson.encode),
@@ -131,7 +125,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   private[sqlext] def partitions(plan: JsonNode): Array[InputPartition] = {
     require(table.role != Rows || !table.hasDeletes, s"deletes of ${table.name} were not applied")
     require(table.role != Rows || !columns.exists(f => table.lineage(f.name).isDefined), s"row ids of ${table.name} were not made")
-    val files = new PlannedFiles(plan, stored, constants, wantsPosition)
+    val files = new PlannedFiles(plan, stored, constants, wantsPosition, appliesVectors)
     val openCost = spark.sessionState.conf.filesOpenCostInBytes
     val splitBytes = maxSplitBytes(files.bytes + openCost * files.count, openCost)
     def packed(numbers: Seq[Int]): Array[FilePartition] =
@@ -144,58 +138,25 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     }
   }
 
-  private def wantsPosition = storedWithIds.exists(_.name == rowIndex.name)
-
   private def maxSplitBytes(total: Long, openCost: Long): Long = {
     val conf = spark.sessionState.conf
     val parallelism = conf.filesMinPartitionNum.getOrElse(spark.sparkContext.defaultParallelism)
     math.min(conf.filesMaxPartitionBytes, math.max(openCost, total / parallelism))
   }
 
-  private lazy val format = new ParquetFileFormat
-  private lazy val batches = format.supportBatch(spark, StructType(parquetColumns ++ constants)) &&
-    !StoredValues.holdVoid(StructType(stored))
+  private lazy val batches = !StoredValues.holdVoid(StructType(stored)) && new ParquetFileFormat().supportBatch(spark,
+    StructType(stored.map(FileReaders.inParquet(table, _)) ++ constants ++ Option.when(appliesVectors)(MetadataColumns.position)))
 
   /** Said outright, so that Spark need not plan the files to find it out. */
   override def columnarSupportMode: Scan.ColumnarSupportMode =
     if (batches) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
 
   private[sqlext] def readerFactory: PartitionReaderFactory = {
-    val hadoop = spark.sessionState.newHadoopConf()
-    hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
-    hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
-    // a column that is tested and not read would count as null throughout
-    val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
-    val columns = InitialDefaults.leftToSpark(parquetColumns, batches)
-    val promotions = plan.get("unpromoted_columns").elements.asScala.flatMap(Promotion.decode).toSet + Set.empty[Long]
-    val open = promotions.map { ids =>
-      val inFile = Promotion.undone(columns, ids)
-      // readers write the columns they are for into the configuration that they are given
-      ids -> format.buildReaderWithPartitionValues(spark, inFile, constants, inFile,
-        filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)),
-        Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), new Configuration(hadoop))
-    }.toMap
-    val (whole, inTable) = (readSchema, parquetColumns)
-    // those of a batch with fewer files are among them
-    val readings = plan.get("readings").elements.asScala.map(reading => reading.toString -> new FileReading(reading)).toMap
-    val byName = readings.map { case (key, reading) =>
-      key -> reading.reader(spark, InitialDefaults.without(storedWithIds), rowIndex, constants, batches, hadoop)
-    }
-    val fieldsByName = readings.map { case (key, reading) => key -> reading.fields }
-    val defaults = InitialDefaults.of(FieldIds.onto(StructType(stored.filter(f => table.schema.fieldNames.contains(f.name))),
-      table.schemaWithIds).asInstanceOf[StructType])
-    val absent = InitialDefaults.absentFrom(spark, defaults -- InitialDefaults.given(columns), hadoop)
-    val shown = StoredValues.shown(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
-      case Some(reading: String) => byName(reading)(file)
-      case _ => open(Promotion.unpromoted(file))(file)
-    }, file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
-      case Some(reading: String) => defaults -- fieldsByName(reading)
-      case _ => absent(file)
-    }, file => Promotion.undone(inTable, Promotion.unpromoted(file)), StructType(stored), constants)
-    new FileReaderFactory(file => file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
-      case Some(values: Map[Int @unchecked, Any @unchecked]) => AbsentColumns.filled(shown(file), whole, values)
-      case _ => shown(file)
-    }, batches)
+    val readers = new FileReaders(spark, table, stored, constants, filters, plan, batches)
+    if (appliesVectors && plan.get("files").elements.asScala.exists(PlannedFiles.hasVector)) {
+      val positioned = if (wantsPosition) readers else readers.behind(MetadataColumns.position)
+      new FileReaderFactory(LiveRows.reader(readers.reader, positioned.reader, positioned.schema, positioned.positionAt, wantsPosition), batches)
+    } else new FileReaderFactory(readers.reader, batches)
   }
 }
 

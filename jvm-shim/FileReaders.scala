@@ -1,0 +1,86 @@
+package io.sqlext
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.types._
+
+import scala.jdk.CollectionConverters._
+
+/** Spark's own readers for the files of a plan. They give the columns `stored`, of the table or the position of a row, and
+  * then `constants`; as batches, or row by row. */
+private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTable, stored: Seq[StructField],
+    constants: StructType, filters: Seq[Predicate], plan: JsonNode, batches: Boolean) {
+  private val storedWithIds = stored.map(FileReaders.withId(table, _))
+  private val parquetColumns = StructType(stored.map(FileReaders.inParquet(table, _)))
+
+  /** What the readers give. */
+  val schema: StructType = StructType(stored ++ constants)
+
+  /** Where in it the position of a row is, or -1. */
+  def positionAt: Int = stored.indexWhere(_.name == MetadataColumns.position.name)
+
+  /** Readers of one column more, behind those stored. */
+  def behind(column: StructField): FileReaders =
+    new FileReaders(spark, table, stored :+ column, constants, filters, plan, batches)
+
+  def reader: PartitionedFile => Iterator[InternalRow] = {
+    val hadoop = spark.sessionState.newHadoopConf()
+    hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
+    hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
+    // a column that is tested and not read would count as null throughout
+    val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
+    val columns = InitialDefaults.leftToSpark(parquetColumns, batches)
+    val promotions = plan.get("unpromoted_columns").elements.asScala.flatMap(Promotion.decode).toSet + Set.empty[Long]
+    val open = promotions.map { ids =>
+      val inFile = Promotion.undone(columns, ids)
+      // readers write the columns they are for into the configuration that they are given
+      ids -> new ParquetFileFormat().buildReaderWithPartitionValues(spark, inFile, constants, inFile,
+        filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)),
+        Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), new Configuration(hadoop))
+    }.toMap
+    val (whole, inTable) = (schema, parquetColumns)
+    // those of a batch with fewer files are among them
+    val readings = plan.get("readings").elements.asScala.map(reading => reading.toString -> new FileReading(reading)).toMap
+    val byName = readings.map { case (key, reading) =>
+      key -> reading.reader(spark, InitialDefaults.without(storedWithIds), FileReaders.rowIndex, constants, batches, hadoop)
+    }
+    val fieldsByName = readings.map { case (key, reading) => key -> reading.fields }
+    val defaults = InitialDefaults.of(FieldIds.onto(StructType(stored.filter(f => table.schema.fieldNames.contains(f.name))),
+      table.schemaWithIds).asInstanceOf[StructType])
+    val absent = InitialDefaults.absentFrom(spark, defaults -- InitialDefaults.given(columns), hadoop)
+    val shown = StoredValues.shown(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
+      case Some(reading: String) => byName(reading)(file)
+      case _ => open(Promotion.unpromoted(file))(file)
+    }, file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
+      case Some(reading: String) => defaults -- fieldsByName(reading)
+      case _ => absent(file)
+    }, file => Promotion.undone(inTable, Promotion.unpromoted(file)), StructType(stored), constants)
+    file => file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
+      case Some(values: Map[Int @unchecked, Any @unchecked]) => AbsentColumns.filled(shown(file), whole, values)
+      case _ => shown(file)
+    }
+  }
+}
+
+private[sqlext] object FileReaders {
+  val rowIndex: StructField =
+    StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, MetadataColumns.position.dataType)
+
+  /** The column as Spark's Parquet reader is asked for it. */
+  def inParquet(table: SqlextTable, column: StructField): StructField = {
+    val withId = this.withId(table, column)
+    if (withId.name == rowIndex.name || table.lineage(column.name).isDefined) withId
+    else FieldIds.unmistakable(StructType(Seq(withId)), table.reusedIds).asInstanceOf[StructType].head
+  }
+
+  private def withId(table: SqlextTable, column: StructField): StructField =
+    if (column.name == MetadataColumns.position.name) rowIndex
+    else table.lineage(column.name).getOrElse(FieldIds.onto(StructType(Seq(column)), table.storedSchema).asInstanceOf[StructType].head)
+}

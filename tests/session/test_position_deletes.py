@@ -1,0 +1,54 @@
+"""Rows deleted by position are left out of batches of any columns, and of rows where there are no batches."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from judges.canonical import canonical_rows
+
+ROWS = """
+SELECT CAST(id AS INT) AS id, IF(id % 5 = 0, NULL, concat('name ', id)) AS name, CAST(id AS DECIMAL(20, 2)) AS amount,
+  named_struct('x', id, 'inner', named_struct('y', CAST(id AS STRING))) AS point,
+  IF(id % 3 = 0, NULL, array(id, NULL, id + 1)) AS items, map(CAST(id AS STRING), id % 2 = 0) AS flags,
+  DATE'2024-01-01' + CAST(id % 400 AS INT) AS day {more}
+FROM range(10000)
+"""
+COLUMNS = """
+id INT, name STRING, amount DECIMAL(20, 2), point STRUCT<x: BIGINT, inner: STRUCT<y: STRING>>, items ARRAY<BIGINT>,
+flags MAP<STRING, BOOLEAN>, day DATE
+"""
+# the whole of a batch of 4096 rows, single rows, a run at the end
+DELETED = "id BETWEEN 4096 AND 8191 OR id % 7 = 0 OR id > 9990"
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_batches(spark: SparkSession, table_name: str, version: int) -> None:
+    spark.sql(f"CREATE TABLE {table_name} ({COLUMNS}) TBLPROPERTIES ('format-version'='{version}')")
+    spark.sql(f"INSERT INTO {table_name} {ROWS.format(more='')}")
+    spark.sql(f"INSERT INTO {table_name} {ROWS.format(more='')}")
+    spark.sql(f"DELETE FROM {table_name} WHERE ({DELETED})")
+    spark.sql(f"INSERT INTO {table_name} {ROWS.format(more='')}")
+    live = f"(SELECT * FROM ({ROWS.format(more='')}) WHERE NOT ({DELETED}))"
+    every = f"(SELECT * FROM ({ROWS.format(more='')}) UNION ALL SELECT * FROM {live} UNION ALL SELECT * FROM {live})"
+    for query in (
+        "SELECT * FROM {rows}",
+        "SELECT name, point.inner.y, flags FROM {rows} WHERE id > 8000 AND items IS NULL",
+        "SELECT count(*), count(name), sum(amount), min(day), max(point.x) FROM {rows}",
+        "SELECT id, items FROM {rows} ORDER BY id DESC LIMIT 30",
+    ):
+        assert canonical_rows(spark.sql(query.format(rows=table_name))) == canonical_rows(
+            spark.sql(query.format(rows=every))
+        ), query
+    assert spark.sql(f"SELECT id FROM {table_name} LIMIT 9000").count() == 9000
+    places = canonical_rows(spark.sql(f"SELECT id - _pos, count(*) FROM {table_name} GROUP BY 1"))
+    assert places == [[0, spark.sql(f"SELECT * FROM {every}").count()]]
+
+
+def test_rows(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT, nothing VOID) TBLPROPERTIES ('format-version'='3')")
+    spark.sql(f"INSERT INTO {table_name} SELECT id, NULL FROM range(10000)")
+    spark.sql(f"DELETE FROM {table_name} WHERE {DELETED}")
+    live = f"SELECT CAST(id AS INT), NULL FROM range(10000) WHERE NOT ({DELETED})"
+    assert canonical_rows(spark.table(table_name)) == canonical_rows(spark.sql(live))
+    assert spark.sql(f"SELECT * FROM {table_name} WHERE id <> _pos").count() == 0
