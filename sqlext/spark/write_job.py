@@ -91,7 +91,7 @@ def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFi
     schema = from_arrow_schema(MESSAGE_SCHEMA)
     try:
         with _counted_batches(rows.sparkSession):
-            messages = _with_digits(rows).mapInArrow(task, schema).toArrow()
+            messages = _numbered(_with_digits(rows)).mapInArrow(_named(task, rows.columns), schema).toArrow()
     except Exception:
         _await_idle_executors(rows.sparkSession)
         raise
@@ -133,6 +133,20 @@ def _with_digits(rows: DataFrame) -> DataFrame:
             column = F.call_function("sqlext_unscaled", column).alias(stored.name)
         columns.append(column)
     return rows.select(*columns)
+
+
+def _numbered(rows: DataFrame) -> DataFrame:
+    """The columns with names that `mapInArrow` finds: it takes a backtick in a name for a quote."""
+    return rows.toDF(*(str(number) for number in range(len(rows.columns))))
+
+
+def _named(task: WriteTask, names: list[str]) -> WriteTask:
+    """A task for the same rows with other names."""
+
+    def renamed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return task(batch.rename_columns(names) for batch in batches)
+
+    return renamed
 
 
 def write_on_driver(rows: pa.Table, task: WriteTask) -> WrittenFiles:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from crossread.values import SCALARS, WIDENED, scalar_literal
+from crossread.values import RARE, RARE_IN_VERSION_3, SCALARS, VALUE_TYPES, WIDENED, scalar_literal
 
 _NULLS = 0.15
+_RARE = 0.15
 _UNUSUAL = (
     "Mixed{n}",
     "a.b{n}",
@@ -79,10 +80,23 @@ def sql_type(type_: Type) -> str:
             return scalar
 
 
+def value_type(type_: Type) -> Type:
+    """The type of Spark's in which values come."""
+    match type_:
+        case Struct(fields):
+            return Struct([Column(one.name, value_type(one.type), one.parent) for one in fields])
+        case Array(element):
+            return Array(value_type(element))
+        case Map(value):
+            return Map(value_type(value))
+        case scalar:
+            return VALUE_TYPES.get(scalar, scalar)
+
+
 def literal(type_: Type, rng: random.Random) -> str:
-    """A value of exactly this type, null now and then at any depth."""
+    """A value of exactly this type, or of Spark's for it, null now and then at any depth."""
     if rng.random() < _NULLS:
-        return f"CAST(NULL AS {sql_type(type_)})"
+        return f"CAST(NULL AS {sql_type(value_type(type_))})"
     match type_:
         case Struct(fields):
             pairs = ", ".join(f"'{_text(one.name)}', {literal(one.type, rng)}" for one in fields)
@@ -93,7 +107,7 @@ def literal(type_: Type, rng: random.Random) -> str:
             made = f"map({', '.join(f'{key!r}, {literal(value, rng)}' for key in ('a', 'b')[: rng.randrange(3)])})"
         case scalar:
             return scalar_literal(scalar, rng)
-    return f"CAST({made} AS {sql_type(type_)})"
+    return f"CAST({made} AS {sql_type(value_type(type_))})"
 
 
 def _text(name: str) -> str:
@@ -106,6 +120,7 @@ class Columns:
 
     rng: random.Random
     unusual: bool
+    format_version: int
     columns: list[Column] = field(default_factory=list)
     fixed: set[Column] = field(default_factory=set)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -130,7 +145,7 @@ class Columns:
         structs = list(self._structs())
         if structs and self.rng.random() < 0.5:
             path, struct = self.rng.choice(structs)
-            added = Column(self.new_name(), self.rng.choice(list(SCALARS)), path)
+            added = Column(self.new_name(), self._scalar(), path)
             struct.fields.append(added)
             return f"ADD COLUMN {added.path} {sql_type(added.type)}"
         added = self.add()
@@ -171,7 +186,8 @@ class Columns:
         return f"ALTER COLUMN {column.path} TYPE {column.type}"
 
     def drop_column(self, keep: Column) -> str | None:
-        inner = [(struct, one) for _, struct in self._structs() for one in struct.fields if len(struct.fields) > 1]
+        # one field is left, and not of nulls alone
+        inner = [(struct, one) for _, struct in self._structs() for one in struct.fields[1:]]
         if inner and self.rng.random() < 0.5:
             struct, column = self.rng.choice(inner)
             struct.fields.remove(column)
@@ -187,15 +203,35 @@ class Columns:
     def comment(self) -> str:
         return f"ALTER COLUMN {self.rng.choice(self.columns).path} COMMENT 'it''s \"{self.rng.randrange(9)}\" \\\\ ž'"
 
+    def needs_parquet(self) -> bool:
+        """Whether there are types for which other formats have nothing."""
+        return any("VARIANT" in text or "VOID" in text for text in (sql_type(one.type) for one in self.columns))
+
+    def keep_values_only(self) -> None:
+        """What is left of the columns when a table is made of their values."""
+        for column in self.columns:
+            column.type = value_type(column.type)
+            self._own_fields(column)
+
     def _random_type(self) -> Type:
-        return self._nested() if self.rng.random() < 0.2 else self.rng.choice(list(SCALARS))
+        return self._nested() if self.rng.random() < 0.2 else self._scalar()
+
+    def _scalar(self, *, void: bool = True) -> str:
+        if self.rng.random() >= _RARE:
+            return self.rng.choice(list(SCALARS))
+        rare = [*RARE, *(RARE_IN_VERSION_3 if self.format_version > 2 else ())]
+        return self.rng.choice([one for one in rare if void or one != "VOID"])
 
     def _nested(self) -> Type:
         def scalar() -> str:
-            return self.rng.choice(list(SCALARS))
+            return self._scalar(void=False)
 
         def struct() -> Struct:
-            return Struct([Column(self.new_name(), scalar()) for _ in range(self.rng.choice([1, 2, 3]))])
+            # a struct of nulls only is in no file
+            first = Column(self.new_name(), scalar())
+            return Struct(
+                [first, *(Column(self.new_name(), self._scalar()) for _ in range(self.rng.choice([0, 1, 2])))]
+            )
 
         makers: list[Callable[[], Type]] = [
             struct,

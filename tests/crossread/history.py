@@ -36,6 +36,14 @@ class History:
         return int(self.metadata["format-version"])
 
     @property
+    def schemas(self) -> dict[int, dict[str, Any]]:
+        return {one["schema-id"]: one for one in self.metadata["schemas"]}
+
+    @property
+    def specs(self) -> dict[int, dict[str, Any]]:
+        return {one["spec-id"]: one for one in self.metadata["partition-specs"]}
+
+    @property
     def snapshots(self) -> list[dict[str, Any]]:
         return list(self.metadata.get("snapshots") or ())
 
@@ -50,6 +58,9 @@ class History:
     def head(self) -> int | None:
         found = self.metadata.get("current-snapshot-id")
         return None if found in (None, -1) else int(found)
+
+    def snapshot(self, snapshot_id: int | None) -> dict[str, Any] | None:
+        return next((one for one in self.snapshots if one["snapshot-id"] == snapshot_id), None)
 
     def behind(self, snapshot_id: int | None) -> Iterator[int]:
         """A snapshot and its ancestors, as far as they are still there."""

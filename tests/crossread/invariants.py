@@ -12,19 +12,18 @@ import os
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.conversions import from_bytes
-from pyiceberg.table import StaticTable
-from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.snapshots import Snapshot
-from pyiceberg.types import PrimitiveType
+from pyiceberg.types import NestedField, PrimitiveType
 
 from crossread.file_invariants import AvroFile, deletion_vector_violations, local_path, lost_and_orphaned_files
 from crossread.history import History
-from crossread.metadata_invariants import metadata_violations, row_id_violations
+from crossread.metadata_invariants import fields_of, metadata_violations, row_id_violations
 
 _FIELD_ID = b"PARQUET:field_id"
 _DATA, _POSITION_DELETES, _EQUALITY_DELETES = 0, 1, 2
@@ -36,19 +35,19 @@ def violations(metadata_location: str) -> Iterator[str]:
     history = History.of(metadata_location)
     yield from metadata_violations(history.metadata)
     yield from lost_and_orphaned_files(history)
-    metadata = StaticTable.from_metadata(metadata_location).metadata
-    snapshot = metadata.current_snapshot()
+    snapshot = history.snapshot(history.head())
     if snapshot is None:
         return
-    manifest_list = AvroFile.read(snapshot.manifest_list)
-    yield from _manifest_list_header(manifest_list, snapshot, metadata)
+    manifest_list = AvroFile.read(snapshot["manifest-list"])
+    yield from _manifest_list_header(manifest_list, snapshot)
     live = []
     for listed in manifest_list.records:
         manifest = AvroFile.read(listed["manifest_path"])
-        yield from _manifest(manifest, listed, metadata, snapshot)
+        yield from _manifest(manifest, listed, history)
         live += [(entry, listed) for entry in manifest.records if entry["status"] != _DELETED]
+    yield from _newest_first(live, history)
     for entry, listed in live:
-        yield from _content_file(entry, listed, metadata)
+        yield from _content_file(entry, listed, history)
     yield from _summary_totals(snapshot, [entry["data_file"] for entry, _ in live])
     yield from _repeated_files([entry["data_file"] for entry, _ in live])
     yield from deletion_vector_violations([entry["data_file"] for entry, _ in live])
@@ -71,39 +70,69 @@ def _row_id_ranges(live: list[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> I
             yield first, file["record_count"]
 
 
-def _manifest_list_header(file: AvroFile, snapshot: Snapshot, metadata: TableMetadata) -> Iterator[str]:
+def _newest_first(live: list[tuple[Mapping[str, Any], Mapping[str, Any]]], history: History) -> Iterator[str]:
+    """The files of one content and spec come from the newest data to the oldest, through all manifests in their order.
+
+    Readers may rely on no order, but those two writers keep it until a snapshot rewrites files or manifests.
+    """
+    by_id = {one["snapshot-id"]: one for one in history.snapshots}
+    ancestors = [by_id[snapshot_id] for snapshot_id in history.behind(history.head())]
+    if any(one["summary"]["operation"] == "replace" for one in ancestors) or _is_cut(ancestors):
+        return
+    last: dict[tuple[int, int], int] = {}
+    for entry, listed in live:
+        kind = listed.get("content", _DATA), listed["partition_spec_id"]
+        number = _sequence_number(entry, listed)
+        if number > last.get(kind, number):
+            yield f"{listed['manifest_path']}: data of sequence number {number} comes after that of {last[kind]}"
+        last[kind] = number
+
+
+def _is_cut(ancestors: list[Mapping[str, Any]]) -> bool:
+    """Whether snapshots have expired: what they did is not known."""
+    return bool(ancestors) and ancestors[-1].get("parent-snapshot-id") is not None
+
+
+def _sequence_number(entry: Mapping[str, Any], listed: Mapping[str, Any]) -> int:
+    """Of an entry's data; one that was added without takes the manifest's, and all of version 1 have 0."""
+    number = entry.get("sequence_number")
+    return int(listed.get("sequence_number", 0) if number is None else number)
+
+
+def _manifest_list_header(file: AvroFile, snapshot: Mapping[str, Any]) -> Iterator[str]:
+    parent = snapshot.get("parent-snapshot-id")
     expected = {
-        "snapshot-id": str(snapshot.snapshot_id),
-        "parent-snapshot-id": "null" if snapshot.parent_snapshot_id is None else str(snapshot.parent_snapshot_id),
+        "snapshot-id": str(snapshot["snapshot-id"]),
+        "parent-snapshot-id": "null" if parent is None else str(parent),
     }
     version = int(file.header.get("format-version", 1))
     if version > 1:
-        expected["sequence-number"] = str(snapshot.sequence_number)
+        expected["sequence-number"] = str(snapshot["sequence-number"])
     yield from _header(file, expected)
     yield from _field_ids(file, "manifest_file")
     numbers = [record["sequence_number"] for record in file.records if "sequence_number" in record]
-    if any(number > (snapshot.sequence_number or 0) for number in numbers):
+    if any(number > snapshot.get("sequence-number", 0) for number in numbers):
         yield f"{file.path}: a manifest is newer than its snapshot: {numbers}"
 
 
-def _manifest(file: AvroFile, listed: Mapping[str, Any], metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:
+def _manifest(file: AvroFile, listed: Mapping[str, Any], history: History) -> Iterator[str]:
     if os.path.getsize(file.path) != listed["manifest_length"]:
         yield f"{file.path}: its length is not {listed['manifest_length']}"
-    spec = metadata.specs()[listed["partition_spec_id"]]
+    spec = history.specs[listed["partition_spec_id"]]
     version = int(file.header.get("format-version", 1))
-    expected = {"partition-spec-id": str(spec.spec_id), "format-version": str(version)}
+    expected = {"partition-spec-id": str(spec["spec-id"]), "format-version": str(version)}
     if version > 1:
         expected["content"] = "data" if listed["content"] == _DATA else "deletes"
     yield from _header(file, expected)
     yield from _field_ids(file, "manifest_entry")
     fields = [(one["name"], one["transform"], one["field-id"]) for one in json.loads(file.header["partition-spec"])]
-    if fields != [(one.name, str(one.transform), one.field_id) for one in spec.fields]:
+    if fields != [(one["name"], one["transform"], one["field-id"]) for one in spec["fields"]]:
         yield f"{file.path}: its header's partition spec is {fields}"
     if "fields" not in json.loads(file.header["schema"]):
         yield f"{file.path}: its header's schema is none"
     yield from _manifest_counts(file, listed)
     yield from _manifest_numbers(file, listed, version)
-    yield from _partition_summaries(file, listed, spec, metadata)
+    yield from _partition_summaries(file, listed, spec)
 
 
 def _manifest_counts(file: AvroFile, listed: Mapping[str, Any]) -> Iterator[str]:
@@ -130,26 +159,23 @@ def _manifest_numbers(file: AvroFile, listed: Mapping[str, Any], version: int) -
         if entry["status"] == _ADDED and entry["snapshot_id"] not in (None, listed["added_snapshot_id"]):
             yield f"{file.path}: {path} was added by another snapshot than the manifest"
         if entry["status"] != _DELETED:
-            number = entry["sequence_number"]
-            numbers.append(listed["sequence_number"] if number is None else number)
+            numbers.append(_sequence_number(entry, listed))
     if numbers and min(numbers) != listed["min_sequence_number"]:
         yield f"{file.path}: min_sequence_number is {listed['min_sequence_number']} where {min(numbers)} is least"
 
 
-def _partition_summaries(
-    file: AvroFile, listed: Mapping[str, Any], spec: Any, metadata: TableMetadata
-) -> Iterator[str]:
+def _partition_summaries(file: AvroFile, listed: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[str]:
     summaries = listed["partitions"] or []
-    if len(summaries) != len(spec.fields):
-        yield f"{file.path}: {len(summaries)} partition summaries for {len(spec.fields)} fields"
+    if len(summaries) != len(spec["fields"]):
+        yield f"{file.path}: {len(summaries)} partition summaries for {len(spec['fields'])} fields"
         return
-    for position, (field, summary) in enumerate(zip(spec.fields, summaries, strict=True)):
+    for position, (field, summary) in enumerate(zip(spec["fields"], summaries, strict=True)):
         values = [list(entry["data_file"]["partition"].values())[position] for entry in file.records]
         if (None in values) != summary["contains_null"]:
-            yield f"{file.path}: contains_null of {field.name} is {summary['contains_null']}"
+            yield f"{file.path}: contains_null of {field['name']} is {summary['contains_null']}"
 
 
-def _content_file(entry: Mapping[str, Any], listed: Mapping[str, Any], metadata: TableMetadata) -> Iterator[str]:
+def _content_file(entry: Mapping[str, Any], listed: Mapping[str, Any], history: History) -> Iterator[str]:
     file = entry["data_file"]
     path = local_path(file["file_path"])
     if not os.path.exists(path):
@@ -172,7 +198,7 @@ def _content_file(entry: Mapping[str, Any], listed: Mapping[str, Any], metadata:
         yield f"{path}: its split offsets are {said}, its row groups start at {starts}"
     metrics = {name: _pairs(file.get(name)) for name in _METRICS}
     for field, column in zip(table.schema, table.columns, strict=True):
-        yield from _column(path, field, column, metrics, metadata)
+        yield from _column(path, field, column, metrics, history)
 
 
 def _starts(group: Any) -> Iterator[int]:
@@ -185,11 +211,11 @@ _METRICS = ("value_counts", "null_value_counts", "nan_value_counts", "lower_boun
 
 
 def _column(
-    path: str, field: pa.Field, column: pa.ChunkedArray, metrics: Mapping[str, dict[int, Any]], metadata: TableMetadata
+    path: str, field: pa.Field, column: pa.ChunkedArray, metrics: Mapping[str, dict[int, Any]], history: History
 ) -> Iterator[str]:
     """Counts and bounds of a top-level column of one value a row, against the values of the file."""
     field_id = int((field.metadata or {}).get(_FIELD_ID, -1))
-    type_ = _field_type(field_id, metadata)
+    type_ = _field_type(field_id, history)
     if field_id < 0:
         yield f"{path}: column {field.name} has no field id"
     if type_ is None or pa.types.is_nested(field.type):
@@ -217,7 +243,7 @@ def _column(
         yield f"{path}: the upper bound of {field.name} is below {max(map(_order, stored))!r}"
 
 
-def _summary_totals(snapshot: Snapshot, files: list[Mapping[str, Any]]) -> Iterator[str]:
+def _summary_totals(snapshot: Mapping[str, Any], files: list[Mapping[str, Any]]) -> Iterator[str]:
     def of(*contents: int) -> list[Mapping[str, Any]]:
         return [file for file in files if file.get("content", _DATA) in contents]
 
@@ -230,11 +256,10 @@ def _summary_totals(snapshot: Snapshot, files: list[Mapping[str, Any]]) -> Itera
         "total-equality-deletes": sum(file["record_count"] for file in of(_EQUALITY_DELETES)),
         "total-files-size": sum(file.get("content_size_in_bytes") or file["file_size_in_bytes"] for file in files),
     }
-    summary = snapshot.summary
     for name, count in found.items():
-        said = None if summary is None else summary[name]
+        said = snapshot["summary"].get(name)
         if said is not None and int(said) != count:
-            yield f"summary of snapshot {snapshot.snapshot_id}: {name} is {said}, and should be {count}"
+            yield f"summary of snapshot {snapshot['snapshot-id']}: {name} is {said}, and should be {count}"
 
 
 def _repeated_files(files: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -274,14 +299,20 @@ def _without_ids(schema: Any) -> Iterator[str]:
             yield from _without_ids(schema["type"])
 
 
-def _field_type(field_id: int, metadata: TableMetadata) -> PrimitiveType | None:
-    for schema in reversed(metadata.schemas):
-        try:
-            found = schema.find_field(field_id).field_type
-        except ValueError:
-            continue
-        return found if isinstance(found, PrimitiveType) else None
+def _field_type(field_id: int, history: History) -> PrimitiveType | None:
+    """Of the newest schema that has the field."""
+    for _, schema in sorted(history.schemas.items(), reverse=True):
+        found = next((one["type"] for one in fields_of(schema) if one["id"] == field_id), None)
+        if found is not None:
+            return _primitive_type(found) if isinstance(found, str) and found != "variant" else None
     return None
+
+
+@cache
+def _primitive_type(name: str) -> PrimitiveType:
+    field = NestedField.model_validate({"id": 1, "name": "value", "required": False, "type": name})
+    assert isinstance(field.field_type, PrimitiveType)
+    return field.field_type
 
 
 def _bound(type_: PrimitiveType, data: bytes) -> Any:
@@ -302,6 +333,8 @@ def _comparable(value: Any) -> Any:
         return (value - epoch) // datetime.timedelta(microseconds=1)
     if isinstance(value, datetime.date):
         return (value - datetime.date(1970, 1, 1)).days
+    if isinstance(value, UUID):
+        return value.bytes
     return value
 
 

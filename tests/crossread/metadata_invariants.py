@@ -27,7 +27,7 @@ def _columns(metadata: Mapping[str, Any]) -> Iterator[str]:
     if metadata["current-schema-id"] not in schemas:
         yield f"the current schema {metadata['current-schema-id']} is not there"
     for number, schema in schemas.items():
-        fields = list(_fields(schema))
+        fields = list(fields_of(schema))
         yield from _repeated((one["id"] for one in fields), f"schema {number} has the field id")
         yield from _repeated((one["name"] for one in schema["fields"]), f"schema {number} has the column")
         if max((one["id"] for one in fields), default=0) > metadata["last-column-id"]:
@@ -43,17 +43,18 @@ def _columns(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield "a schema is there twice"
 
 
-def _fields(type_: Any) -> Iterator[Mapping[str, Any]]:
+def fields_of(type_: Any) -> Iterator[Mapping[str, Any]]:
     """Every field of a schema with an id, at any depth."""
     if not isinstance(type_, dict):
         return
     for field in type_.get("fields", ()):
         yield field
-        yield from _fields(field["type"])
+        yield from fields_of(field["type"])
     for part in ("element", "key", "value"):
         if part in type_:
-            yield {"id": type_[f"{part}-id"], "name": part, "required": type_.get(f"{part}-required", True)}
-            yield from _fields(type_[part])
+            required = type_.get(f"{part}-required", True)
+            yield {"id": type_[f"{part}-id"], "name": part, "required": required, "type": type_[part]}
+            yield from fields_of(type_[part])
 
 
 def _partitioning(metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -64,7 +65,7 @@ def _partitioning(metadata: Mapping[str, Any]) -> Iterator[str]:
     if metadata["default-sort-order-id"] not in orders:
         yield f"the default sort order {metadata['default-sort-order-id']} is not there"
     yield from _repeated(orders, "there is the sort order")
-    known = {field["id"] for schema in metadata["schemas"] for field in _fields(schema)}
+    known = {field["id"] for schema in metadata["schemas"] for field in fields_of(schema)}
     meanings: dict[int, tuple[int, str]] = {}
     for number, fields in specs.items():
         yield from _repeated((one["field-id"] for one in fields), f"spec {number} has the field id")

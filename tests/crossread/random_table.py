@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from crossread.columns import Column, Columns, literal, quoted, sql_type
-from crossread.values import SCALARS, TRANSFORMS, scalar_literal
+from crossread.values import COMPARED, RARE, SCALARS, TRANSFORMS, WIDENED, scalar_constant, scalar_literal
 
 Engine = Literal["sqlext", "iceberg"]
+
+# Types that no statement of Iceberg's Spark runtime declares, nor changes.
+_OURS = re.compile(r"\b(UUID|FIXED|VOID)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +23,14 @@ class Step:
 
     `{parent}` the one before main's head, `{undone}` the newest that is not behind main and has main's head as parent,
     `{any}` the oldest there is, `{ahead:b}` the branch b where it has main behind it. Where there is none the statement
-    is left out. `together` is a second statement, which the same engine runs at the same time.
+    is left out. `together` is a second statement, which the same engine runs at the same time; `dynamic` makes an
+    INSERT OVERWRITE replace the partitions that get rows.
     """
 
     engine: Engine
     sql: str
     together: str | None = None
+    dynamic: bool = False
 
 
 class RandomTable:
@@ -33,7 +39,7 @@ class RandomTable:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.format_version = self.rng.choice([1, 2, 2, 2, 3, 3, 3])
-        self.columns = Columns(self.rng, unusual=self.rng.random() < 0.25)
+        self.columns = Columns(self.rng, unusual=self.rng.random() < 0.25, format_version=self.format_version)
         self._id = self.columns.add(self.rng.choice(["INT", "BIGINT"]))
         for _ in range(self.rng.randrange(2, 6)):
             self.columns.add()
@@ -63,7 +69,7 @@ class RandomTable:
             f"NOT ({key} BETWEEN 5 AND {self.rng.randrange(20)})",
             f"{path} IS NULL",
         ]
-        if column.type != "BINARY":
+        if column.type in COMPARED:
             comparison = self.rng.choice(["=", "<", ">=", "<=>", "<>"])
             choices += [f"{path} {comparison} {literal(column.type, self.rng)}"] * 3
             members = ", ".join(scalar_literal(str(column.type), self.rng) for _ in range(2))
@@ -71,17 +77,17 @@ class RandomTable:
         return self.rng.choice(choices)
 
     def aggregates(self) -> str:
-        columns = [one.path for one in self.columns.scalars() if one.type not in ("BINARY", "BOOLEAN")]
+        columns = [one.path for one in self.columns.scalars() if one.type in COMPARED - {"BOOLEAN"}]
         listed = ", ".join(f"min({path}), max({path}), count({path})" for path in columns[:4])
         return f"count(*), {listed}"
 
     def _create(self) -> Step:
-        engine: Engine = "sqlext" if self._has_key else self._any_engine()
         required = " NOT NULL" if self._id_required else ""
         columns = ", ".join(
             f"{quoted(column.name)} {sql_type(column.type)}{required if column is self._id else ''}"
             for column in self.columns.columns
         )
+        engine: Engine = "sqlext" if self._has_key else self._engine_for(columns)
         key = f", PRIMARY KEY ({self._id.path})" if self._has_key else ""
         fields = [self._new_field() for _ in range(self.rng.choice([0, 0, 1, 1, 2]))]
         partitioning = ", ".join(dict.fromkeys(field for field in fields if field))
@@ -118,7 +124,8 @@ class RandomTable:
             (3, lambda: iter([self._delete(rows)])),
             (3, lambda: iter([self._update(rows)])),
             (3, lambda: iter([self._merge(rows)])),
-            (1, lambda: iter([self._overwrite()])),
+            (2, lambda: iter([self._overwrite()])),
+            (2, lambda: iter([self._insert_with_evolution()])),
             (5, self._evolve),
             (3, self._repartition),
             (1, self._write_order),
@@ -126,13 +133,13 @@ class RandomTable:
             (2, self._write_to_branch),
             (1, self._roll_back),
             (1, self._maintain),
-            (0 if self._parquet_only else 2, self._other_format),
+            (0 if self._parquet_only or self.columns.needs_parquet() else 2, self._other_format),
             (1, self._together),
             (1, self._replace),
         ]
         if self.format_version < 3:
             verbs.append((1, self._upgrade))
-        elif self._parquet_only:
+        else:
             verbs.append((2, self._default))
         if self._id_required and self.format_version > 1:
             verbs.append((1, self._identify))
@@ -153,7 +160,39 @@ class RandomTable:
         return Step(engine, f"INSERT INTO {table} SELECT * FROM {self._rows()}")
 
     def _overwrite(self) -> Step:
-        return Step(self._any_engine(), f"INSERT OVERWRITE {{t}} SELECT * FROM {self._rows()}")
+        """The whole table, the partitions that get rows, or the one of a value."""
+        way = self.rng.choice(["whole", "dynamic", "static"])
+        if way == "static":
+            named = [
+                column
+                for column, transform in self._partitioned.items()
+                if transform == "{c}" and column is not self._id and column.type in COMPARED
+            ]
+            if named:
+                column = self.rng.choice(named)
+                rest = [one for one in self.columns.columns if one is not column]
+                value = f"{column.path} = {scalar_constant(str(column.type), self.rng)}"
+                rows = f"SELECT * FROM {self._rows(listed=rest)}"
+                return Step(self._any_engine(), f"INSERT OVERWRITE {{t}} PARTITION ({value}) {rows}")
+        sql = f"INSERT OVERWRITE {{t}} SELECT * FROM {self._rows()}"
+        return Step(self._any_engine(), sql, dynamic=way == "dynamic")
+
+    def _insert_with_evolution(self) -> Step:
+        """Rows with one more column, or wider values in one; as an INSERT or, beside rows of the table, a MERGE."""
+        narrow = [one for one in self.columns.columns if one.type in ("INT", "FLOAT", "DECIMAL(9,2)")]
+        narrow = [one for one in narrow if one not in self.columns.fixed]
+        if narrow and self.rng.random() < 0.4:
+            widened = self.rng.choice(narrow)
+            widened.type = WIDENED[str(widened.type)]
+        else:
+            self.columns.add(self.rng.choice(list(SCALARS)))
+        if self.format_version > 1 and self.rng.random() < 0.5:
+            clauses = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+            return Step(
+                "sqlext", f"{self._merge_head('{t}')} {clauses}".replace("MERGE", "MERGE WITH SCHEMA EVOLUTION")
+            )
+        by_name = self.rng.choice(["", " BY NAME"])
+        return Step("sqlext", f"INSERT WITH SCHEMA EVOLUTION INTO {{t}}{by_name} SELECT * FROM {self._rows()}")
 
     def _delete(self, engine: Engine, table: str = "{t}") -> Step:
         return Step(engine, f"DELETE FROM {table} WHERE {self.condition()}")
@@ -226,11 +265,13 @@ class RandomTable:
             self.columns.move_column,
             self.columns.comment,
         ]
-        yield self._alter(self._any_engine(), self.rng.choice(changes)() or self.columns.add_column())
+        types = [text for one in self.columns.columns if "VOID" in (text := sql_type(one.type))]
+        change = self.rng.choice(changes)() or self.columns.add_column()
+        yield self._alter(self._engine_for(change, *types), change)
 
     def _default(self) -> Iterator[Step]:
         """A column with a default, which the rows that are there get too; not every float is one."""
-        types = [one for one in SCALARS if one not in ("BINARY", "FLOAT", "DOUBLE", "DECIMAL(30,6)")]
+        types = [one for one in (*SCALARS, *RARE) if one not in ("FLOAT", "DOUBLE")]
         added = self.columns.add(self.rng.choice(types))
         value = scalar_literal(str(added.type), self.rng)
         yield self._alter("sqlext", f"ADD COLUMN {added.path} {added.type} DEFAULT {value}")
@@ -272,13 +313,14 @@ class RandomTable:
         return self._partitioned[column].replace("{c}", column.path)
 
     def _write_order(self) -> Iterator[Step]:
-        column = self.rng.choice(self.columns.scalars()).path
+        column = self.rng.choice([one for one in self.columns.scalars() if one.type in COMPARED]).path
         order = f"ORDERED BY {column} {self.rng.choice(['ASC', 'DESC'])} NULLS {self.rng.choice(['FIRST', 'LAST'])}"
         changes = [f"WRITE {order}", f"WRITE LOCALLY {order}", "WRITE DISTRIBUTED BY PARTITION", "WRITE UNORDERED"]
         yield self._alter(self._any_engine(), self.rng.choice(changes))
 
     def _upgrade(self) -> Iterator[Step]:
         self.format_version += 1
+        self.columns.format_version = self.format_version
         yield self._alter(self._any_engine(), f"SET TBLPROPERTIES ('format-version'='{self.format_version}')")
 
     def _other_format(self) -> Iterator[Step]:
@@ -293,6 +335,7 @@ class RandomTable:
     def _replace(self) -> Iterator[Step]:
         """The same columns from the rows that are there; ids, partitioning and key are new."""
         self._partitioned, self._has_key, self._id_required, self._by_equality = {}, False, False, False
+        self.columns.keep_values_only()
         engine = self._any_engine()
         using = " USING iceberg" if engine == "iceberg" else ""
         version = f"TBLPROPERTIES ('format-version'='{self.format_version}')"
@@ -341,6 +384,10 @@ class RandomTable:
         yield Step("iceberg", f"CALL lake.system.{self.rng.choice(calls)}")
 
     # engines
+
+    def _engine_for(self, *types: str) -> Engine:
+        """sqlext, where these words name a type that is its own."""
+        return "sqlext" if any(_OURS.search(one) for one in types) else self._any_engine()
 
     def _any_engine(self) -> Engine:
         return self.rng.choice(["sqlext", "sqlext", "iceberg"])

@@ -16,6 +16,8 @@ from pyiceberg.manifest import DataFileContent
 from pyiceberg.table import StaticTable
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
+from crossread.history import History
+from crossread.metadata_invariants import fields_of
 from judges.pyiceberg_judge import arrow_rows, live_files
 
 Rows = list[list[Any]]
@@ -30,30 +32,29 @@ class Skipped:
 
 def by_pyiceberg(metadata_location: str, snapshot_id: int | None = None) -> Rows | Skipped:
     """The rows of a snapshot with its own columns, without one those of the current snapshot."""
-    table = StaticTable.from_metadata(metadata_location)
-    refused = _beyond(table, ("PARQUET", "ORC", "PUFFIN"), snapshot_id)
-    if refused:
-        return refused
+    table = _opened(metadata_location, ("PARQUET", "ORC", "PUFFIN"), snapshot_id)
+    if isinstance(table, Skipped):
+        return table
     if any(_holds_structs(field.field_type) for field in table.schema().fields):
         return Skipped("a null list or map of structs, which it takes for an empty one (iceberg-python#3833)")
     return _attempted(lambda: arrow_rows(table.scan(snapshot_id=snapshot_id).to_arrow()), _PYICEBERG_LIMITS)
 
 
 def by_polars(metadata_location: str) -> Rows | Skipped:
-    table = StaticTable.from_metadata(metadata_location)
-    refused = _beyond(table, ("PARQUET", "PUFFIN"))
-    if refused:
-        return refused
+    table = _opened(metadata_location, ("PARQUET", "PUFFIN"))
+    if isinstance(table, Skipped):
+        return table
     if any(isinstance(field.field_type, MapType) for field in table.schema().fields):
         return Skipped("maps")
+    if _has_type("uuid", metadata_location):
+        return Skipped("uuids, which it has as bytes")
     return _attempted(lambda: arrow_rows(pl.scan_iceberg(table).collect().to_arrow()), _POLARS_LIMITS)
 
 
 def by_duckdb(metadata_location: str) -> Rows | Skipped:
-    table = StaticTable.from_metadata(metadata_location)
-    refused = _beyond(table, ("PARQUET", "PUFFIN"))
-    if refused:
-        return refused
+    table = _opened(metadata_location, ("PARQUET", "PUFFIN"))
+    if isinstance(table, Skipped):
+        return table
     # Iceberg's runtime leaves letters in Avro's names, which DuckDB ends the whole process for.
     if not all(field.name.isascii() for spec in table.specs().values() for field in spec.fields):
         return Skipped("a partition field whose name is not ASCII")
@@ -70,13 +71,21 @@ OTHERS: Mapping[str, Callable[[str], Rows | Skipped]] = {
 """Readers beside sqlext and Iceberg's runtime, by name; each takes the location of a metadata file."""
 
 
-def _beyond(table: StaticTable, formats: tuple[str, ...], snapshot_id: int | None = None) -> Skipped | None:
-    """What of a snapshot a reader of these formats that knows no equality deletes cannot read."""
+def _opened(location: str, formats: tuple[str, ...], snapshot_id: int | None = None) -> StaticTable | Skipped:
+    """A table, where a reader of these formats that knows no equality deletes can read the snapshot."""
+    if _has_type("variant", location):
+        return Skipped("variants")
+    table = StaticTable.from_metadata(location)
     files = live_files(table, snapshot_id)
     if any(content == DataFileContent.EQUALITY_DELETES for content, _ in files):
         return Skipped("equality deletes")
     others = sorted({format_ for _, format_ in files} - set(formats))
-    return Skipped(f"files in {' and '.join(others)}") if others else None
+    return Skipped(f"files in {' and '.join(others)}") if others else table
+
+
+def _has_type(name: str, location: str) -> bool:
+    """Whether any of a table's schemas has fields of a type, at any depth."""
+    return any(field["type"] == name for one in History.of(location).schemas.values() for field in fields_of(one))
 
 
 def _holds_structs(type_: IcebergType) -> bool:
@@ -92,6 +101,7 @@ _PYICEBERG_LIMITS: Mapping[str, str] = {}
 _POLARS_LIMITS: Mapping[str, str] = {}
 _DUCKDB_LIMITS: Mapping[str, str] = {
     'Unsupported compression codec "LZ4"': "Hadoop's LZ4 in Parquet, which Iceberg's runtime writes",
+    "Unrecognized primitive type: unknown": "columns of nulls",
 }
 
 

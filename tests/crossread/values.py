@@ -68,7 +68,33 @@ SCALARS: Mapping[str, Literal] = {
     "STRING": _one_of(*_TEXTS),
     "BINARY": _one_of("X''", "X'00'", "X'FFFF'", "X'FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF'", f"X'{'0102' * 10}'"),
 }
-WIDENED: Mapping[str, str] = {"INT": "BIGINT", "FLOAT": "DOUBLE", "DECIMAL(9,2)": "DECIMAL(18,2)"}
+RARE: Mapping[str, Literal] = {
+    "UUID": _one_of(
+        "'00000000-0000-0000-0000-000000000000'",
+        "'7fffffff-ffff-4fff-8fff-ffffffffffff'",
+        "'80000000-0000-4000-8000-000000000001'",
+        "'ffffffff-ffff-ffff-ffff-ffffffffffff'",
+    ),
+    "FIXED(4)": _one_of("X'00000000'", "X'7FFFFFFF'", "X'80000000'", "X'FFFFFFFF'"),
+}
+"""Types of every format version that few engines declare."""
+
+RARE_IN_VERSION_3: Mapping[str, Literal] = {
+    "VARIANT": _one_of("'null'", "'1'", "'-2.5'", "'\"ž\"'", '\'{"a": [1, null, {"b": true}]}\'', "'[]'"),
+    "VOID": _one_of("NULL"),
+}
+VALUE_TYPES: Mapping[str, str] = {"UUID": "STRING", "FIXED(4)": "BINARY"}
+"""What Spark has for the types that it does not know."""
+
+COMPARED = frozenset(SCALARS) - {"BINARY"} | {"UUID", "DECIMAL(18,2)"}
+"""Types whose values are compared with literals."""
+
+WIDENED: Mapping[str, str] = {
+    "INT": "BIGINT",
+    "FLOAT": "DOUBLE",
+    "DECIMAL(9,2)": "DECIMAL(18,2)",
+    "VOID": "STRING",
+}
 """Promotions that the format allows (spec: Schema Evolution)."""
 
 TRANSFORMS: Mapping[str, tuple[str, ...]] = {
@@ -83,12 +109,20 @@ TRANSFORMS: Mapping[str, tuple[str, ...]] = {
     "TIMESTAMP_NTZ": ("{c}", "days({c})", "hours({c})", "bucket(2, {c})"),
     "STRING": ("{c}", "bucket(3, {c})", "truncate(1, {c})"),
     "BINARY": ("{c}", "bucket(3, {c})", "truncate(2, {c})"),
+    "UUID": ("{c}", "bucket(3, {c})"),
+    "FIXED(4)": ("{c}", "bucket(2, {c})"),
 }
 """Partition transforms of a column, where `{c}` is its name."""
 
-_LITERALS = {**SCALARS, "DECIMAL(18,2)": _decimal(18, 2)}
+_LITERALS = {**SCALARS, **RARE, **RARE_IN_VERSION_3, "DECIMAL(18,2)": _decimal(18, 2)}
 
 
 def scalar_literal(type_: str, rng: random.Random) -> str:
-    """A value of the type that is not null, cast to it."""
-    return f"CAST({_LITERALS[type_](rng)} AS {type_})"
+    """A value of the type that is not null, cast to it, but for VOID."""
+    constant = scalar_constant(type_, rng)
+    return f"parse_json({constant})" if type_ == "VARIANT" else f"CAST({constant} AS {VALUE_TYPES.get(type_, type_)})"
+
+
+def scalar_constant(type_: str, rng: random.Random) -> str:
+    """The same as a constant of SQL's, which has another type where SQL has none of this one."""
+    return _LITERALS[type_](rng)

@@ -2,8 +2,8 @@
 
 null, booleans, integers and strings as they are; float and double as their repr; decimal as a string with the column's
 scale; date 'YYYY-MM-DD'; timestamps ISO with microseconds, 'Z' behind those with a zone; binary 'hex:..'; struct
-{"f": v}; array [..]; map {"__map__": [[k, v], ..]} sorted by key. The process must run with TZ=UTC, since PySpark hands
-timestamps over in the process's zone.
+{"f": v}; array [..]; map {"__map__": [[k, v], ..]} sorted by key; variant {"__variant__": its JSON}. The process must
+run with TZ=UTC, since PySpark hands timestamps over in the process's zone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampNTZType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampNTZType, VariantType
 
 
 def canonical_rows(frame: DataFrame, *, ordered: bool = False) -> list[list[Any]]:
@@ -37,6 +37,8 @@ def canonical_value(value: Any, type_: DataType) -> Any:
         return {field.name: canonical_value(value[i], field.dataType) for i, field in enumerate(type_.fields)}
     if isinstance(type_, ArrayType):
         return [canonical_value(item, type_.elementType) for item in value]
+    if isinstance(type_, VariantType):
+        return {"__variant__": json.loads(value.toJson())}
     if isinstance(type_, MapType):
         pairs = [[canonical_value(k, type_.keyType), canonical_value(v, type_.valueType)] for k, v in value.items()]
         return {"__map__": sorted(pairs, key=lambda pair: json.dumps(pair[0], sort_keys=True))}
