@@ -24,7 +24,7 @@ def delete(environment: Environment, spark: SparkSession, statement: Delete) -> 
         lower_delete(statement, target.table.metadata.schema(), target.relation),
         DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties),
     )
-    choice = by_mode(target, "DELETE", DELETE_MODE, change)
+    choice = by_mode(target, DELETE_MODE, change)
     return Outcome([choice.run(environment, spark, target, choice.change).row()])
 
 

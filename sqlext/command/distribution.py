@@ -56,6 +56,11 @@ def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -
     return rows.sort(*ordering) if one_task else rows.sortWithinPartitions(*ordering)
 
 
+def keeps_order(metadata: TableMetadata) -> bool:
+    """Whether the table has a sort order that writers here keep."""
+    return bool(sort_columns(metadata.schema(), metadata.sort_order()))
+
+
 def partition_expressions(metadata: TableMetadata) -> Sequence[str]:
     """One Spark expression for each partition field, equal for rows of one partition."""
     schema = metadata.schema()

@@ -50,7 +50,7 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     change = RowChange(lowered, isolation, violation)
     if all(clause.kind == "not matched" for clause in statement.clauses):
         return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
-    return target, by_mode(target, "MERGE", MERGE_MODE, change)
+    return target, by_mode(target, MERGE_MODE, change)
 
 
 def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, source: DataFrame) -> Choice:
@@ -61,7 +61,7 @@ def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, 
     if has_deletes and UPSERT_MODE.of(properties) == "equality" and deletes_reach_all(environment, target):
         return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", equality_upsert, rows)
     lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
-    choice = by_mode(target, "MERGE", MERGE_MODE, RowChange(lowered, isolation, distinct_keys=True))
+    choice = by_mode(target, MERGE_MODE, RowChange(lowered, isolation, distinct_keys=True))
     if choice.name == "merge-on-read" and can_look_up(environment, target, source):
         return Choice("key upsert by position", "the source is small", lookup_upsert, rows)
     return choice

@@ -29,4 +29,4 @@ def choose_update(environment: Environment, spark: SparkSession, statement: Upda
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
         keeps_keys=keeps_keys(statement, schema),
     )
-    return target, by_mode(target, "UPDATE", UPDATE_MODE, change)
+    return target, by_mode(target, UPDATE_MODE, change)

@@ -20,11 +20,12 @@ from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.position_delete import PositionDeleteCache
-from sqlext.scan.scan_plan import ScanPlan, plan_scan
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan, plan_scan
 from sqlext.scan.unpromoted_columns import promoted_fields, unpromoted_columns
 from sqlext.spark.absent_columns import absent_columns, identity_ids
 from sqlext.spark.catalogs import Catalogs, TableVersion
 from sqlext.spark.hidden_columns import stored_partition
+from sqlext.spark.named_files import named_files
 from sqlext.spark.partition_grouping import grouping_keys
 from sqlext.spark.pushdown import predicate_of
 from sqlext.spark.table_handle import TableHandle
@@ -103,7 +104,11 @@ class ScanBridge:
         first = _first_rows(arguments["first_rows"], version.schema)
         needs_metrics = bool(promoted) or first is not None
         plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"], with_metrics=needs_metrics)
-        tasks = plan.tasks if first is None else tasks_of_first_rows(plan.tasks, first)
+        named = named_files(arguments["filters"], version.schema)
+        tasks: Sequence[FileScanTask] = plan.tasks
+        if named is not None:
+            tasks = [task for task in tasks if task.file.file_path in named]
+        tasks = tasks if first is None else tasks_of_first_rows(tasks, first)
         partition = stored_partition(version.metadata) if arguments["partitions"] else None
         data_files = [task.file for task in tasks]
         readings = self._readings(version, data_files)

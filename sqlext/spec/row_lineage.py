@@ -10,6 +10,9 @@ from sqlext.spec.types import LongType, NestedField
 
 ROW_ID = NestedField(2147483540, "_row_id", LongType())
 """A row's own id, in files to which the row was moved; null in a row that has its id by its place in the file."""
+LAST_UPDATED = NestedField(2147483539, "_last_updated_sequence_number", LongType())
+"""The sequence number of a row's last change, in files to which the row was moved unchanged; null in one that the
+file's own commit changed."""
 
 
 def assign_first_row_ids(manifests: Iterable[ManifestFile], next_row_id: int) -> tuple[list[ManifestFile], int]:

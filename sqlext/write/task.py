@@ -54,16 +54,25 @@ def write_rows(plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | Non
 
 
 def write_changes(
-    plan: WritePlan, *, task_identity: TaskIdentity, distinct_keys: bool = False, io: FileIO | None = None
+    plan: WritePlan,
+    *,
+    task_identity: TaskIdentity,
+    distinct_keys: bool = False,
+    writes_rows: bool = True,
+    io: FileIO | None = None,
 ) -> WriteTask:
     """A task that takes `__operation`, `_file` and `_pos` before the table's columns.
 
     Deleted and updated rows become positions of their data files, updated and inserted ones new rows. A batch of
     deletes alone may lack the table's columns. With `distinct_keys` no row is deleted, and two source rows of one key
-    within the task are an error, DUPLICATE_KEY, that names up to five. See `write_rows`.
+    within the task are an error, DUPLICATE_KEY, that names up to five. Without `writes_rows` the rows are counted and
+    held to the table's rules, and no file is written. See `write_rows`.
     """
     return _task(
-        plan, lambda store, task, attempt: _Changes(store, plan, task, attempt, distinct_keys), task_identity, io
+        plan,
+        lambda store, task, attempt: _Changes(store, plan, task, attempt, distinct_keys, writes_rows),
+        task_identity,
+        io,
     )
 
 
@@ -134,7 +143,10 @@ class _Rows:
 
 
 class _Changes:
-    def __init__(self, io: FileIO, plan: WritePlan, task_id: int, attempt: int, distinct_keys: bool) -> None:
+    def __init__(
+        self, io: FileIO, plan: WritePlan, task_id: int, attempt: int, distinct_keys: bool, writes_rows: bool
+    ) -> None:
+        self._writes_rows = writes_rows
         self._data = DataWriter(io, plan, task_id, attempt)
         self._keys = DistinctKeys(plan) if distinct_keys else None
         self._positions = DeletedPositions()
@@ -146,7 +158,7 @@ class _Changes:
             self._counts[name] += int(np.count_nonzero(operations == operation))
         self._positions.add(_chosen(batch, operations != INSERT))
         rows = _chosen(batch, operations != DELETE)
-        if rows.num_rows:
+        if rows.num_rows and self._writes_rows:
             self._data.write(rows.select(range(OPERATION_COLUMNS, rows.num_columns)))
         if self._keys is not None:
             self._keys.add(rows.columns[OPERATION_COLUMNS:], rows.columns[1:OPERATION_COLUMNS])

@@ -18,7 +18,7 @@ from sqlext.properties import (
 )
 from sqlext.spec.constraint import RowRule
 from sqlext.spec.partition_spec import PartitionSpec
-from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortOrder
 from sqlext.spec.table_metadata import TableMetadata
@@ -69,6 +69,11 @@ class WritePlan:
     def with_row_ids(self) -> WritePlan:
         """The plan for rows that come with their row id behind the table's columns, null in a new row."""
         return replace(self, schema=replace(self.schema, fields=(*self.schema.fields, ROW_ID)))
+
+    def with_row_lineage(self) -> WritePlan:
+        """The plan for rows that come with their row id and the number of their last change behind the table's columns,
+        each null where the commit gives it."""
+        return replace(self, schema=replace(self.schema, fields=(*self.schema.fields, ROW_ID, LAST_UPDATED)))
 
     @classmethod
     def from_metadata(

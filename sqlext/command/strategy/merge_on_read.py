@@ -9,9 +9,15 @@ from sqlext.command.enforced_key import Removed, is_enforced, require_unique_key
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
-from sqlext.command.strategy.strategy import RowChange, cardinality_violation, changed_rows, has_new_rows
+from sqlext.command.strategy.strategy import (
+    RowChange,
+    cardinality_violation,
+    changed_counts,
+    changed_rows,
+    has_new_rows,
+)
 from sqlext.command.write_operation import begin_write
-from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
+from sqlext.spark.write_job import is_small, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.write.task import write_changes
 
@@ -47,10 +53,3 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
     if delta is not None:
         commit_change(environment, target, delta)
     return counts
-
-
-def changed_counts(written: WrittenFiles) -> Counts:
-    """Deleted rows by their positions, since several source rows may delete one row."""
-    updated = written.counts.get("updated", 0)
-    positions = sum(len(bitmap) for bitmap in written.positions.values())
-    return Counts(written.counts.get("inserted", 0), updated, positions - updated)

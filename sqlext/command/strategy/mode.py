@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from sqlext.command.row_level import Target, require_delete_files
+from sqlext.command.row_level import Target
+from sqlext.command.strategy.copy_on_write import copy_on_write
 from sqlext.command.strategy.merge_on_read import merge_on_read
 from sqlext.command.strategy.strategy import Choice, RowChange
 from sqlext.properties import TableProperty
 
 
-def by_mode(target: Target, verb: str, mode: TableProperty[str], change: RowChange) -> Choice:
-    """The strategy for a change by a statement of that verb, whose property is `mode`."""
-    require_delete_files(target, verb)
-    return Choice("merge-on-read", f"{mode.name} by default", merge_on_read, change)
+def by_mode(target: Target, mode: TableProperty[str], change: RowChange) -> Choice:
+    """The strategy for a change by a statement whose property is `mode`."""
+    metadata = target.table.metadata
+    if metadata.format_version < 2:
+        return Choice("copy-on-write", "format version 1 has no delete files", copy_on_write, change)
+    reason = f"{mode.name} is {mode.of(metadata.properties)}"
+    if mode.name not in metadata.properties:
+        reason += " where it is not set"
+    if mode.of(metadata.properties) == "copy-on-write":
+        return Choice("copy-on-write", reason, copy_on_write, change)
+    return Choice("merge-on-read", reason, merge_on_read, change)

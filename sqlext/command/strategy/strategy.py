@@ -17,6 +17,7 @@ from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import DataError
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.write_job import WrittenFiles
 from sqlext.write.row_operation import OPERATION_COLUMNS
 
 
@@ -65,6 +66,13 @@ def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChan
 def has_new_rows(rows: DataFrame) -> bool:
     """Whether rows of a lowered SELECT, not those of a DELETE, come with the table's columns."""
     return len(rows.columns) > OPERATION_COLUMNS
+
+
+def changed_counts(written: WrittenFiles) -> Counts:
+    """Deleted rows by their positions, since several source rows may delete one row."""
+    updated = written.counts.get("updated", 0)
+    positions = sum(len(bitmap) for bitmap in written.positions.values())
+    return Counts(written.counts.get("inserted", 0), updated, positions - updated)
 
 
 def cardinality_violation(spark: SparkSession, target: Target, violation: str) -> DataError:

@@ -32,7 +32,14 @@ CREATE TABLE old (id INT, name STRING) TBLPROPERTIES ('format-version'='1');
 
 INSERT INTO old VALUES (1, 'a'), (2, 'b'), (3, 'c');
 
-DELETE FROM old WHERE id = 1;
+-- version 1 has no delete files: the data file is written anew
+DELETE FROM old WHERE id = 4;
+
+INSERT INTO old VALUES (4, 'd');
+
+UPDATE old SET name = 'D' WHERE id = 4;
+
+SELECT * FROM old;
 
 ALTER TABLE old SET TBLPROPERTIES ('format-version'='2');
 

@@ -8,7 +8,7 @@ INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'a');
 
 SELECT regexp_replace(file_path, '.*/data/[01/]+/(kind=.)/.*', '<hash>/$1') AS path FROM lake.table_properties.t.files;
 
--- copy-on-write is answered by merge-on-read
+-- the data file is written anew
 DELETE FROM t WHERE id = 1;
 
 SELECT * FROM t;

@@ -1,0 +1,149 @@
+"""Copy-on-write: data files that hold a changed row are replaced by new ones, with their other rows as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyroaring import BitMap64
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.distribution import distribute, keeps_order, order, partition_expressions
+from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.row_level import Target, commit_change, has_row_ids
+from sqlext.command.strategy.strategy import (
+    RowChange,
+    cardinality_violation,
+    changed_counts,
+    changed_rows,
+    has_new_rows,
+)
+from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.scan.scan_plan import FileScanTask
+from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.sql.quoting import quote_identifier
+from sqlext.transaction.conflict import SERIALIZABLE
+from sqlext.transaction.overwrite import OverwriteFiles
+from sqlext.write.row_operation import DELETE, INSERT, UPDATE
+from sqlext.write.task import write_changes, write_rows
+
+_PLACE = ("_file", "_pos")
+
+
+def copy_on_write(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+    """Whole files are replaced, in any format version; see `Strategy`.
+
+    The change is evaluated once and held by Spark, as it is needed for the places of old rows and for the new ones. A
+    file whose rows all go is not read again. Equality deletes stay, for the files that they still apply to.
+    """
+    metadata = target.table.metadata
+    operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
+    with operation.cleaned_on_failure():
+        rows = changed_rows(spark, operation, change).localCheckpoint()
+        found = _find(operation, rows, change)
+        if found.repeated and change.violation is not None:
+            raise cardinality_violation(spark, target, change.violation)
+        touched = _touched(environment, target, found.positions)
+        added = _rewrite(spark, target, operation, rows, _partly_kept(touched, found.positions))
+        if not (change.distinct_keys or change.keeps_keys):
+            removed = Removed(paths=frozenset(task.file.file_path for task in touched))
+            require_unique_keys(environment, spark, target, added, removed)
+        unique_key = change.distinct_keys or (is_enforced(metadata) and not change.keeps_keys)
+        snapshot = target.version.snapshot
+        action = OverwriteFiles(
+            added,
+            deleted_files=[task.file for task in touched],
+            base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+            read_filter=AlwaysTrue(),
+            isolation=SERIALIZABLE if unique_key else change.isolation,
+        )
+    if added or touched:
+        commit_change(environment, target, action)
+    return changed_counts(found)
+
+
+def _find(operation: WriteOperation, rows: DataFrame, change: RowChange) -> WrittenFiles:
+    """Positions and counts of the change; its rows are held to the table's rules on the way, and not written."""
+    task = write_changes(
+        operation.plan, task_identity=task_identity, distinct_keys=change.distinct_keys, writes_rows=False
+    )
+    return run_write(rows, task, on_driver=is_small(rows))
+
+
+def _touched(environment: Environment, target: Target, positions: Mapping[str, BitMap64]) -> Sequence[FileScanTask]:
+    """The files that hold a row which goes."""
+    if not any(positions.values()):
+        return []
+    tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
+    return [task for task in tasks if positions.get(task.file.file_path)]
+
+
+def _partly_kept(touched: Sequence[FileScanTask], positions: Mapping[str, BitMap64]) -> list[str]:
+    """Paths of those that hold other rows too, as far as counts tell."""
+    return [
+        task.file.file_path
+        for task in touched
+        if task.deleted_rows + len(positions[task.file.file_path]) < task.file.record_count
+    ]
+
+
+def _rewrite(
+    spark: SparkSession, target: Target, operation: WriteOperation, rows: DataFrame, kept_from: list[str]
+) -> Sequence[ContentFile]:
+    """Data files of the new rows, and of the rows of `kept_from` that the change leaves as they are."""
+    metadata = target.table.metadata
+    moved = [_kept(spark, target, rows, kept_from)] if kept_from else []
+    inserted: list[DataFrame] = []
+    if has_new_rows(rows):
+        moved.append(_new(target, rows, UPDATE))
+        inserted.append(_new(target, rows, INSERT))
+    if not (moved or inserted):
+        return ()
+    if keeps_order(metadata):
+        everything = _united([*moved, *inserted])
+        on_driver = is_small(everything)
+        spread = order(everything if on_driver else distribute(everything, metadata), metadata, one_task=on_driver)
+    else:
+        # Rows of one file stay together and in their order: what pruned files before prunes them after it.
+        by_file = [*(F.expr(text) for text in partition_expressions(metadata)), F.col("_file")]
+        stable = [one.repartition(*by_file).sortWithinPartitions(*_PLACE) for one in [_united(moved)] if moved]
+        spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
+        on_driver = is_small(spread)
+    plan = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
+    return run_write(
+        spread.drop(*_PLACE), write_rows(plan, task_identity=task_identity), on_driver=on_driver
+    ).data_files
+
+
+def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str]) -> DataFrame:
+    """The live rows of data files, but for those that the change replaces or deletes."""
+    columns = ", ".join(map(quote_identifier, [*_columns(target), *_PLACE]))
+    stored = lowered_query(spark, f"SELECT {columns} FROM {target.relation}").where(F.col("_file").isin(paths))
+    gone = rows.where(F.col("__operation").isin(DELETE, UPDATE)).select(*_PLACE)
+    return stored.join(gone, list(_PLACE), "left_anti").select(*map(quote_identifier, [*_columns(target), *_PLACE]))
+
+
+def _new(target: Target, rows: DataFrame, operation: int) -> DataFrame:
+    """The rows that an operation brings, in the columns of those that are kept; the commit is their last change."""
+    chosen = rows.where(F.col("__operation") == operation)
+    if has_row_ids(target):
+        chosen = chosen.withColumn(LAST_UPDATED.name, F.lit(None).cast("bigint"))
+    return chosen.select(*map(quote_identifier, [*_columns(target), *_PLACE]))
+
+
+def _columns(target: Target) -> list[str]:
+    lineage = (ROW_ID.name, LAST_UPDATED.name) if has_row_ids(target) else ()
+    return [*(field.name for field in target.table.metadata.schema().fields), *lineage]
+
+
+def _united(frames: Sequence[DataFrame]) -> DataFrame:
+    first, *others = frames
+    for one in others:
+        first = first.union(one)
+    return first
