@@ -336,6 +336,41 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "PATH_TABLE_READ_ONLY": Condition(
             "0A000", "The table {name} was opened by its path and can only be read. Write it through its catalog."
         ),
+        "UPSERT_WITHOUT_KEY": Condition(
+            "42000",
+            "Upsert into {name} is refused: the table has no primary key by which a row could be replaced. Give it one"
+            " with PRIMARY KEY or ALTER TABLE … ADD PRIMARY KEY, or set write.upsert.enabled to false.",
+        ),
+        "UPSERT_NESTED_KEY": Condition(
+            "0A000",
+            "Upsert into {name} is refused: its key column {column} is inside a struct. Use MERGE, or a key of whole"
+            " columns.",
+        ),
+        "UPSERT_WITH_OVERWRITE": Condition(
+            "42000",
+            "Overwriting {name} is refused: an upsert replaces single rows by their key, and an overwrite what is"
+            " there. Say 'upsert-enabled'='false' for this write, or leave OVERWRITE out.",
+        ),
+        "INVALID_SEQUENCE_FIELD": Condition(
+            "42616",
+            "The column {column} in write.upsert.sequence-field of {name} is refused: {reason}. Name columns of the"
+            " table whose values have an order.",
+        ),
+        "SEQUENCE_TIE": Condition(
+            "23505",
+            "The rows for {table} hold keys whose last rows are equal in write.upsert.sequence-field: {keys}. No row of"
+            " them can win; make the field tell them apart, or keep one row per key.",
+        ),
+        "INVALID_ROW_KIND": Condition(
+            "22023",
+            "The rows for {table} have a _row_kind that is none, in rows with the keys {keys}. Use '+I', '-U', '+U' or"
+            " '-D'.",
+        ),
+        "ROW_KIND_IN_TABLE": Condition(
+            "42000",
+            "The rows for {name} are refused: they have a column _row_kind, which tells what a row does, and the table"
+            " has one of that name too. Rename the table's column.",
+        ),
         "UPSERT_PARTITION_NOT_IN_KEY": Condition(
             "42000",
             "Equality upsert into {name} is refused: column {column} of the partition field {field} is not part of the"

@@ -35,7 +35,7 @@ class TableProperty(Generic[T]):
         try:
             return self.parse(text.strip())
         except ValueError as error:
-            default = "none" if self.default is None else self.default
+            default = "none" if self.default in (None, ()) else self.default
             raise AnalysisError(
                 "INVALID_TABLE_PROPERTY", name=self.name, value=text, reason=error, default=default
             ) from None
@@ -88,6 +88,13 @@ def _none(reason: str) -> Callable[[str], None]:
 
 def _optional_integer(text: str) -> int | None:
     return _integer(-1)(text)
+
+
+def _column_names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip().strip("`") for name in text.split(","))
+    if not all(names):
+        raise ValueError("it must be columns, separated by commas")
+    return names
 
 
 # the table
@@ -169,7 +176,9 @@ _ISOLATION = _one_of("serializable", "snapshot")
 DELETE_ISOLATION_LEVEL = TableProperty("write.delete.isolation-level", "serializable", _ISOLATION)
 UPDATE_ISOLATION_LEVEL = TableProperty("write.update.isolation-level", "serializable", _ISOLATION)
 MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializable", _ISOLATION)
+UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)
 UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))
+UPSERT_SEQUENCE_FIELD: TableProperty[tuple[str, ...]] = TableProperty("write.upsert.sequence-field", (), _column_names)
 WAP_ENABLED = TableProperty("write.wap.enabled", False, _boolean)
 
 ALL: Mapping[str, TableProperty[Any]] = {

@@ -7,15 +7,15 @@ from pyspark.sql import SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, load_target
-from sqlext.command.upsert import check_partition_sources
 from sqlext.errors import AnalysisError, DataError
-from sqlext.properties import KEY_ENFORCED, KEY_RELY, UPSERT_MODE
+from sqlext.properties import KEY_ENFORCED, KEY_RELY
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.schema_change import RequireIdentifierFields, changed_schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.quoting import quote_name
 from sqlext.sql.statement import AddPrimaryKey, DropPrimaryKey
 from sqlext.transaction.key_change import AddKey, DropKey
+from sqlext.transaction.upsert_rules import require_upsert_rules
 from sqlext.write.distinct_keys import NAMED_KEYS, named_keys
 
 
@@ -32,8 +32,7 @@ def add_primary_key(environment: Environment, spark: SparkSession, statement: Ad
     paths = tuple((name,) for name in statement.columns)
     change = RequireIdentifierFields(paths)
     schema = changed_schema(metadata.schema(), (change,), metadata.last_column_id, metadata.format_version)
-    if UPSERT_MODE.of(metadata.properties) == "equality":
-        check_partition_sources(schema, metadata.spec(), str(target.name))
+    require_upsert_rules(schema, metadata.spec(), metadata.properties, str(target.name))
     optional = [field for field in schema.identifier_fields if not metadata.schema().field(field.id).required]
     _require_no_other_branch(target, optional)
     for field in optional:

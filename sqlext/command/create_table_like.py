@@ -9,14 +9,14 @@ from pyspark.sql import SparkSession
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
-from sqlext.command.upsert import check_partition_sources
 from sqlext.errors import AlreadyExistsError
-from sqlext.properties import DATA_PATH, FORMAT_VERSION, UPSERT_MODE
+from sqlext.properties import DATA_PATH, FORMAT_VERSION
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import CreateTableLike
 from sqlext.transaction.table_creation import CreateTable
 from sqlext.transaction.transaction import commit
+from sqlext.transaction.upsert_rules import require_upsert_rules
 
 
 def create_table_like(environment: Environment, spark: SparkSession, statement: CreateTableLike) -> Outcome:
@@ -32,8 +32,7 @@ def create_table_like(environment: Environment, spark: SparkSession, statement: 
     properties = {**_copied(source), **statement.properties}
     version = FORMAT_VERSION.of({FORMAT_VERSION.name: str(source.format_version), **properties})
     properties.pop(FORMAT_VERSION.name, None)
-    if UPSERT_MODE.of(properties) == "equality":
-        check_partition_sources(source.schema(), source.spec(), str(statement.name))
+    require_upsert_rules(source.schema(), source.spec(), properties, str(statement.name))
     action = CreateTable(
         schema=replace(source.schema(), schema_id=0),
         spec=replace(source.spec(), spec_id=0),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.change_batch import align_changes, row_kind_column
 from sqlext.command.distribution import distribute, order
 from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
@@ -17,8 +17,10 @@ from sqlext.command.held_rows import hold
 from sqlext.command.replaced_rows import ReplacedRows, take_out
 from sqlext.command.row_level import Target, commit_change, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
+from sqlext.command.upsert import require_upsertable, upsert
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.properties import UPSERT_ENABLED
 from sqlext.scan.file_filter import FileFilter, partition_key
 from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.pushdown import exact_predicate
@@ -59,14 +61,37 @@ def write_data_frame(
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
     name = TableName((handle.catalog, *handle.namespace, handle.name))
     options = write_options(arguments["options"])
-    target = load_target(environment, spark, name, _branch(handle, options))
-    target = replace(target, destination=replace(target.destination, summary=options.summary))
+    target = with_options(load_target(environment, spark, name, _branch(handle, options)), options)
+    mode = WriteMode(arguments["mode"], _replaced_rows(arguments, target))
+    upserts = is_upsert(target, options, overwrites=mode.mode != "append")
     by_name = bool(arguments["by_name"])
     if merges_schema(spark) if options.merge_schema is None else options.merge_schema:
         target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
+    if upserts:
+        kind = row_kind_column(target, rows.columns)
+        upsert(environment, spark, target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
+        return
     rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
-    mode = WriteMode(arguments["mode"], _replaced_rows(arguments, target))
-    write_rows_to(environment, target, rows, mode, options.settings)
+    write_rows_to(environment, target, rows, mode)
+
+
+def with_options(target: Target, options: WriteOptions) -> Target:
+    """The target as the options of one write have it."""
+    to = replace(target.destination, summary=options.summary)
+    return replace(target, destination=to, settings=options.settings)
+
+
+def is_upsert(target: Target, options: WriteOptions, *, overwrites: bool) -> bool:
+    """Whether rows go in by their keys: the write's options say so, else the table's `write.upsert.enabled`.
+
+    AnalysisError UPSERT_WITH_OVERWRITE, or for a table that has no key.
+    """
+    said = UPSERT_ENABLED.of(target.table.metadata.properties) if options.upsert is None else options.upsert
+    if said and overwrites:
+        raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name)
+    if said:
+        require_upsertable(target)
+    return said
 
 
 def _branch(handle: TableHandle, options: WriteOptions) -> str | None:
@@ -89,21 +114,15 @@ def write_rows_to(
     target: Target,
     rows: DataFrame,
     mode: WriteMode,
-    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
-    """Writes and commits rows that are in the table's columns; the number of rows written.
-
-    `settings` stand in for properties of the table while the files are written.
-    """
-    metadata = target.table.metadata
-    written_as = replace(metadata, properties={**metadata.properties, **settings})
-    operation = begin_write(written_as, target.version.io, str(target.name), environment.rng)
+    """Writes and commits rows that are in the table's columns; the number of rows written."""
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         removal: OverwriteRows | None = None
         positions: Mapping[str, BitMap64] = {}
         if mode.replaced is not None:
             removal, positions = take_out(environment, rows.sparkSession, target, operation, mode.replaced)
-        files = write_files(operation, written_as, rows).data_files
+        files = write_files(operation, target.written_as, rows).data_files
         removed = _removed(environment, target, mode, files, removal, positions)
         read = require_unique_keys(environment, rows.sparkSession, target, files, removed)
         action = _action(target, files, mode, read) if removal is None else _overwrite(removal, files, read)

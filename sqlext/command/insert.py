@@ -1,19 +1,23 @@
-"""INSERT INTO and INSERT OVERWRITE: the user's query, put into the table's columns by Spark's own rules."""
+"""INSERT INTO, UPSERT INTO and INSERT OVERWRITE: the user's query, put into the table's columns by Spark's rules."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.data_frame_write import WriteMode, write_rows_to
+from sqlext.command.change_batch import align_changes, row_kind_column
+from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.static_partition import replaced_partition, static_partition
+from sqlext.command.upsert import upsert
 from sqlext.errors import AnalysisError
 from sqlext.spark import journal
+from sqlext.spark.frame_options import write_options
 from sqlext.spark.lowered_sql import lowered_expression, lowered_query
 from sqlext.spark.store_assignment import align
 from sqlext.spec.schema import Schema
@@ -25,13 +29,22 @@ from sqlext.sql.statement import Insert
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
-    target = load_target(environment, spark, statement.table)
-    evolving = statement.evolving or merges_schema(spark)
-    query = _query(statement, _value_columns(statement, target.table.metadata.schema(), evolving=evolving))
+    options = write_options(statement.options)
+    if statement.upsert:
+        options = replace(options, upsert=True)
+    target = with_options(load_target(environment, spark, statement.table, options.branch), options)
+    upserts = is_upsert(target, options, overwrites=statement.overwrite)
+    evolving = statement.evolving or (merges_schema(spark) if options.merge_schema is None else options.merge_schema)
+    query = _query(statement, _value_columns(statement, target.table.metadata.schema(), evolving=evolving or upserts))
     journal.record(query)
-    rows, by_name = _in_columns(lowered_query(spark, query), statement, target, evolving=evolving)
+    rows = lowered_query(spark, query)
+    kind = row_kind_column(target, statement.columns or rows.columns) if upserts else None
+    rows, by_name = _in_columns(rows, statement, target, evolving=evolving, kind=kind)
     if evolving:
         target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
+    if upserts:
+        changes = align_changes(spark, rows, target, by_name=by_name, kind=kind)
+        return Outcome([upsert(environment, spark, target, changes).row()])
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
     written = write_rows_to(environment, target, aligned, _mode(spark, statement, target))
     return Outcome([Counts(inserted=written).row()])
@@ -54,10 +67,12 @@ def _query(statement: Insert, columns: Sequence[NestedField]) -> str:
     return source if statement.ctes is None else f"{statement.ctes.text} SELECT * FROM ({source})"
 
 
-def _in_columns(rows: DataFrame, statement: Insert, target: Target, *, evolving: bool) -> tuple[DataFrame, bool]:
+def _in_columns(
+    rows: DataFrame, statement: Insert, target: Target, *, evolving: bool, kind: str | None
+) -> tuple[DataFrame, bool]:
     """The rows under the names of the columns they are for, and whether names decide.
 
-    When the table is `evolving` columns that it lacks keep their names.
+    When the table is `evolving` columns that it lacks keep their names; so does `kind`, which is no column of it.
     """
     schema = target.table.metadata.schema()
     static = static_partition(statement, target.table.metadata)
@@ -65,20 +80,22 @@ def _in_columns(rows: DataFrame, statement: Insert, target: Target, *, evolving:
         return rows, statement.by_name
     if not statement.by_name:
         given = [value.field.name for value in static]
-        rows = rows.toDF(*_given_columns(rows, statement, schema, given, evolving=evolving))
+        rows = rows.toDF(*_given_columns(rows, statement, schema, given, evolving=evolving, kind=kind))
     for value in static:
         rows = rows.withColumn(value.field.name, lowered_expression(value.text))
     return rows, True
 
 
 def _given_columns(
-    rows: DataFrame, statement: Insert, schema: Schema, static: Sequence[str], *, evolving: bool
+    rows: DataFrame, statement: Insert, schema: Schema, static: Sequence[str], *, evolving: bool, kind: str | None
 ) -> list[str]:
     if statement.columns is None:
         names = [field.name for field in schema.fields if field.name not in static]
         names += rows.columns[len(names) :] if evolving else []
+        if kind is not None and kind not in names:
+            names.insert(rows.columns.index(kind), kind)
     else:
-        names = [_column_name(schema, name, evolving=evolving) for name in statement.columns]
+        names = [name if name == kind else _column_name(schema, name, evolving=evolving) for name in statement.columns]
     if len(names) != len(rows.columns):
         raise AnalysisError(
             "INSERT_COLUMN_ARITY_MISMATCH",

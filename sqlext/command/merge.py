@@ -5,12 +5,13 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType as SparkStruct
 
+from sqlext.command.change_batch import has_order_or_kinds
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, has_row_ids, load_target
 from sqlext.command.schema_evolution import changes_for_merge, grown
 from sqlext.command.strategy.insert_only import insert_only
-from sqlext.command.strategy.key_upsert import equality_upsert, lookup_upsert
+from sqlext.command.strategy.key_upsert import changelog_upsert, equality_upsert, lookup_upsert
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange
 from sqlext.command.upsert import can_look_up, deletes_reach_all
@@ -43,9 +44,12 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
         target = grown(environment, target, changes_for_merge(target, statement, source))
     schema = target.table.metadata.schema()
     upsert = key_upsert(statement, schema, source.columns)
-    if upsert is not None and _keys_compare_as_stored(upsert, source):
-        return target, _choose_upsert(environment, target, upsert, source)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
+    if upsert is not None and _keys_compare_as_stored(upsert, source):
+        if has_order_or_kinds(target, source.columns):
+            change = RowChange(lower_upsert_source(upsert), isolation)
+            return target, Choice("changes by key", "its rows have kinds, or an order", changelog_upsert, change)
+        return target, _choose_upsert(environment, target, upsert, source)
     lowered, violation = lower_merge(statement, schema, source.columns, target.relation, row_ids=has_row_ids(target))
     change = RowChange(lowered, isolation, violation)
     if all(clause.kind == "not matched" for clause in statement.clauses):

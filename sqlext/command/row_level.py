@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyroaring import BitMap64
@@ -20,6 +20,7 @@ from sqlext.spark.write_job import WrittenFiles
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
 from sqlext.transaction.action import MAIN, Action, Destination
@@ -34,7 +35,8 @@ class Target:
     """The table that a statement changes, at the version its SELECT reads and its commit starts from.
 
     `name` is the statement's, which may name a branch as well. `grown_from` is the table as its catalog has it, where
-    the statement gives it columns: `table` has them already.
+    the statement gives it columns: `table` has them already. `settings` stand in for properties of the table while
+    the statement's files are written.
     """
 
     name: TableName
@@ -42,6 +44,13 @@ class Target:
     version: TableVersion
     destination: Destination = MAIN
     grown_from: LoadedTable | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def written_as(self) -> TableMetadata:
+        """What the statement's files are written by."""
+        metadata = self.table.metadata
+        return replace(metadata, properties={**metadata.properties, **self.settings}) if self.settings else metadata
 
     @property
     def relation(self) -> str:

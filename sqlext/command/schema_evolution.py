@@ -17,6 +17,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target
 from sqlext.spark.data_type import schema_from_spark
 from sqlext.spec.metadata_update import apply_updates
+from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema_change import SchemaChange, changed_schema
 from sqlext.spec.schema_union import union_changes
 from sqlext.spec.types import NestedField
@@ -84,4 +85,5 @@ def _columns_taken_over(merge: Merge) -> frozenset[str]:
 
 
 def _fields(rows: DataFrame) -> Sequence[NestedField]:
-    return schema_from_spark(rows.schema.jsonValue()).fields
+    fields = schema_from_spark(rows.schema.jsonValue()).fields
+    return [field for field in fields if field.name.lower() != ROW_KIND.name]

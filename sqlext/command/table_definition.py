@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from sqlext.command.upsert import check_partition_sources
 from sqlext.errors import AnalysisError
-from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, UPSERT_MODE
+from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
@@ -24,6 +23,7 @@ from sqlext.sql.binding import resolve_column
 from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
 from sqlext.sql.type_name import TimestampSetting, parse_type
+from sqlext.transaction.upsert_rules import require_upsert_rules
 from sqlext.write.metrics import MetricsConfig
 
 # Keys that Spark adds to the properties by itself, or that say what the metadata says elsewhere.
@@ -107,8 +107,7 @@ def complete(
         raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set and there is none to enforce")
     for check in check_constraints(kept):
         require_plain_check(check.name, check.expression, schema)
-    if UPSERT_MODE.of(kept) == "equality":
-        check_partition_sources(definition.schema, definition.spec, "the new table")
+    require_upsert_rules(definition.schema, definition.spec, kept, "the new table")
     return definition
 
 

@@ -2,8 +2,9 @@
 
 By equality deletes, the way of Flink's sink: the new rows and the keys they replace are written, the target is not
 read, and the cost follows the change. Resolved: the keys of the target are read for the positions of the old rows, and
-readers have no join to make. A key that comes twice in one batch is an error that names it, as there is no order by
-which one of the rows could win.
+readers have no join to make. `change_batch` says which of several rows of one key counts. Where the table declares an
+order of rows (`write.upsert.sequence-field`), the resolved way leaves a row alone that lies behind the new one; the
+equality way does not know it, and the order of commits decides.
 """
 
 from __future__ import annotations
@@ -15,50 +16,109 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.command.change_batch import ChangeBatch, change_batch
 from sqlext.command.distribution import order
 from sqlext.command.enforced_key import have_plain_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
-from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
+from sqlext.command.row_level import (
+    Target,
+    commit_change,
+    has_row_ids,
+    row_delta,
+)
+from sqlext.command.strategy.mode import by_mode
+from sqlext.command.strategy.strategy import RowChange
 from sqlext.command.write_operation import begin_write
-from sqlext.errors import AnalysisError
+from sqlext.errors import AnalysisError, DataError, UnsupportedError
+from sqlext.properties import MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
-from sqlext.spark import journal
-from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.temporary_relation import named_rows
 from sqlext.spark.write_job import is_small, run_write, task_identity, write_on_driver
 from sqlext.spec.expression import AlwaysTrue, Predicate
-from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.row_lineage import ROW_ID
-from sqlext.spec.schema import Schema
-from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import VariantType
+from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.quoting import quote_identifier
+from sqlext.transaction.conflict import SNAPSHOT
+from sqlext.transaction.upsert_rules import partition_not_in_key, sequence_columns
 from sqlext.write.distinct_keys import require_distinct
+from sqlext.write.refused_rows import require_no_refused
+from sqlext.write.row_operation import DELETE
 from sqlext.write.task import upsert_rows, write_rows
 
 # Above this the target's keys are no more read by the driver, but joined by Spark.
 _LOOKUP_BYTES = 256 * 1024 * 1024
 
 
-def upsert_by_equality(environment: Environment, spark: SparkSession, target: Target, lowered: str) -> Counts:
-    """Writes and commits the rows of `lowered`, a SELECT of whole rows in the table's columns."""
+def upsert(
+    environment: Environment, spark: SparkSession, target: Target, rows: DataFrame, *, isolation: str = SNAPSHOT
+) -> Counts:
+    """Writes and commits the rows by their keys, the way that the table's `write.upsert.mode` names.
+
+    They are in the table's columns, and may have `ROW_KIND` behind them. Errors: AnalysisError where the table cannot
+    take rows by key, DataError for rows that it does not take or among which none of a key can win.
+    """
+    require_upsertable(target)
     metadata = target.table.metadata
-    check_partition_sources(metadata.schema(), metadata.spec(), str(target.name))
-    journal.record(lowered)
-    operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
-    rows = hold(lowered_query(spark, lowered), operation.plan)
+    batch = change_batch(target, rows)
+    mode = UPSERT_MODE.of(metadata.properties)
+    if mode == "equality" and metadata.format_version > 1 and deletes_reach_all(environment, target):
+        return upsert_by_equality(environment, target, batch)
+    compared = UPSERT_SEQUENCE_FIELD.of(metadata.properties) if mode == "resolved" else ()
+    with named_rows(batch.rows, environment.rng) as relation:
+        lowered = lower_keyed_changes(
+            relation,
+            target.relation,
+            metadata.schema(),
+            one_row_a_key=batch.one_row_a_key,
+            sequence=sequence_columns(metadata.schema(), compared, str(target.name)),
+            row_ids=has_row_ids(target),
+        )
+        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True)
+        choice = by_mode(target, MERGE_MODE, change)
+        if choice.name == "merge-on-read" and not compared and can_look_up(environment, target, batch.rows):
+            return upsert_by_lookup(environment, target, batch, isolation)
+        return choice.run(environment, spark, target, choice.change)
+
+
+def require_upsertable(target: Target) -> None:
+    """AnalysisError for a table without a key, UnsupportedError for one inside a struct."""
+    schema = target.table.metadata.schema()
+    if not schema.identifier_field_ids:
+        raise AnalysisError("UPSERT_WITHOUT_KEY", name=target.name)
+    for id in schema.identifier_field_ids:
+        if len(schema.column_path(id)) > 1:
+            raise UnsupportedError("UPSERT_NESTED_KEY", name=target.name, column=schema.column_name(id))
+
+
+def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBatch) -> Counts:
+    """Equality deletes of the keys, and the rows. Which keys were there is not known."""
+    metadata = target.table.metadata
+    refused = partition_not_in_key(metadata.schema(), metadata.spec(), str(target.name))
+    if refused is not None:
+        raise refused
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
+    rows = hold(batch.rows, operation.plan, operations=True)
     on_driver = is_small(rows)
-    if not on_driver:
+    if not on_driver and not batch.one_row_a_key:
         rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
     rows = order(rows, metadata, one_task=on_driver)
     with operation.cleaned_on_failure():
-        task = upsert_rows(operation.plan, metadata.schema().identifier_field_ids, task_identity=task_identity)
+        task = upsert_rows(
+            operation.plan,
+            metadata.schema().identifier_field_ids,
+            task_identity=task_identity,
+            distinct_keys=not batch.one_row_a_key,
+        )
         written = run_write(rows, task, on_driver=on_driver)
         delta = row_delta(environment, target, operation, written, read_filter=None, isolation="snapshot")
     if delta is not None:
         commit_change(environment, target, delta)
-    return Counts(None, None, 0, affected=sum(file.record_count for file in written.data_files))
+    upserted, deleted = written.counts.get("inserted", 0), written.counts.get("deleted", 0)
+    unknown = None if upserted else 0
+    return Counts(unknown, unknown, None if deleted else 0, affected=upserted + deleted)
 
 
 def deletes_reach_all(environment: Environment, target: Target) -> bool:
@@ -81,60 +141,69 @@ def can_look_up(environment: Environment, target: Target, source: DataFrame) -> 
     return fits and is_small(source)
 
 
-def upsert_by_lookup(
-    environment: Environment, spark: SparkSession, target: Target, lowered: str, isolation: str
-) -> Counts:
-    """Writes and commits the rows of `lowered`, with position deletes of the target's rows that have their keys.
+def upsert_by_lookup(environment: Environment, target: Target, batch: ChangeBatch, isolation: str) -> Counts:
+    """The rows, with position deletes of the target's rows that have their keys.
 
-    The source is evaluated once, and its rows are small. Errors: DataError DUPLICATE_KEY.
+    The source is evaluated once, and its rows are small.
     """
     schema = target.table.metadata.schema()
-    journal.record(lowered)
-    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
-    held = hold(lowered_query(spark, lowered), operation.plan)
-    rows = order(held, target.table.metadata, one_task=True).toArrow()
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
+    held = hold(batch.rows, operation.plan, operations=True)
+    rows = order(held, target.table.metadata, one_task=True).toArrow().combine_chunks()
     key_ids = schema.identifier_field_ids
+    operations, columns = _arrays(rows)
+    require_no_refused(operation.plan, operations, columns)
     keys = rows.select([schema.field(field_id).name for field_id in key_ids])
-    require_distinct(keys, str(target.name))
+    for name in keys.column_names:
+        if keys.column(name).null_count:
+            raise DataError("NULL_IN_REQUIRED_COLUMN", column=name, table=target.name)
+    if not batch.one_row_a_key:
+        require_distinct(keys, str(target.name))
     read: Predicate = (key_range(keys, key_ids) if rows.num_rows else None) or AlwaysTrue()
     plan = environment.scans.plan(target.version, read)
     matches = find_keys(target.version.io, plan, keys, key_ids)
+    updates = operations.to_numpy() != DELETE
     with operation.cleaned_on_failure():
         replaced_ids = row_ids(target.version.io, plan, matches) if has_row_ids(target) else None
         write_plan = operation.plan if replaced_ids is None else operation.plan.with_row_ids()
         task = write_rows(write_plan, task_identity=task_identity)
-        written = write_on_driver(_new_rows(rows, matches.key_rows, replaced_ids, len(schema.fields)), task)
+        changed = rows.drop_columns(rows.column_names[:1])
+        new = _new_rows(changed, updates, matches.key_rows, replaced_ids, len(schema.fields))
+        written = write_on_driver(new, task)
         written = replace(written, positions=matches.positions)
         delta = row_delta(
             environment, target, operation, written, read_filter=None, isolation=isolation, unique_key=True
         )
     if delta is not None:
         commit_change(environment, target, delta)
-    updated = len(matches.key_rows)
-    return Counts(sum(file.record_count for file in written.data_files) - updated, updated, 0)
+    updated = int(updates[matches.key_rows].sum())
+    inserted = sum(file.record_count for file in written.data_files) - updated
+    return Counts(inserted, updated, len(matches.key_rows) - updated)
 
 
-def _new_rows(rows: pa.Table, key_rows: numpy.ndarray, replaced_ids: pa.Array | None, columns: int) -> pa.Table:
-    """The source's rows, each as often as the target has its key (a key is not enforced), and once where it has not.
+def _arrays(rows: pa.Table) -> tuple[pa.Array, list[pa.Array]]:
+    """The first column, and those behind it."""
+    batch = rows.to_batches()[0] if rows.num_rows else pa.RecordBatch.from_pylist([], schema=rows.schema)
+    return batch.column(0), batch.columns[1:]
+
+
+def _new_rows(
+    rows: pa.Table, updates: numpy.ndarray, key_rows: numpy.ndarray, replaced_ids: pa.Array | None, columns: int
+) -> pa.Table:
+    """The rows of `updates`, each as often as the target has its key (a key is not enforced), and once where it has
+    not.
 
     `replaced_ids`, the row ids of the replaced rows, come behind the table's columns; null in a row that is new.
     """
-    if replaced_ids is None and len(numpy.unique(key_rows)) == len(key_rows):
+    kept = updates[key_rows]
+    replacing = key_rows[kept]
+    if replaced_ids is None and updates.all() and len(numpy.unique(replacing)) == len(replacing):
         return rows
-    absent = numpy.setdiff1d(numpy.arange(rows.num_rows), key_rows)
-    wanted = numpy.concatenate([key_rows, absent])
+    absent = numpy.setdiff1d(numpy.flatnonzero(updates), replacing)
+    wanted = numpy.concatenate([replacing, absent])
     order = numpy.argsort(wanted, kind="stable")
     chosen = rows.take(pa.array(wanted[order]))
     if replaced_ids is None:
         return chosen
-    ids = pa.concat_arrays([replaced_ids, pa.nulls(len(absent), pa.int64())]).take(pa.array(order))
-    return chosen.add_column(columns, ROW_ID.name, ids)
-
-
-def check_partition_sources(schema: Schema, spec: PartitionSpec, name: str) -> None:
-    """An equality delete reaches only its own partition: every partition source column must be part of the key."""
-    for field in spec.fields:
-        if not isinstance(field.transform, VoidTransform) and field.source_id not in schema.identifier_field_ids:
-            raise AnalysisError(
-                "UPSERT_PARTITION_NOT_IN_KEY", name=name, column=schema.column_name(field.source_id), field=field.name
-            )
+    ids = pa.concat_arrays([replaced_ids.filter(pa.array(kept)), pa.nulls(len(absent), pa.int64())])
+    return chosen.add_column(columns, ROW_ID.name, ids.take(pa.array(order)))

@@ -18,10 +18,12 @@ from sqlext.properties import (
     PARQUET_COMPRESSION,
     PARQUET_COMPRESSION_LEVEL,
     TARGET_FILE_SIZE_BYTES,
+    UPSERT_ENABLED,
     TableProperty,
 )
 
 MERGE_SCHEMA = ("mergeschema", "merge-schema")
+_UPSERT = "upsert-enabled"
 _SNAPSHOT_PROPERTY = "snapshot-property."
 _PLACES = frozenset({"branch", "tag", "snapshot-id", "as-of-timestamp", "path", "versionasof", "timestampasof"})
 _TUNES_READS = frozenset(
@@ -77,7 +79,9 @@ _OTHER_WRITES = frozenset(
     }
 )
 _READS = _PLACES | _TUNES_READS | _OTHER_READS
-_WRITES = frozenset({"branch", *MERGE_SCHEMA, _SNAPSHOT_PROPERTY, *_SETTINGS, *_TUNES_WRITES, *_ONLY, *_OTHER_WRITES})
+_WRITES = frozenset(
+    {"branch", *MERGE_SCHEMA, _UPSERT, _SNAPSHOT_PROPERTY, *_SETTINGS, *_TUNES_WRITES, *_ONLY, *_OTHER_WRITES}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +89,12 @@ class WriteOptions:
     """What the options of one write ask for.
 
     `settings` stand in for the table's properties; `summary` goes into the snapshot's. `merge_schema` is None where the
-    session says it.
+    session says it, `upsert` where the table's properties do.
     """
 
     branch: str | None = None
     merge_schema: bool | None = None
+    upsert: bool | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     summary: tuple[tuple[str, str], ...] = ()
 
@@ -109,6 +114,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     settings: dict[str, str] = {}
     summary: list[tuple[str, str]] = []
     merge_schema: bool | None = None
+    upsert: bool | None = None
     for name, value in options.items():
         lower = name.lower()
         if lower in _SETTINGS:
@@ -119,13 +125,15 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
             summary.append((name[len(_SNAPSHOT_PROPERTY) :], value))
         elif lower in MERGE_SCHEMA:
             merge_schema = value.lower() == "true"
+        elif lower == _UPSERT:
+            upsert = UPSERT_ENABLED.of({UPSERT_ENABLED.name: value})
         elif lower in _OTHER_WRITES or value.lower() != _ONLY.get(lower, value.lower()):
             reason = f"the write does {_ONLY[lower]} only" if lower in _ONLY else "what it asks for is not done here"
             raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name=name, reason=reason)
         elif lower not in _WRITES:
             raise _unknown("write", name, _WRITES)
     branch = next((value for name, value in options.items() if name.lower() == "branch"), None)
-    return WriteOptions(branch, merge_schema, settings, tuple(sorted(summary)))
+    return WriteOptions(branch, merge_schema, upsert, settings, tuple(sorted(summary)))
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> AnalysisError:

@@ -18,7 +18,8 @@ from sqlext.sql.view_statement import ViewStatement
 from sqlext.sql.view_syntax import parse_alter_view, parse_create_view, parse_drop_view, parse_show_views
 
 _HEADS = frozenset(
-    {"CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE", "DROP"}
+    {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
+    | {"DROP"}
 )
 # A gap is white space and comments. A comment within a comment does not match: such a text goes on to the tokens.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
@@ -26,7 +27,8 @@ _EVOLVING = r"(?:WITH~+SCHEMA~+EVOLUTION~+)?"
 _HEAD = re.compile(rf"{_GAP}*([A-Za-z]+)\b")
 _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
-    | REPLACE~+TABLE~+ | INSERT~+@(?:INTO|OVERWRITE)~+(?:TABLE~+)? | MERGE~+@INTO~+ | UPDATE~+ | DELETE~+FROM~+
+    | REPLACE~+TABLE~+ | INSERT~+@(?:INTO|OVERWRITE)~+(?:TABLE~+)? | UPSERT~+@INTO~+(?:TABLE~+)?
+    | MERGE~+@INTO~+ | UPDATE~+ | DELETE~+FROM~+
     | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)?
     | CREATE~+(?:OR~+REPLACE~+)?VIEW~+(?:IF~+NOT~+EXISTS~+)? | ALTER~+VIEW~+ | DROP~+VIEW~+(?:IF~+EXISTS~+)?)
     (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("@", _EVOLVING).replace("~", _GAP),
@@ -42,7 +44,7 @@ _ALTER_CLAUSES: tuple[Callable[[TokenCursor, TableName], Statement | None], ...]
     parse_constraint_change,
     parse_alter_table,
 )
-_ROW_VERB = re.compile(r"\b(?:INSERT|MERGE|UPDATE|DELETE)\b", re.IGNORECASE)
+_ROW_VERB = re.compile(r"\b(?:INSERT|UPSERT|MERGE|UPDATE|DELETE)\b", re.IGNORECASE)
 
 
 def parse(
@@ -113,7 +115,7 @@ def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | V
 
 
 def _parse_row_statement(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None) -> Statement | None:
-    if cursor.at("INSERT"):
+    if cursor.at("INSERT") or cursor.at("UPSERT"):
         return parse_insert(cursor, tables, ctes)
     if cursor.at("MERGE"):
         return parse_merge(cursor, tables, ctes)

@@ -17,6 +17,7 @@ from sqlext.sql.statement import (
 )
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
+from sqlext.sql.write_options_syntax import parse_write_options
 
 _QUERY_HEADS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "FROM", "(", "MAP", "REDUCE"})
 _OMITTED_CONDITION: dict[ClauseKind, str] = {
@@ -33,10 +34,12 @@ _ACTIONS: dict[ClauseKind, str] = {
 
 
 def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None) -> Insert | None:
-    """INSERT; None also for INSERT … REPLACE WHERE and INSERT OVERWRITE DIRECTORY, which Spark plans itself."""
-    cursor.expect("INSERT")
+    """INSERT or UPSERT; None also for INSERT … REPLACE WHERE and OVERWRITE DIRECTORY, which Spark plans itself."""
+    upsert = cursor.accept("UPSERT")
+    if not upsert:
+        cursor.expect("INSERT")
     evolving = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
-    overwrite = cursor.accept("OVERWRITE")
+    overwrite = not upsert and cursor.accept("OVERWRITE")
     if not overwrite and not cursor.accept("INTO"):
         return None
     if cursor.at("DIRECTORY") or cursor.at("LOCAL", "DIRECTORY"):
@@ -45,8 +48,7 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
     table = tables.resolve(cursor.dotted_name("a table name"))
     if table is None or cursor.at("REPLACE", "WHERE"):
         return None
-    if cursor.at("WITH", "("):
-        cursor.refuse("INSERT … WITH options", "a write takes its settings from the table's properties. Set them there")
+    options = parse_write_options(cursor)
     partition = _parse_static_partition(cursor) if cursor.accept("PARTITION") else ()
     if cursor.at("IF", "NOT", "EXISTS"):
         cursor.refuse("INSERT … IF NOT EXISTS", "an overwrite replaces what is there. Ask for the rows first")
@@ -61,6 +63,8 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
         columns=columns,
         by_name=by_name,
         overwrite=overwrite,
+        upsert=upsert,
+        options=options,
         evolving=evolving,
         static_partition=partition,
         ctes=ctes,

@@ -230,11 +230,12 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """INSERT INTO or INSERT OVERWRITE.
+    """INSERT INTO, INSERT OVERWRITE or UPSERT INTO (`upsert`).
 
     `columns` is None without a column list. `static_partition` has the PARTITION clause's columns in order, with None
     as the value of a dynamic one. `ctes` is a WITH in front of the INSERT; one behind it is part of `source`.
-    `evolving` is WITH SCHEMA EVOLUTION: the table takes on what columns the rows bring.
+    `evolving` is WITH SCHEMA EVOLUTION: the table takes on what columns the rows bring. `options` are those of a
+    DataFrame's write, as the hint OPTIONS or WITH behind the table's name gives them.
     """
 
     table: TableName
@@ -242,6 +243,8 @@ class Insert:
     columns: tuple[str, ...] | None = None
     by_name: bool = False
     overwrite: bool = False
+    upsert: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
     evolving: bool = False
     static_partition: tuple[tuple[str, Slice | None], ...] = ()
     ctes: Slice | None = None

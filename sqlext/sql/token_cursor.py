@@ -84,6 +84,10 @@ class TokenCursor:
         index = self.position + ahead
         return self._tokens[index] if 0 <= index < len(self._tokens) else self._end
 
+    def over(self, text: str) -> TokenCursor:
+        """A cursor over another text, under the same settings."""
+        return TokenCursor(text, escaped_string_literals=self._escaped)
+
     @property
     def at_end(self) -> bool:
         return self.position >= len(self._tokens)

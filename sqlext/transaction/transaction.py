@@ -35,6 +35,7 @@ from sqlext.spec.types import NestedField
 from sqlext.transaction.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.transaction.pace import Pace
 from sqlext.transaction.snapshot_production import COMMIT_ID_PROPERTY
+from sqlext.transaction.upsert_rules import require_upserts_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,8 @@ class _Commit:
         if base is not None and not change.updates:
             return base
         updated = apply_updates(change.start, change.updates, now_ms=self._context.clock())
+        if base is not None:
+            require_upserts_kept(base.metadata, updated, self._context.name)
         self._may_have_landed = True
         try:
             table: LoadedTable | None = self._catalog.commit(self._identifier, base, updated)

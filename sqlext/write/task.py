@@ -25,6 +25,7 @@ from sqlext.write.commit_message import (
 from sqlext.write.data_writer import DataWriter
 from sqlext.write.delete_writer import EqualityDeleteWriter
 from sqlext.write.distinct_keys import DistinctKeys
+from sqlext.write.refused_rows import require_no_refused
 from sqlext.write.row_operation import DELETE, INSERT, OPERATION_COLUMNS, UPDATE, DeletedPositions
 from sqlext.write.row_rules import held_rows
 from sqlext.write.write_plan import WritePlan
@@ -66,7 +67,8 @@ def write_changes(
     Deleted and updated rows become positions of their data files, updated and inserted ones new rows. A batch of
     deletes alone may lack the table's columns. With `distinct_keys` no row is deleted, and two source rows of one key
     within the task are an error, DUPLICATE_KEY, that names up to five. Without `writes_rows` the rows are counted and
-    held to the table's rules, and no file is written. See `write_rows`.
+    held to the table's rules, and no file is written. Rows may be marked as refused, see `refused_rows`. See
+    `write_rows`.
     """
     return _task(
         plan,
@@ -77,14 +79,23 @@ def write_changes(
 
 
 def upsert_rows(
-    plan: WritePlan, equality_ids: Sequence[int], *, task_identity: TaskIdentity, io: FileIO | None = None
+    plan: WritePlan,
+    equality_ids: Sequence[int],
+    *,
+    task_identity: TaskIdentity,
+    distinct_keys: bool = True,
+    io: FileIO | None = None,
 ) -> WriteTask:
-    """A task that writes whole rows, and equality deletes of their keys for the rows they replace.
+    """A task that takes `__operation` before the table's columns.
 
-    A key that comes twice within the task is an error, DUPLICATE_KEY, that names up to five. See `write_rows`.
+    It writes the rows that are no deletes, and equality deletes of the keys of all. With `distinct_keys` a key that
+    comes twice within the task is an error, DUPLICATE_KEY, that names up to five. Rows may be marked as refused, see
+    `refused_rows`. See `write_rows`.
     """
     ids = tuple(equality_ids)
-    return _task(plan, lambda store, task, attempt: _Upsert(store, plan, ids, task, attempt), task_identity, io)
+    return _task(
+        plan, lambda store, task, attempt: _Upsert(store, plan, ids, task, attempt, distinct_keys), task_identity, io
+    )
 
 
 def _task(
@@ -147,12 +158,14 @@ class _Changes:
         self, io: FileIO, plan: WritePlan, task_id: int, attempt: int, distinct_keys: bool, writes_rows: bool
     ) -> None:
         self._writes_rows = writes_rows
+        self._plan = plan
         self._data = DataWriter(io, plan, task_id, attempt)
         self._keys = DistinctKeys(plan) if distinct_keys else None
         self._positions = DeletedPositions()
         self._counts = {"inserted": 0, "updated": 0, "deleted": 0}
 
     def write(self, batch: pa.RecordBatch) -> None:
+        require_no_refused(self._plan, batch.column(0), batch.columns[OPERATION_COLUMNS:])
         operations = batch.column(0).to_numpy(zero_copy_only=False)
         for name, operation in (("inserted", INSERT), ("updated", UPDATE), ("deleted", DELETE)):
             self._counts[name] += int(np.count_nonzero(operations == operation))
@@ -174,23 +187,40 @@ class _Changes:
 
 
 class _Upsert:
-    def __init__(self, io: FileIO, plan: WritePlan, equality_ids: tuple[int, ...], task_id: int, attempt: int) -> None:
+    def __init__(
+        self,
+        io: FileIO,
+        plan: WritePlan,
+        equality_ids: tuple[int, ...],
+        task_id: int,
+        attempt: int,
+        distinct_keys: bool,
+    ) -> None:
+        self._plan = plan
         self._deletes = EqualityDeleteWriter(io, plan, equality_ids, task_id, attempt)
         self._data = DataWriter(io, plan, task_id, attempt)
-        self._keys = DistinctKeys(plan)
-        self._inserted = 0
+        self._keys = DistinctKeys(plan) if distinct_keys else None
+        self._counts = {"inserted": 0, "deleted": 0}
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._data.write(batch)
-        keys = pa.RecordBatch.from_arrays([batch.column(i) for i in self._deletes.positions], self._deletes.names)
+        columns = batch.columns[1:]
+        require_no_refused(self._plan, batch.column(0), columns)
+        written = batch.column(0).to_numpy(zero_copy_only=False) != DELETE
+        rows = _chosen(batch, written)
+        if rows.num_rows:
+            self._data.write(rows.select(range(1, rows.num_columns)))
+        keys = pa.RecordBatch.from_arrays([columns[i] for i in self._deletes.positions], self._deletes.names)
         self._deletes.write(keys)
-        self._keys.add(batch.columns)
-        self._inserted += batch.num_rows
+        if self._keys is not None:
+            self._keys.add(columns)
+        self._counts["inserted"] += rows.num_rows
+        self._counts["deleted"] += batch.num_rows - rows.num_rows
 
     def close(self) -> list[TaskMessage]:
-        self._keys.require()
+        if self._keys is not None:
+            self._keys.require()
         files = [*self._data.close(), *self._deletes.close()]
-        return [*(file_message(file) for file in files), counts_message({"inserted": self._inserted})]
+        return [*(file_message(file) for file in files), counts_message(self._counts)]
 
     def abort(self) -> None:
         self._data.abort()

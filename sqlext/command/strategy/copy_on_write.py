@@ -43,7 +43,7 @@ def copy_on_write(environment: Environment, spark: SparkSession, target: Target,
     file whose rows all go is not read again. Equality deletes stay, for the files that they still apply to.
     """
     metadata = target.table.metadata
-    operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         rows = changed_rows(spark, operation, change).localCheckpoint()
         found = _find(operation, rows, change)

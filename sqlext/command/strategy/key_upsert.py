@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.change_batch import plain_batch
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target
 from sqlext.command.strategy.strategy import RowChange
-from sqlext.command.upsert import upsert_by_equality, upsert_by_lookup
+from sqlext.command.upsert import upsert, upsert_by_equality, upsert_by_lookup
+from sqlext.spark import journal
+from sqlext.spark.lowered_sql import lowered_query
 
 
 def equality_upsert(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
     """Equality deletes of the keys, the target not read; see `Strategy`."""
-    return upsert_by_equality(environment, spark, target, change.lowered)
+    return upsert_by_equality(environment, target, plain_batch(target, _new_rows(spark, change)))
 
 
 def lookup_upsert(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
     """Positions of rows whose keys the driver reads; see `Strategy`."""
-    return upsert_by_lookup(environment, spark, target, change.lowered, change.isolation)
+    batch = plain_batch(target, _new_rows(spark, change))
+    return upsert_by_lookup(environment, target, batch, change.isolation)
+
+
+def changelog_upsert(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+    """Rows that have kinds, or among which an order decides; see `Strategy`."""
+    return upsert(environment, spark, target, _new_rows(spark, change), isolation=change.isolation)
+
+
+def _new_rows(spark: SparkSession, change: RowChange) -> DataFrame:
+    journal.record(change.lowered)
+    return lowered_query(spark, change.lowered)

@@ -24,7 +24,7 @@ from sqlext.write.task import write_changes
 
 def merge_on_read(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
     """Position deletes in format version 2, deletion vectors from version 3 on; see `Strategy`."""
-    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     rows = changed_rows(spark, operation, change)
     new_rows = has_new_rows(rows)
     plan = operation.plan.with_row_ids() if new_rows and has_row_ids(target) else operation.plan

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import (
     Relation,
@@ -24,9 +24,9 @@ from sqlext.sql.binding import (
     value_text,
 )
 from sqlext.sql.expression_slice import column_references, equated_columns, has_subquery, plain_column
+from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.lowering.merge_source import source_text
 from sqlext.sql.lowering.text import selected, with_ctes
-from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import Merge, MergeClause, Slice
 from sqlext.sql.token_cursor import tokenize, words_of
 
@@ -77,39 +77,22 @@ def key_upsert(
 
 
 def lower_upsert_source(upsert: KeyUpsert) -> str:
-    """The source's rows in the table's columns: all that the equality way needs."""
-    return with_ctes(upsert.merge.ctes, _source_rows(upsert))
+    """The source's rows in the table's columns, with their `_row_kind` behind them where they have one."""
+    kind = upsert.source.find(ROW_KIND.name)
+    kinds = [] if kind is None else [(f"CAST({upsert.source.column(kind)} AS STRING)", ROW_KIND.name)]
+    return with_ctes(upsert.merge.ctes, _source_rows(upsert, behind=kinds))
 
 
 def lower_resolved_upsert(upsert: KeyUpsert, target: str, *, row_ids: bool = False) -> str:
-    """The source's rows with the position of the target row that each replaces, and with `row_ids` its row id; only
-    the target's keys are read.
-
-    Source rows of one key come to one task, which so can tell a key that comes twice.
-    """
-    keys = [quote_identifier(name) for name in upsert.keys]
-    source = f"{_source_rows(upsert)}\nDISTRIBUTE BY {', '.join(keys)}"
-    kept = [quote_identifier(ROW_ID.name)] if row_ids else []
-    stored = f"SELECT {', '.join([*keys, '`_file`', '`_pos`', *kept])} FROM {target}"
-    columns = [
-        ("CASE WHEN `__target`.`_file` IS NULL THEN 3Y ELSE 2Y END", "__operation"),
-        ("`__target`.`_file`", "_file"),
-        ("`__target`.`_pos`", "_pos"),
-        *((f"`__source`.{quote_identifier(field.name)}", field.name) for field in upsert.schema.fields),
-        *((f"`__target`.{name}", ROW_ID.name) for name in kept),
-    ]
-    compared = " AND ".join(f"`__target`.{key} = `__source`.{key}" for key in keys)
-    return with_ctes(
-        upsert.merge.ctes,
-        f"SELECT {selected(columns)}\nFROM ({source}) AS `__source`\n"
-        f"LEFT OUTER JOIN ({stored}) AS `__target`\nON {compared}",
-    )
+    """The source's rows with the position of the target row that each replaces; see `lower_keyed_changes`."""
+    rows = f"({_source_rows(upsert)})"
+    return with_ctes(upsert.merge.ctes, lower_keyed_changes(rows, target, upsert.schema, row_ids=row_ids))
 
 
-def _source_rows(upsert: KeyUpsert) -> str:
+def _source_rows(upsert: KeyUpsert, behind: Sequence[tuple[str, str]] = ()) -> str:
     fields, table = upsert.schema.fields, upsert.merge.table
     assigned = [(assigned_value(upsert.values[field.name], field, table), field.name) for field in fields]
-    return f"SELECT {selected(assigned)}\nFROM {source_text(upsert.merge)}"
+    return f"SELECT {selected([*assigned, *behind])}\nFROM {source_text(upsert.merge)}"
 
 
 def _compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relation) -> dict[str, str] | None:

@@ -45,6 +45,30 @@ def test_insert_forms():
     assert statement.ctes.text == "WITH a AS (SELECT 1)"
 
 
+@pytest.mark.parametrize(
+    ("text", "upsert", "options"),
+    [
+        ("UPSERT INTO t (a) VALUES (1)", True, {}),
+        ("UPSERT INTO TABLE t SELECT 1", True, {}),
+        ("WITH a AS (SELECT 1) UPSERT INTO t BY NAME SELECT * FROM a", True, {}),
+        ("INSERT INTO t /*+ OPTIONS('upsert-enabled'='true') */ VALUES (1)", False, {"upsert-enabled": "true"}),
+        ("INSERT INTO t/*+OPTIONS('a'='1', 'b' = 'x*+y')*/(a) VALUES (1)", False, {"a": "1", "b": "x*+y"}),
+        ("INSERT INTO t -- /*+ no */\n/* nor */ /*+ OPTIONS('a'='1') */ SELECT 1", False, {"a": "1"}),
+        ("INSERT INTO t WITH ('a' = 'b') SELECT 1", False, {"a": "b"}),
+        ("INSERT INTO t SELECT /*+ BROADCAST(x) */ * FROM x", False, {}),
+        ("INSERT INTO t /* OPTIONS('a'='1') */ SELECT 1", False, {}),
+    ],
+)
+def test_upserts_and_options_of_a_write(text, upsert, options):
+    statement = read(text)
+    assert (statement.upsert, statement.options) == (upsert, options)
+
+
+def test_another_hint_than_options_is_refused_where_it_stands():
+    with pytest.raises(ParseError, match=r"'REPARTITION' \(line 2, column 5\)"):
+        read("INSERT INTO t\n/*+ REPARTITION(2) */ SELECT 1")
+
+
 def test_static_partition():
     statement = read("INSERT OVERWRITE t PARTITION (p = upper('a,b'), q) SELECT 1")
     assert [(n, v and v.text) for n, v in statement.static_partition] == [("p", "upper('a,b')"), ("q", None)]
@@ -67,7 +91,6 @@ def test_insert_contradictions(text, condition):
 @pytest.mark.parametrize(
     "text",
     [
-        "INSERT INTO t WITH ('a' = 'b') SELECT 1",
         "INSERT OVERWRITE t PARTITION (p = 1) IF NOT EXISTS SELECT 1",
     ],
 )

@@ -46,6 +46,12 @@ def changes(*rows: tuple[int, str | None, int | None, int, str | None]) -> pa.Re
     )
 
 
+def upserts(rows: pa.RecordBatch, *operations: int) -> pa.RecordBatch:
+    """The rows behind their operations, all of them updates where none are given."""
+    codes = pa.array(operations or [2] * rows.num_rows, pa.int8())
+    return pa.RecordBatch.from_arrays([codes, *rows.columns], ["__operation", *rows.schema.names])
+
+
 def positions(messages: list[TaskMessage], kind: str = "positions") -> dict[str, list[int]]:
     return {message.path: list(message.bitmap) for message in messages if message.kind == kind}
 
@@ -94,7 +100,9 @@ def test_positions_that_come_twice_are_told(tmp_path: Path) -> None:
 
 
 def test_upserts_write_rows_and_equality_deletes(tmp_path: Path) -> None:
-    messages = run(upsert_rows(plan(tmp_path), (1,), task_identity=identity), keyed([5, 2]), keyed([9]))
+    messages = run(
+        upsert_rows(plan(tmp_path), (1,), task_identity=identity), upserts(keyed([5, 2])), upserts(keyed([9]))
+    )
     data, deletes = (message.content_file for message in messages if message.kind == "file")
     assert (data.content, deletes.content) == (Content.DATA, Content.EQUALITY_DELETES)
     assert deletes.equality_ids == (1,)
@@ -105,9 +113,53 @@ def test_upserts_write_rows_and_equality_deletes(tmp_path: Path) -> None:
     assert deletes.upper_bounds == {1: (9).to_bytes(8, "little")}
 
 
+def test_deletes_among_upserts_are_keys_alone(tmp_path: Path) -> None:
+    task = upsert_rows(plan(tmp_path), (1,), task_identity=identity, distinct_keys=False)
+    messages = run(task, upserts(keyed([5, 2, 7]), 2, 1, 2), upserts(keyed([9]), 1))
+    data, deletes = (message.content_file for message in messages if message.kind == "file")
+    assert pq.read_table(local(data.file_path)).column("id").to_pylist() == [5, 7]
+    assert pq.read_table(local(deletes.file_path)).column("id").to_pylist() == [5, 2, 7, 9]
+    assert counts(messages) == {"inserted": 2, "deleted": 2}
+
+
+@pytest.mark.parametrize(
+    ("operations", "condition", "named"),
+    [
+        ((2, 4, 4), "DUPLICATE_KEY", '{"id": 2}, {"id": 7}'),
+        ((5, 4, 2), "SEQUENCE_TIE", '{"id": 5}'),
+        ((4, 2, 6), "INVALID_ROW_KIND", '{"id": 7}'),
+    ],
+)
+def test_rows_that_are_refused_are_named_by_their_keys(
+    tmp_path: Path, operations: tuple[int, ...], condition: str, named: str
+) -> None:
+    rows = upserts(keyed([5, 2, 7]), *operations)
+    placed = pa.RecordBatch.from_arrays(
+        [rows.column(0), pa.nulls(3, pa.string()), pa.nulls(3, pa.int64()), *rows.columns[1:]],
+        ["__operation", "_file", "_pos", "id", "name"],
+    )
+    for task, batch in [
+        (upsert_rows(plan(tmp_path), (1,), task_identity=identity), rows),
+        (write_changes(plan(tmp_path), task_identity=identity), placed),
+    ]:
+        (message,) = run(task, batch)
+        assert message.error == (condition, {"table": "lake.db.t", "keys": named})
+        assert files_below(tmp_path) == []
+
+
+def test_a_delete_by_a_null_key_is_refused(tmp_path: Path) -> None:
+    batch = pa.record_batch({"id": pa.array([1, None], pa.int64()), "name": ["x", "y"]})
+    (message,) = run(upsert_rows(plan(tmp_path), (1,), task_identity=identity), upserts(batch, 1, 7))
+    assert message.error == ("NULL_IN_REQUIRED_COLUMN", {"column": "id", "table": "lake.db.t"})
+
+
 def test_a_key_that_comes_twice_is_named_and_nothing_is_left(tmp_path: Path) -> None:
     twice = [*range(20), *range(3, 10)]
-    (message,) = run(upsert_rows(plan(tmp_path), (1,), task_identity=identity), keyed(twice[:12]), keyed(twice[12:]))
+    (message,) = run(
+        upsert_rows(plan(tmp_path), (1,), task_identity=identity),
+        upserts(keyed(twice[:12])),
+        upserts(keyed(twice[12:])),
+    )
     condition, parameters = message.error
     assert condition == "DUPLICATE_KEY"
     assert parameters == {
@@ -139,7 +191,7 @@ def test_a_resolved_upsert_names_the_keys_of_two_source_rows(tmp_path: Path) -> 
 def test_a_decimal_key_that_comes_as_its_digits_is_named_as_a_number(tmp_path: Path) -> None:
     schema = Schema((NestedField(1, "price", DecimalType(9, 2), required=True),), identifier_field_ids=(1,))
     batch = pa.record_batch({"price": pa.array([150, 275, 150], pa.int64())})
-    (message,) = run(upsert_rows(plan(tmp_path, schema=schema), (1,), task_identity=identity), batch)
+    (message,) = run(upsert_rows(plan(tmp_path, schema=schema), (1,), task_identity=identity), upserts(batch))
     assert message.error[1]["keys"] == '{"price": "1.50"}'
 
 

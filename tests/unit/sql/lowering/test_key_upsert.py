@@ -95,7 +95,7 @@ def test_texts():
         "WITH s AS (SELECT 1) SELECT CASE WHEN `__target`.`_file` IS NULL THEN 3Y ELSE 2Y END AS `__operation`,"
         " `__target`.`_file` AS `_file`, `__target`.`_pos` AS `_pos`,"
         " `__source`.`id` AS `id`, `__source`.`qty` AS `qty`, `__source`.`name` AS `name`"
-        f" FROM (SELECT {values} FROM s DISTRIBUTE BY `id`) AS `__source`"
+        f" FROM (SELECT * FROM (SELECT {values} FROM s) DISTRIBUTE BY `id`) AS `__source`"
         f" LEFT OUTER JOIN (SELECT `id`, `_file`, `_pos` FROM {TARGET}) AS `__target`"
         " ON `__target`.`id` = `__source`.`id`"
     )

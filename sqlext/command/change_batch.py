@@ -1,0 +1,138 @@
+"""Rows on their way into a keyed table: what each does there, and which of several rows of one key counts.
+
+A batch has no order of arrival. A key that comes twice is refused, but for a pair of `-U` and `+U`, unless the table
+declares columns by which the last row is told (`write.upsert.sequence-field`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from sqlext.command.row_level import Target
+from sqlext.errors import AnalysisError
+from sqlext.properties import UPSERT_SEQUENCE_FIELD
+from sqlext.spark.store_assignment import align
+from sqlext.spec.row_kind import ROW_KIND
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField, UuidType
+from sqlext.sql.lowering.text import fresh_name
+from sqlext.sql.quoting import quote_identifier
+from sqlext.transaction.upsert_rules import sequence_columns
+from sqlext.write.refused_rows import NULL_KEY, REPEATED_KEY, TIED_KEY, UNKNOWN_ROW_KIND
+from sqlext.write.row_operation import DELETE, UPDATE
+
+_OPERATION = "__operation"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeBatch:
+    """`rows` has `__operation` before the table's columns: an update for a row to be there, a delete, or a refusal.
+
+    With `one_row_a_key` it holds each key once; without, nobody has looked yet, and all rows are updates.
+    """
+
+    rows: DataFrame
+    one_row_a_key: bool
+
+
+def change_batch(target: Target, rows: DataFrame) -> ChangeBatch:
+    """The changes that the rows ask for; they are in the table's columns, with or without `ROW_KIND` behind them.
+
+    Errors: AnalysisError INVALID_SEQUENCE_FIELD.
+    """
+    schema = target.table.metadata.schema()
+    sequence = sequence_columns(schema, UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties), str(target.name))
+    has_kinds = len(rows.columns) > len(schema.fields)
+    if not has_kinds and not sequence:
+        return plain_batch(target, rows)
+    columns = _columns(schema)
+    taken = [field.name for field in schema.fields]
+    last, count, paired, place = (fresh_name(f"__{name}", taken) for name in ("last", "rows", "pair", "place"))
+    kind = (F.col(ROW_KIND.name) if has_kinds else F.lit("+U")).alias(_OPERATION)
+    place_of_row = F.struct(*(F.col(quote_identifier(name)) for name in sequence)) if sequence else F.lit(0)
+    given = rows.select(kind, *columns, place_of_row.alias(place))
+    keys = [F.col(quote_identifier(field.name)) for field in schema.identifier_fields]
+    of_key, kind = Window.partitionBy(*keys), F.col(_OPERATION)
+    # What is said of a key is said by its last rows: those before them are passed over, whatever they are.
+    ranked = given.withColumn(last, F.col(place).eqNullSafe(F.max(place).over(of_key)))
+    is_last, rows_of_key = F.col(last), F.col(count)
+    one_each = [F.count_if(is_last & (kind == name)).over(of_key) == 1 for name in ("-U", "+U")]
+    ranked = ranked.withColumn(count, F.count_if(is_last).over(of_key))
+    ranked = ranked.withColumn(paired, (rows_of_key == 2) & one_each[0] & one_each[1])
+    operation = (
+        F.when(F.coalesce(~kind.isin("+I", "-U", "+U", "-D"), F.lit(True)), _code(UNKNOWN_ROW_KIND))
+        .when(_any_null(keys), _code(NULL_KEY))
+        .when(~is_last, F.lit(None))
+        .when((rows_of_key > 1) & ~F.col(paired), _code(TIED_KEY if sequence else REPEATED_KEY))
+        .when(kind.isin("+I", "+U"), _code(UPDATE))
+        .when(rows_of_key == 1, _code(DELETE))
+    )
+    tagged = ranked.select(operation.alias(_OPERATION), *(F.col(quote_identifier(name)) for name in taken))
+    return ChangeBatch(tagged.where(f"{_OPERATION} IS NOT NULL"), one_row_a_key=True)
+
+
+def plain_batch(target: Target, rows: DataFrame) -> ChangeBatch:
+    """The rows, each to be there afterwards."""
+    columns = _columns(target.table.metadata.schema())
+    return ChangeBatch(rows.select(_code(UPDATE).alias(_OPERATION), *columns), one_row_a_key=False)
+
+
+def has_order_or_kinds(target: Target, columns: Sequence[str]) -> bool:
+    """Whether rows of a source with these columns are to be looked at first. See `row_kind_column`."""
+    ordered = UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties)
+    return row_kind_column(target, columns) is not None or bool(ordered)
+
+
+def _columns(schema: Schema) -> list[Column]:
+    return [_column(field, is_key=field.id in schema.identifier_field_ids) for field in schema.fields]
+
+
+def _column(field: NestedField, *, is_key: bool) -> Column:
+    """The column; a key that is a uuid in the one spelling that stored ones have, as Spark compares their texts."""
+    column = F.col(quote_identifier(field.name))
+    if not (is_key and isinstance(field.type, UuidType)):
+        return column
+    digits = F.lower(F.regexp_replace(column, "urn:|uuid:|[{}-]", ""))
+    parts = [F.substring(digits, start, length) for start, length in ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))]
+    return F.when(F.length(digits) == 32, F.concat_ws("-", *parts)).otherwise(column).alias(field.name)
+
+
+def row_kind_column(target: Target, columns: Sequence[str]) -> str | None:
+    """The one of a source's columns that has the kinds of its rows, if one has.
+
+    AnalysisError ROW_KIND_IN_TABLE where the table has a column of that name too.
+    """
+    found = next((name for name in columns if name.lower() == ROW_KIND.name), None)
+    if found is not None and target.table.metadata.schema().find(ROW_KIND.name, case_sensitive=False) is not None:
+        raise AnalysisError("ROW_KIND_IN_TABLE", name=target.name)
+    return found
+
+
+def align_changes(
+    spark: SparkSession, rows: DataFrame, target: Target, *, by_name: bool, kind: str | None
+) -> DataFrame:
+    """The rows in the table's columns by Spark's store assignment; `ROW_KIND` behind them where `kind` names it."""
+    schema = target.table.metadata.schema()
+    if kind is None:
+        return align(spark, rows, target.name.parts, schema, by_name=by_name)
+    # By position, as a query may give two columns one name.
+    names = [f"{number}" for number in range(len(rows.columns))]
+    given = [name for name, own in zip(names, rows.columns, strict=True) if own != kind]
+    moved = rows.toDF(*names).select(*given, names[rows.columns.index(kind)])
+    last = moved.toDF(*(name for name in rows.columns if name != kind), ROW_KIND.name)
+    return align(spark, last, target.name.parts, Schema((*schema.fields, ROW_KIND)), by_name=by_name)
+
+
+def _any_null(columns: list[Column]) -> Column:
+    test = columns[0].isNull()
+    for column in columns[1:]:
+        test = test | column.isNull()
+    return test
+
+
+def _code(number: int) -> Column:
+    return F.lit(number).cast("tinyint")

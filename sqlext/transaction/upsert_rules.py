@@ -1,0 +1,89 @@
+"""What a table must be so that rows may go in by their key, as its properties ask for.
+
+Held when a table is made and whenever its schema, partitioning or properties change: not at the first write, as in
+Flink's sink, when another engine may long have written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from sqlext.errors import AnalysisError
+from sqlext.properties import UPSERT_ENABLED, UPSERT_MODE, UPSERT_SEQUENCE_FIELD, TableProperty
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.transform import VoidTransform
+from sqlext.spec.types import ListType, MapType, StructType, UnknownType, VariantType
+
+_T = TypeVar("_T")
+_WITHOUT_ORDER = (StructType, ListType, MapType, VariantType, UnknownType)
+
+
+def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str) -> None:
+    """AnalysisError for the first rule that `after` breaks and `before` did not: a table of another engine may.
+
+    A table without a key may yet get one that tells its partitions.
+    """
+    unchanged = before.current_schema_id == after.current_schema_id and before.default_spec_id == after.default_spec_id
+    if unchanged and before.properties == after.properties:
+        return
+    known = [error.parameters for error in _broken_rules(before.schema(), before.spec(), before.properties, name)]
+    for error in _broken_rules(after.schema(), after.spec(), after.properties, name):
+        may_get_key = error.condition == "UPSERT_PARTITION_NOT_IN_KEY" and not after.schema().identifier_field_ids
+        if error.parameters not in known and not may_get_key:
+            raise error
+
+
+def require_upsert_rules(schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str) -> None:
+    """AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY or INVALID_SEQUENCE_FIELD."""
+    for error in _broken_rules(schema, spec, properties, name):
+        raise error
+
+
+def partition_not_in_key(schema: Schema, spec: PartitionSpec, name: str) -> AnalysisError | None:
+    """An equality delete reaches only its own partition: every partition source column must be part of the key."""
+    for field in spec.fields:
+        if not isinstance(field.transform, VoidTransform) and field.source_id not in schema.identifier_field_ids:
+            column = schema.column_name(field.source_id)
+            return AnalysisError("UPSERT_PARTITION_NOT_IN_KEY", name=name, column=column, field=field.name)
+    return None
+
+
+def sequence_columns(schema: Schema, names: Sequence[str], table: str) -> tuple[str, ...]:
+    """The columns as the schema spells them. AnalysisError INVALID_SEQUENCE_FIELD for one that cannot tell an order."""
+    found = []
+    for name in names:
+        field = next((field for field in schema.fields if field.name.lower() == name.lower()), None)
+        if field is None:
+            raise AnalysisError("INVALID_SEQUENCE_FIELD", name=table, column=name, reason="there is no such column")
+        if isinstance(field.type, _WITHOUT_ORDER):
+            reason = f"its type is {field.type}"
+            raise AnalysisError("INVALID_SEQUENCE_FIELD", name=table, column=name, reason=reason)
+        found.append(field.name)
+    return tuple(found)
+
+
+def _broken_rules(
+    schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str
+) -> Iterator[AnalysisError]:
+    if _value(UPSERT_ENABLED, properties) and not schema.identifier_field_ids:
+        yield AnalysisError("UPSERT_WITHOUT_KEY", name=name)
+    if _value(UPSERT_MODE, properties) == "equality":
+        error = partition_not_in_key(schema, spec, name)
+        if error is not None:
+            yield error
+    try:
+        names: tuple[str, ...] = _value(UPSERT_SEQUENCE_FIELD, properties)
+        sequence_columns(schema, names, name)
+    except AnalysisError as unordered:
+        yield unordered
+
+
+def _value(known: TableProperty[_T], properties: Mapping[str, str]) -> _T:
+    """The default for a value that does not parse, as another engine may have left it; a write refuses that."""
+    try:
+        return known.of(properties)
+    except AnalysisError:
+        return known.default

@@ -1,0 +1,28 @@
+from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
+from unit.sql.lowering.orders import SCHEMA, TARGET, flat
+
+
+def test_plain_rows_come_to_tasks_by_key():
+    lowered = flat(lower_keyed_changes("`rows`", TARGET, SCHEMA))
+    assert "FROM (SELECT * FROM `rows` DISTRIBUTE BY `id`) AS `__source`" in lowered
+    assert "CASE WHEN `__target`.`_file` IS NULL THEN 3Y ELSE 2Y END AS `__operation`" in lowered
+    assert "SELECT `id`, `_file`, `_pos` FROM" in lowered
+
+
+def test_changes_do_what_they_find():
+    lowered = flat(lower_keyed_changes("`rows`", TARGET, SCHEMA, one_row_a_key=True, row_ids=True))
+    assert "FROM `rows` AS `__source`" in lowered
+    assert (
+        "CASE WHEN `__source`.`__operation` > 3Y THEN `__source`.`__operation` WHEN `__target`.`_file` IS NULL THEN"
+        " CASE WHEN `__source`.`__operation` = 2Y THEN 3Y END ELSE `__source`.`__operation` END"
+    ) in lowered
+    assert lowered.endswith("WHERE `__operation` IS NOT NULL")
+    assert "`__target`.`_row_id` AS `_row_id`" in lowered
+
+
+def test_a_row_that_lies_before_the_stored_one_does_nothing():
+    lowered = flat(lower_keyed_changes("`rows`", TARGET, SCHEMA, one_row_a_key=True, sequence=("qty", "id")))
+    assert "SELECT `id`, `qty`, `_file`, `_pos` FROM" in lowered
+    assert (
+        "WHEN struct(`__target`.`qty`, `__target`.`id`) > struct(`__source`.`qty`, `__source`.`id`) THEN NULL"
+    ) in lowered
