@@ -34,7 +34,7 @@ class Bench:
 
     def recreate(self, name: str, columns: str, mode: str, *, key: str = "", partition: str = "") -> None:
         self.spark.sql(f"DROP TABLE IF EXISTS {self.table(name)}")
-        properties = self.system.merge_modes.get(mode, {})
+        properties = {**self.system.merge_modes, **self.system.change_modes}.get(mode, {})
         self.spark.sql(self.system.create_table(name, columns, properties, key=key, partition=partition))
 
     def cost(self, statement: str) -> Cost:

@@ -26,6 +26,7 @@ from typing import Any
 import psutil
 
 from benchmarks.data import order_changes, tpch_table
+from benchmarks.row_changes import LARGE
 from benchmarks.suites import OF_ICEBERG_TABLES, SUITES
 from benchmarks.systems import DELTA, MASTER, SHARED_SETTINGS, SYSTEMS
 from benchmarks.targets import judgements
@@ -41,6 +42,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1, help="TPC-H scale factor")
     parser.add_argument("--rounds", type=int, default=10, help="MERGE statements in a row in the upsert suites")
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the least counts")
+    parser.add_argument("--driver-memory", default=SHARED_SETTINGS["spark.driver.memory"], help="of each system's JVM")
     parser.add_argument("--report", type=Path, help="also write the table with machine and versions to this file")
     chosen = parser.parse_args()
     chosen.suites = chosen.suite.split(",")
@@ -54,10 +56,13 @@ def arguments() -> argparse.Namespace:
 def prepare_data(folder: Path, chosen: argparse.Namespace) -> None:
     """Makes all input files first, so that no measured process pays for them."""
     print(f"data: {folder}, scale {chosen.scale:g}", flush=True)
-    if {"scan", "insert", "evolved"} & set(chosen.suites):
+    if {"scan", "insert", "evolved", "delete_update"} & set(chosen.suites):
         tpch_table(folder, chosen.scale, "lineitem")
     if "upsert" in chosen.suites:
         order_changes(folder, chosen.scale, chosen.rounds)
+    for suite, factors in {"one_row": (1, LARGE), "scan_after": (1,), "large_merge": (LARGE,)}.items():
+        for factor in factors if suite in chosen.suites else ():
+            tpch_table(folder, chosen.scale * factor, "orders")
     if "upsert_10x" in chosen.suites:
         order_changes(folder, chosen.scale, chosen.rounds, table_factor=10)
 
@@ -80,7 +85,7 @@ def circumstances(chosen: argparse.Namespace) -> dict[str, Any]:
         "java": java.stderr.splitlines()[0],
         "versions": {"python": platform.python_version(), **{p: importlib.metadata.version(p) for p in packages}},
         "against": [RUNTIME, DELTA.split(",")[0]],
-        "spark": {"master": MASTER, **SHARED_SETTINGS},
+        "spark": {"master": MASTER, **SHARED_SETTINGS, "spark.driver.memory": chosen.driver_memory},
         "scale": chosen.scale,
         "rounds": chosen.rounds,
         "repeats": chosen.repeats,
@@ -98,6 +103,7 @@ def run_system(name: str, chosen: argparse.Namespace, data: Path, log: Path) -> 
         "scale": chosen.scale,
         "repeats": chosen.repeats,
         "rounds": chosen.rounds,
+        "settings": {"spark.driver.memory": chosen.driver_memory},
     }
     results = []
     with log.open("w") as errors:

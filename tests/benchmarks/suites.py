@@ -9,6 +9,7 @@ from benchmarks.data import order_changes, tpch_table
 from benchmarks.evolved import evolved
 from benchmarks.measure import Cost, least
 from benchmarks.planning import planning
+from benchmarks.row_changes import MERGE, ROW_CHANGES, STATE
 
 Q1 = """
 SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
@@ -20,14 +21,6 @@ GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus
 Q6 = """
 SELECT sum(l_extendedprice * l_discount) FROM {table} WHERE l_shipdate >= DATE'1994-01-01'
   AND l_shipdate < DATE'1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24
-"""
-
-MERGE = """
-MERGE INTO {table} AS t USING changes AS s ON t.o_orderkey = s.o_orderkey
-WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
-"""
-STATE = """
-SELECT count(*), sum(o_totalprice), sum(ascii(o_orderstatus)), max(o_orderkey) FROM {table}
 """
 
 
@@ -105,7 +98,7 @@ def _upsert_rounds(bench: Bench, mode: str, *, table_factor: int) -> Iterator[Re
         total = Cost(0, 0)
         for file in changes:
             bench.view(file, "changes")
-            total += bench.cost(MERGE.format(table=target))
+            total += bench.cost(MERGE.format(table=target, source="changes"))
         merges.append(total)
         question = STATE.format(table=target)
         reads.append(bench.cost(question))
@@ -121,6 +114,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "upsert_10x": upsert_10x,
     "planning": planning,
     "evolved": evolved,
+    **ROW_CHANGES,
 }
 
 OF_ICEBERG_TABLES = frozenset({"planning", "evolved"})

@@ -31,18 +31,27 @@ MASTER = "local[2]"
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One system: where its tables live, what a table's creation says, and the ways it has for a MERGE."""
+    """One system: where its tables live, what a table's creation says, and the ways it has for a MERGE, and for other
+    changes to rows where those are not the same."""
 
     name: str
     namespace: str
     provider: str
     merge_modes: Mapping[str, Mapping[str, str]]
     settings: Mapping[str, str] = field(default_factory=dict)
+    other_modes: Mapping[str, Mapping[str, str]] | None = None
     keyed: bool = False
     hidden_partitions: bool = True
 
-    def open_session(self, warehouse: Path) -> SparkSession:
-        settings = SHARED_SETTINGS | {k: v.format(warehouse=warehouse) for k, v in self.settings.items()}
+    @property
+    def change_modes(self) -> Mapping[str, Mapping[str, str]]:
+        """The ways for UPDATE and DELETE."""
+        return self.merge_modes if self.other_modes is None else self.other_modes
+
+    def open_session(self, warehouse: Path, settings: Mapping[str, str]) -> SparkSession:
+        """A session with these settings beside the system's own and those that all share."""
+        own = {name: value.format(warehouse=warehouse) for name, value in self.settings.items()}
+        settings = {**SHARED_SETTINGS, **settings, **own}
         if self.name == "sqlext":
             spark = sqlext.session(lake=str(warehouse), master=MASTER, conf=settings)
         else:
@@ -65,6 +74,10 @@ class System:
         )
 
 
+def _of_iceberg(version: str, mode: str) -> Mapping[str, str]:
+    return {"format-version": version, **{f"write.{verb}.mode": mode for verb in ("merge", "update", "delete")}}
+
+
 SQLEXT = System(
     name="sqlext",
     namespace="lake.bench",
@@ -73,6 +86,10 @@ SQLEXT = System(
     merge_modes={
         "equality": {"write.upsert.mode": "equality"},
         "resolved": {"write.upsert.mode": "resolved"},
+    },
+    other_modes={
+        "merge-on-read v2": {"format-version": "2"},
+        "merge-on-read v3": {"format-version": "3"},
     },
 )
 ICEBERG = System(
@@ -87,9 +104,9 @@ ICEBERG = System(
         "spark.sql.catalog.lake.warehouse": "{warehouse}",
     },
     merge_modes={
-        "copy-on-write": {"format-version": "2", "write.merge.mode": "copy-on-write"},
-        "merge-on-read v2": {"format-version": "2", "write.merge.mode": "merge-on-read"},
-        "merge-on-read v3": {"format-version": "3", "write.merge.mode": "merge-on-read"},
+        "copy-on-write": _of_iceberg("2", "copy-on-write"),
+        "merge-on-read v2": _of_iceberg("2", "merge-on-read"),
+        "merge-on-read v3": _of_iceberg("3", "merge-on-read"),
     },
 )
 DELTA_LAKE = System(

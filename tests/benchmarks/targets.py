@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.planning import CASES, FILES
+from benchmarks.row_changes import COMMITS
 
+_ROWS = ("1.5 M rows", "15 M rows")
+_UPSERTS = {"equality": (1 / 5, 1 / 10), "resolved": (1 / 2.5, 1 / 4)}
+_SCANS_AFTER = {"equality": (1.2, 1.5, 2.0), "resolved": (1.1, 1.1, 1.1)}
 _CASES = [f"{files:,} files {case.name}" for files in FILES for case in CASES]
 
 
@@ -89,6 +93,30 @@ def _targets() -> Iterator[Target]:
         yield Target(
             Figure("evolved", case, "sqlext", "evolved"), 1.05, Figure("evolved", case, "sqlext", "not evolved")
         )
+
+    yield from _of_row_changes()
+
+
+def _of_row_changes() -> Iterator[Target]:
+    for way, limits in _UPSERTS.items():
+        for mode in ("copy-on-write", "merge-on-read v2", "merge-on-read v3"):
+            of_upserts, of_one_row = limits
+            yield Target(
+                _sqlext("upsert", "10 rounds", way), of_upserts, Figure("upsert", "10 rounds", "iceberg", mode)
+            )
+            limit = of_one_row if mode != "copy-on-write" else None
+            yield Target(_sqlext("one_row", _ROWS[0], way), limit, Figure("one_row", _ROWS[0], "iceberg", mode))
+        yield Target(_sqlext("one_row", _ROWS[1], way), 1.3, _sqlext("one_row", _ROWS[0], way))
+        for commits, limit in zip(COMMITS, _SCANS_AFTER[way], strict=True):
+            clean = _sqlext("scan_after", "no upserts", way)
+            yield Target(_sqlext("scan_after", f"{commits} upserts", way), limit, clean)
+    for case, limit in (("DELETE 0.5 %", 1 / 1.5), ("UPDATE 1 %", 1 / 2.5)):
+        beside = Figure("delete_update", case, "iceberg", "merge-on-read v3")
+        yield Target(_sqlext("delete_update", case, "merge-on-read v3"), limit, beside)
+
+
+def _sqlext(suite: str, case: str, mode: str) -> Figure:
+    return Figure(suite, case, "sqlext", mode)
 
 
 def _planning(case: str, what: str, mode: str, system: str = "sqlext") -> Figure:

@@ -24,7 +24,7 @@ def main() -> None:
     os.dup2(2, 1)
     system = SYSTEMS[request["system"]]
     with tempfile.TemporaryDirectory(prefix=f"{system.name}-", dir=request["work"]) as warehouse:
-        spark = system.open_session(Path(warehouse))
+        spark = system.open_session(Path(warehouse), request["settings"])
         bench = Bench(system, spark, Path(request["data"]), request["scale"], request["repeats"], request["rounds"])
         for suite in request["suites"]:
             for result in SUITES[suite](bench):

@@ -1,0 +1,157 @@
+"""Changes to single rows of large tables: one row merged, scattered rows deleted and updated, many writers at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from benchmarks.bench import Bench, Result
+from benchmarks.data import tpch_table
+from benchmarks.measure import Cost, least, measured
+
+MERGE = """
+MERGE INTO {table} AS t USING {source} AS s ON t.o_orderkey = s.o_orderkey
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
+"""
+STATE = "SELECT count(*), sum(o_totalprice), sum(ascii(o_orderstatus)), max(o_orderkey) FROM {table}"
+LARGE = 10
+WRITERS = (8, 32)
+MERGES_EACH = 4
+KEYS_A_COMMIT = 5_000
+COMMITS = (10, 50, 200)
+
+
+def one_row(bench: Bench) -> Iterator[Result]:
+    """A MERGE of one row that is there, as a query of literals, into orders, and into a table ten times as large."""
+    for factor in (1, LARGE):
+        source = tpch_table(bench.data, bench.scale * factor, "orders")
+        bench.view(source, "source")
+        for mode in bench.system.merge_modes:
+            target = bench.table("one_row")
+            bench.recreate("one_row", bench.columns(source), mode, key="o_orderkey")
+            bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
+            costs = []
+            for number in range(bench.repeats + 2):
+                stored = bench.spark.sql(f"SELECT * FROM source WHERE o_orderkey = {3_200 * (number + 1) + 1}")
+                values = zip(stored.schema.fields, stored.collect()[0], strict=True)
+                row = ", ".join(f"CAST('{value}' AS {f.dataType.simpleString()}) AS {f.name}" for f, value in values)
+                costs.append(bench.cost(MERGE.format(table=target, source=f"(SELECT {row})")))
+            check = bench.answer(STATE.format(table=target))
+            rows = "1.5 M rows" if factor == 1 else "15 M rows"
+            yield Result("one_row", rows, bench.system.name, mode, least(costs[2:]), check)
+        bench.spark.sql(f"DROP TABLE {bench.table('one_row')}")
+
+
+def scan_after(bench: Bench) -> Iterator[Result]:
+    """A scan of orders after so many commits of 5,000 scattered keys each, beside the same scan before them."""
+    source = tpch_table(bench.data, bench.scale, "orders")
+    bench.view(source, "source")
+    rows = bench.spark.table("source").count()
+    for mode in bench.system.merge_modes if bench.system.name == "sqlext" else ():
+        target = bench.table("scan_after")
+        bench.recreate("scan_after", bench.columns(source), mode, key="o_orderkey")
+        bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
+        yield _scan(bench, target, mode, "no upserts")
+        commits = 0
+        for wanted in COMMITS:
+            while commits < wanted:
+                changed = f"SELECT * FROM source WHERE pmod(xxhash64(o_orderkey), {rows // KEYS_A_COMMIT}) = {commits}"
+                bench.spark.sql(MERGE.format(table=target, source=f"({changed})"))
+                commits += 1
+            yield _scan(bench, target, mode, f"{wanted} upserts")
+        bench.spark.sql(f"DROP TABLE {target}")
+
+
+def _scan(bench: Bench, table: str, mode: str, case: str) -> Result:
+    question = STATE.format(table=table)
+    costs = [bench.cost(question) for _ in range(2 * bench.repeats + 1)]
+    return Result("scan_after", case, bench.system.name, mode, least(costs[1:]), bench.answer(question))
+
+
+def delete_update(bench: Bench) -> Iterator[Result]:
+    """DELETE of 0.5 % and UPDATE of 1 % of lineitem's rows, scattered over all of it."""
+    source = tpch_table(bench.data, bench.scale, "lineitem")
+    bench.view(source, "source")
+    scattered = "pmod(xxhash64(l_orderkey, l_linenumber), 1000)"
+    statements = {
+        "DELETE 0.5 %": f"DELETE FROM {{table}} WHERE {scattered} < 5",
+        "UPDATE 1 %": f"UPDATE {{table}} SET l_quantity = l_quantity + 1 WHERE {scattered} >= 990",
+    }
+    target = bench.table("changed")
+    for mode in bench.system.change_modes:
+        costs: dict[str, list[Cost]] = {case: [] for case in statements}
+        for _ in range(bench.repeats):
+            bench.recreate("changed", bench.columns(source), mode)
+            bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
+            for case, statement in statements.items():
+                costs[case].append(bench.cost(statement.format(table=target)))
+        check = bench.answer(f"SELECT count(*), sum(l_quantity) FROM {target}")
+        for case in statements:
+            yield Result("delete_update", case, bench.system.name, mode, least(costs[case]), check)
+        bench.spark.sql(f"DROP TABLE {target}")
+
+
+def concurrent(bench: Bench) -> Iterator[Result]:
+    """Writers that merge into keys of their own, of files that all of them touch: how many of their merges land."""
+    for mode in bench.system.merge_modes:
+        for writers in WRITERS:
+            bench.recreate("counters", "id bigint, n bigint", mode, key="id")
+            target = bench.table("counters")
+            bench.spark.sql(f"INSERT INTO {target} SELECT id, 0 FROM range(0, {writers * 10}, 1, 1)")
+            landed: list[int] = []
+            cost = measured(lambda w=writers, t=target, done=landed: _race(bench, t, w, done))  # type: ignore[misc]
+            total = int(bench.answer(f"SELECT sum(n) FROM {target}")[0][0])
+            case = f"{writers} writers x {MERGES_EACH}"
+            counted = "exact" if total == 10 * len(landed) else f"{total} of {10 * len(landed)}"
+            told = f"{len(landed)} of {writers * MERGES_EACH} landed, sum {counted}"
+            yield Result("concurrent", case, bench.system.name, f"{mode}: {told}", cost, "")
+        bench.spark.sql(f"DROP TABLE {bench.table('counters')}")
+
+
+def _race(bench: Bench, table: str, writers: int, landed: list[int]) -> None:
+    together = threading.Barrier(writers)
+
+    def write(writer: int) -> None:
+        together.wait()
+        for number in range(MERGES_EACH):
+            source = f"(SELECT {writer * 10} + id AS id, {number + 1}L AS n FROM range(10))"
+            try:
+                bench.spark.sql(
+                    f"MERGE INTO {table} AS t USING {source} AS s ON t.id = s.id"
+                    " WHEN MATCHED THEN UPDATE SET n = t.n + 1 WHEN NOT MATCHED THEN INSERT *"
+                ).collect()
+            except (PySparkException, Py4JError):
+                continue
+            landed.append(writer)
+
+    with ThreadPoolExecutor(writers) as pool:
+        list(pool.map(write, range(writers)))
+
+
+def large_merge(bench: Bench) -> Iterator[Result]:
+    """A MERGE of a million rows into fifteen million, to be run with `--driver-memory 2g`."""
+    source = tpch_table(bench.data, bench.scale * LARGE, "orders")
+    bench.view(source, "source")
+    target = bench.table("large")
+    for mode in bench.system.merge_modes:
+        bench.recreate("large", bench.columns(source), mode, key="o_orderkey")
+        bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
+        changed = "(SELECT * FROM source WHERE pmod(xxhash64(o_orderkey), 15) = 0)"
+        cost = bench.cost(MERGE.format(table=target, source=changed))
+        yield Result(
+            "large_merge", "1 M into 15 M", bench.system.name, mode, cost, bench.answer(STATE.format(table=target))
+        )
+    bench.spark.sql(f"DROP TABLE {target}")
+
+
+ROW_CHANGES: dict[str, Callable[[Bench], Iterator[Result]]] = {
+    "one_row": one_row,
+    "scan_after": scan_after,
+    "delete_update": delete_update,
+    "concurrent": concurrent,
+    "large_merge": large_merge,
+}
