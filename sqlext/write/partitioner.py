@@ -100,10 +100,11 @@ class _BoundField:
         encoded = transformed.dictionary_encode(null_encoding="encode")
         codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         values = encoded.dictionary.to_pylist()
-        if isinstance(self._transform.result_type(self._type), UuidType):
+        result_type = self._transform.result_type(self._type)
+        if isinstance(result_type, UuidType):
             values = [None if value is None else UUID(bytes=value) for value in values]
-        if isinstance(self._type, DecimalType):
-            self._require_fitting(self._type, values)
+        if isinstance(result_type, DecimalType):
+            self._require_fitting(result_type, values)
         return codes, values
 
     def _require_fitting(self, type: DecimalType, values: list[Any]) -> None:

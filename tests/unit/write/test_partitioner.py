@@ -231,3 +231,5 @@ def test_a_decimal_that_rounds_down_beyond_its_type_is_refused() -> None:
     assert "price_trunc = -10000000.00" in str(error.value)
     (kept,) = (key for key, _ in Partitioner(schema, spec).split(batch.slice(2)))
     assert kept == (Decimal("9999999.50"),)
+    bucketed = PartitionSpec(0, (PartitionField(1, 1000, "price_bucket", parse_transform("bucket[4]")),))
+    assert {type(key[0]) for key, _ in Partitioner(schema, bucketed).split(batch)} == {int, type(None)}
