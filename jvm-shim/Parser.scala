@@ -74,7 +74,9 @@ object Parser {
       val context: Map[String, Any] = Map(
         "text" -> text,
         "catalogs" -> catalogs,
-        "current" -> (state.catalogManager.currentCatalog.name +: state.catalogManager.currentNamespace.toSeq))
+        "current" -> (state.catalogManager.currentCatalog.name +: state.catalogManager.currentNamespace.toSeq),
+        "escaped_string_literals" -> state.conf.escapedStringLiterals,
+        "double_quoted_identifiers" -> state.conf.doubleQuotedIdentifiers)
       val answer = Bridge.ask("parse", context)
       Option(answer.get("schema")).map { schema =>
         val catalog = Some(answer.get("catalog")).filterNot(_.isNull).map(_.asText)

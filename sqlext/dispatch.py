@@ -156,15 +156,26 @@ def _parse(arguments: Mapping[str, Any]) -> Statement | ViewStatement | None:
         arguments["text"],
         tuple(arguments["catalogs"]),
         tuple(arguments["current"]),
-        bool(arguments.get("escaped_string_literals", False)),
+        bool(arguments["escaped_string_literals"]),
+        bool(arguments["double_quoted_identifiers"]),
     )
 
 
 @lru_cache(maxsize=64)
 def _parse_text(
-    text: str, catalogs: tuple[str, ...], current: tuple[str, ...], escaped_string_literals: bool
+    text: str,
+    catalogs: tuple[str, ...],
+    current: tuple[str, ...],
+    escaped_string_literals: bool,
+    double_quoted_identifiers: bool,
 ) -> Statement | ViewStatement | None:
-    return parse(text, catalogs=catalogs, current=current, escaped_string_literals=escaped_string_literals)
+    return parse(
+        text,
+        catalogs=catalogs,
+        current=current,
+        escaped_string_literals=escaped_string_literals,
+        double_quoted_identifiers=double_quoted_identifiers,
+    )
 
 
 def _catalog(statement: Statement | ViewStatement) -> str:

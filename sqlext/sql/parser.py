@@ -54,13 +54,15 @@ def parse(
     current: tuple[str, ...],
     other_catalogs: Collection[str] = (),
     escaped_string_literals: bool = False,
+    double_quoted_identifiers: bool = False,
 ) -> Statement | ViewStatement | None:
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
     catalog followed by its current namespace. Names are resolved as Spark does: a first part that is a catalog's name
     wins, anything else belongs to the current catalog. A name of one part may also be a temporary view: that is for
-    the caller to look up. `escaped_string_literals` is Spark's setting of that name.
+    the caller to look up. `escaped_string_literals` and `double_quoted_identifiers` are Spark's settings of these
+    names; with the second, slices have backticks for the double quotes, and a view's query is as it was written.
 
     Raises ParseError with line and column, UnsupportedError for syntax that is understood and refused, and
     AnalysisError for clauses that contradict each other.
@@ -73,7 +75,12 @@ def parse(
     tables = TableResolution(frozenset(catalogs), frozenset(other_catalogs), current)
     if head is not None and _is_foreign(text, head.start(1), head[1].upper(), tables):
         return None
-    return _parse_tokens(TokenCursor(text, escaped_string_literals=escaped_string_literals), tables)
+    cursor = TokenCursor(
+        text,
+        escaped_string_literals=escaped_string_literals,
+        double_quoted_identifiers=double_quoted_identifiers,
+    )
+    return _parse_tokens(cursor, tables)
 
 
 def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bool:

@@ -14,7 +14,7 @@ from sqlglot.tokens import TokenType
 
 from sqlext.errors import ParseError, UnsupportedError
 from sqlext.sql.dialect import SqlextSpark
-from sqlext.sql.quoting import unquote_identifier, unquote_string
+from sqlext.sql.quoting import quote_identifier, unquote_identifier, unquote_string
 from sqlext.sql.statement import Slice
 
 TokenKind: TypeAlias = Literal["word", "quoted", "string", "number", "literal", "symbol", "end"]
@@ -30,6 +30,7 @@ _LITERAL_KINDS: dict[TokenType, TokenKind] = {
     TokenType.IDENTIFIER: "quoted",
 }
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +68,36 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
+def with_backticks(text: str) -> str:
+    """The text with each name in double quotes in backticks, which are names under any setting.
+
+    All else stays where it was, unless a name has a backtick in it.
+    """
+    pieces: list[str] = []
+    done = 0
+    for token in tokenize(text):
+        if token.text.startswith('"'):
+            name = quote_identifier(token.text[1:-1].replace('""', '"'))
+            pieces += text[done : token.start], name.ljust(token.end - token.start)
+            done = token.end
+    return "".join((*pieces, text[done:]))
+
+
 class TokenCursor:
     """Reads a statement from left to right; every refusal names its line and column."""
 
-    def __init__(self, text: str, *, escaped_string_literals: bool = False) -> None:
-        self.text = text
+    def __init__(
+        self, text: str, *, escaped_string_literals: bool = False, double_quoted_identifiers: bool = False
+    ) -> None:
+        self.written = text
+        """The statement as the user wrote it; as long as `text`, but for names with a backtick in double quotes."""
+        self.text = with_backticks(text) if double_quoted_identifiers and '"' in text else text
         self.position = 0
         self._escaped = escaped_string_literals
-        self._tokens = tokenize(text)
+        self._tokens = tokenize(self.text)
         while self._tokens and self._tokens[-1].text == ";":
             self._tokens.pop()
-        self._end = Token("end", "", "", len(text), len(text))
+        self._end = Token("end", "", "", len(self.text), len(self.text))
 
     def peek(self, ahead: int = 0) -> Token:
         """The token `ahead` of the next one; the end token past the last."""
@@ -179,6 +199,12 @@ class TokenCursor:
     def slice_to_end(self, expected: str) -> Slice:
         return self.slice_until(lambda: False, expected)
 
+    def written_to_end(self, expected: str) -> Slice:
+        """The rest as the user wrote it; with backticks, where names in double quotes have some in them."""
+        piece = self.slice_to_end(expected)
+        unmoved = len(self.written) == len(self.text)
+        return Slice(self.written[piece.start : piece.end], piece.start, piece.end) if unmoved else piece
+
     def group(self) -> Slice:
         """A bracketed group, brackets included."""
         if self.peek().text not in _CLOSING:
@@ -202,6 +228,10 @@ class TokenCursor:
         token = self.peek()
         if token.text in _CLOSING:
             open_groups.append(_CLOSING[token.text])
+        elif self._opens_type(open_groups):
+            open_groups.append(">")
+        elif open_groups[-1:] == [">"] and token.text and not token.text.strip(">"):
+            del open_groups[-len(token.text) :]  # two or more may be one token
         elif token.text in (")", "]", "}"):
             while open_groups and open_groups[-1] == "END":  # a column that is called case
                 open_groups.pop()
@@ -214,9 +244,17 @@ class TokenCursor:
         elif token.word == "END" and open_groups[-1:] == ["END"] and self.peek(-1).text != ".":
             open_groups.pop()
 
+    def _opens_type(self, open_groups: list[str]) -> bool:
+        """Whether `<` here opens what a type behind `::` is of, or one within that; else it compares."""
+        if self.peek().text != "<" or self.peek(-1).word not in _NESTED_TYPES:
+            return False
+        return self.peek(-2).text == "::" or open_groups[-1:] == [">"]
+
     def _opens_case(self) -> bool:
         """Whether the word CASE here begins an expression, rather than being a column's name."""
-        following = self.peek(1)
+        following, then = self.peek(1), self.peek(2)
+        if following.text == "." and then.kind == "number" and then.start == following.end:
+            return True  # a number that begins with its point
         return self.peek(-1).text != "." and (following.kind != "symbol" or following.text in ("(", "-", "+", "~", "!"))
 
     def _line_and_column(self, offset: int) -> tuple[int, int]:

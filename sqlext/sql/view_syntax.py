@@ -53,7 +53,7 @@ def parse_create_view(cursor: TokenCursor, tables: TableResolution) -> CreateVie
             cursor.refuse(f"CREATE VIEW with {cursor.peek().word}", "an Iceberg view has no place for it. Leave it out")
         else:
             cursor.fail("COMMENT, TBLPROPERTIES, or AS and a query")
-    query = cursor.slice_to_end("a query")
+    query = cursor.written_to_end("a query")
     return CreateView(name, query, tables.current, columns, comment, properties or {}, if_not_exists, or_replace)
 
 
@@ -82,7 +82,7 @@ def parse_alter_view(cursor: TokenCursor, tables: TableResolution) -> ViewStatem
         cursor.fail("AS and a query")
     if not cursor.accept("AS") and not cursor.at("SELECT"):
         cursor.fail("AS and a query, SET or UNSET TBLPROPERTIES, or RENAME TO")
-    return AlterViewQuery(name, cursor.slice_to_end("a query"), tables.current)
+    return AlterViewQuery(name, cursor.written_to_end("a query"), tables.current)
 
 
 def parse_drop_view(cursor: TokenCursor, tables: TableResolution) -> DropView | None:

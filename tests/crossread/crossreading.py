@@ -181,15 +181,11 @@ def _without_signed_zero(rows: Rows) -> Rows:
 
 
 def _metadata_queries(history: History) -> list[str]:
-    """Iceberg leaves partition fields out whose column is gone, as CREATE OR REPLACE lets the old ones go.
-
-    It may also answer two rows for the files of an unpartitioned spec and those of nulls in another.
-    """
+    """Iceberg leaves partition fields out whose column is gone, as CREATE OR REPLACE lets the old ones go."""
     schemas = {one["schema-id"]: one["fields"] for one in history.metadata["schemas"]}
     columns = {one["id"] for one in schemas[history.metadata["current-schema-id"]]}
     sources = {one["source-id"] for spec in history.metadata["partition-specs"] for one in spec["fields"]}
-    alike = sources <= columns and len({bool(spec["fields"]) for spec in history.specs.values()}) == 1
-    return [query for query in _METADATA_QUERIES if alike or not query.endswith(".partitions")]
+    return [query for query in _METADATA_QUERIES if sources <= columns or not query.endswith(".partitions")]
 
 
 _METADATA_QUERIES = (
@@ -205,4 +201,10 @@ _METADATA_QUERIES = (
 )
 
 # What Iceberg 1.12 itself does not do with a sound table, by what its error says.
-_ICEBERG_REFUSES: tuple[str, ...] = ("Cannot create expression literal from NaN",)
+_ICEBERG_REFUSES: tuple[str, ...] = (
+    "Cannot create expression literal from NaN",
+    # variants within lists and maps
+    "Only non-nested columns are supported for vectorized reads",
+    # a replaced table's column of the same name has the old one's id: BINARY in place of FIXED
+    "class org.apache.iceberg.types.Types$BinaryType cannot be cast to class org.apache.iceberg.types.Types$FixedType",
+)

@@ -110,7 +110,8 @@ TRANSFORMS: Mapping[str, tuple[str, ...]] = {
     "STRING": ("{c}", "bucket(3, {c})", "truncate(1, {c})"),
     "BINARY": ("{c}", "bucket(3, {c})", "truncate(2, {c})"),
     "UUID": ("{c}", "bucket(3, {c})"),
-    "FIXED(4)": ("{c}", "bucket(2, {c})"),
+    # as it is, it makes Iceberg write manifests that are no Avro
+    "FIXED(4)": ("bucket(2, {c})",),
 }
 """Partition transforms of a column, where `{c}` is its name."""
 

@@ -53,3 +53,31 @@ def test_brackets_must_close(text):
 def test_quotes_and_comments_must_end(text):
     with pytest.raises(ParseError):
         tokenize(text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a::MAP<STRING, INT>",
+        "a::STRUCT<x: INT, y: ARRAY<MAP<INT, INT>>> IS NULL",
+        "array < 3",
+        "case .5 WHEN 1 THEN b END",
+    ],
+)
+def test_commas_of_types_and_numbers_that_begin_with_a_point(value):
+    cursor = TokenCursor(f"{value}, b > 4 THEN")
+    assert cursor.slice_until(lambda: cursor.at_any(frozenset({",", "THEN"}))).text == value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('SET "a b" = \'"c"\'', "SET `a b` = '\"c\"'"),
+        ('"a""b" = r"raw"', '`a"b`  = r"raw"'),
+        ('"tick`" -- "no"\n', '`tick``` -- "no"\n'),
+        ('"t"."x"', "`t`.`x`"),
+    ],
+)
+def test_names_in_double_quotes(text, expected):
+    cursor = TokenCursor(text, double_quoted_identifiers=True)
+    assert (cursor.text, cursor.written) == (expected, text)
