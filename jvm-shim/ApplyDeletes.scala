@@ -15,8 +15,8 @@ import scala.jdk.CollectionConverters._
 /** Takes deleted rows out of every relation on a sqlext table that has deletes (spec: "Scan Planning"), and gives rows
   * their ids where they are asked for.
   *
-  * The scan leaves out positions that the file's deletion vector has; equality deletes are an anti join on the key with a smaller
-  * sequence number, within the partition where the delete has one. A query that names `_deleted` gets the deleted rows
+  * The scan leaves out positions that the file's deletion vector has, among them those of small sets of equality deletes;
+  * larger sets are an anti join on the key with a smaller sequence number, within the partition where the delete has one. A query that names `_deleted` gets the deleted rows
   * as well, as in Iceberg. A rule of the optimizer, since the analyser finds
   * metadata columns such as `_pos` only on a relation that stands bare under its alias. */
 object ApplyDeletes extends Rule[LogicalPlan] {
@@ -68,7 +68,8 @@ object ApplyDeletes extends Rule[LogicalPlan] {
 
   private def withoutDeleted(table: SqlextTable, stored: LogicalPlan, column: Map[String, Attribute],
       relation: DataSourceV2Relation): LogicalPlan =
-    table.equalityDeletes.indices.foldLeft(stored)(joinKeys(table, column, relation, _ => LeftAnti))
+    if (table.resolvesKeys) stored
+    else table.equalityDeletes.indices.foldLeft(stored)(joinKeys(table, column, relation, _ => LeftAnti))
 
   /** All stored rows, and what tells for each whether an equality delete has its key. */
   private def marked(table: SqlextTable, stored: LogicalPlan, column: Map[String, Attribute],

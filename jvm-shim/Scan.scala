@@ -67,8 +67,8 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   private val constants = StructType(columns.filter(f => MetadataColumns.isConstant(f.name)))
   private val stored = columns.filterNot(f => MetadataColumns.isConstant(f.name))
   private val wantsPosition = stored.exists(_.name == MetadataColumns.position.name)
-  /** Rows deleted by position are left out as files are read, unless the query marks them. */
-  private val appliesVectors = table.role == StoredRows(andDeletedFiles = false) && table.hasPositionDeletes
+  /** Rows whose deletes are known by their positions are left out as files are read, unless the query marks them. */
+  private val appliesVectors = table.role == StoredRows(andDeletedFiles = false) && (table.hasPositionDeletes || table.resolvesKeys)
 
   private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
 
@@ -81,6 +81,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
     "columns" -> stored.map(_.name),
     "deletion_vectors" -> (appliesVectors || constants.exists(_.name == MetadataColumns.deletionVector.name)),
+    "resolve_keys" -> (appliesVectors && table.resolvesKeys),
     "deleted_files" -> (table.role == StoredRows(andDeletedFiles = true)),
     "partitions" -> constants.exists(f => MetadataColumns.isPartitionValue(f.name)),
     "filters" -> (filters ++ more).flatMap(PredicateJson.encode),

@@ -28,6 +28,8 @@ class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Bo
   val isMetadataTable: Boolean = description.get("metadata_table").asBoolean
   val hasPositionDeletes: Boolean = description.get("position_deletes").asBoolean
   val equalityDeletes: Seq[JsonNode] = description.get("equality_deletes").elements.asScala.toSeq
+  /** Whether a scan that leaves out deleted rows is planned with those that equality deletes hit. */
+  val resolvesKeys: Boolean = description.get("resolves_keys").asBoolean
 
   val reusedIds: Set[Long] = description.get("reused_ids").elements.asScala.map(_.asLong).toSet
   /** Top-level columns whose values tell files apart. */

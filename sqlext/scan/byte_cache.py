@@ -30,6 +30,14 @@ class ByteCache(Generic[K, V]):
         with self._lock:
             return key in self._values
 
+    def find(self, key: K) -> V | None:
+        """The value of `key` if it is held."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
     def load_once(self, key: K, load: Callable[[], tuple[V, int]]) -> V:
         """The value of `key`, from `load()` -> (value, bytes) if it is not held. Two threads may load the same."""
         with self._lock:

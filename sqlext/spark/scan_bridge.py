@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +20,8 @@ from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.position_delete import PositionDeleteCache
-from sqlext.scan.scan_plan import FileScanTask, ScanPlan, plan_scan
+from sqlext.scan.resolved_keys import ResolvedKeys, can_resolve, has_few_files
+from sqlext.scan.scan_plan import ScanPlan, plan_scan
 from sqlext.scan.unpromoted_columns import promoted_fields, unpromoted_columns
 from sqlext.spark.absent_columns import absent_columns, identity_ids
 from sqlext.spark.catalogs import Catalogs, TableVersion
@@ -30,7 +31,7 @@ from sqlext.spark.partition_grouping import grouping_keys
 from sqlext.spark.pushdown import predicate_of
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import ContentFile
-from sqlext.spec.expression import Predicate
+from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
@@ -51,6 +52,8 @@ class ScanBridge:
         self._position_deletes = position_deletes
         self._file_columns = FileColumnsCache()
         self._deletes: ByteCache[TableHandle, LiveDeletes] = ByteCache(_DELETES_CAPACITY)
+        self._resolvable: ByteCache[TableHandle, bool] = ByteCache(_DELETES_CAPACITY)
+        self._resolved = ResolvedKeys()
 
     def plan(
         self, version: TableVersion, predicate: Predicate, *, keep_deleted: bool = False, with_metrics: bool = True
@@ -80,6 +83,19 @@ class ScanBridge:
 
         return self._deletes.load_once(version.handle, load)
 
+    def resolves_keys(self, version: TableVersion) -> bool:
+        """Whether scans have the rows that equality deletes hit among the deleted positions, and need no join."""
+        snapshot = version.snapshot
+        if snapshot is None or not self.deletes(version).equality:
+            return False
+
+        def load() -> tuple[bool, int]:
+            few = has_few_files(self._manifests.manifests(version.io, snapshot))
+            mapping = NameMapping.of_table(version.metadata.properties)
+            return few and can_resolve(self.plan(version, AlwaysTrue()), version.schema, mapping), _ENTRY_BYTES
+
+        return self._resolvable.load_once(version.handle, load)
+
     def equality_delete_use(self, version: TableVersion, whole: ScanPlan) -> EqualityDeleteUse:
         """Which equality-delete files may hit a row; `whole` is the plan without a predicate."""
         if version.snapshot is None:
@@ -105,10 +121,11 @@ class ScanBridge:
         needs_metrics = bool(promoted) or first is not None
         plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"], with_metrics=needs_metrics)
         named = named_files(arguments["filters"], version.schema)
-        tasks: Sequence[FileScanTask] = plan.tasks
         if named is not None:
-            tasks = [task for task in tasks if task.file.file_path in named]
-        tasks = tasks if first is None else tasks_of_first_rows(tasks, first)
+            plan = replace(plan, tasks=tuple(task for task in plan.tasks if task.file.file_path in named))
+        if arguments["resolve_keys"]:
+            plan = self._resolved.resolve(version.io, plan, version.schema)
+        tasks = plan.tasks if first is None else tasks_of_first_rows(plan.tasks, first)
         partition = stored_partition(version.metadata) if arguments["partitions"] else None
         data_files = [task.file for task in tasks]
         readings = self._readings(version, data_files)
