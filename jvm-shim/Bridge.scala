@@ -55,6 +55,8 @@ object Bridge {
     python
   }
 
+  def encode(value: Any): String = json.writeValueAsString(value)
+
   private def decode(answer: String): JsonNode = {
     val node = json.readTree(answer)
     val error = node.get("error")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType as SparkStruct
 
 from sqlext.command.change_batch import has_order_or_kinds
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
+from sqlext.command.reads import OWN_KEYS, Reach
 from sqlext.command.row_level import Target, has_row_ids, load_target
 from sqlext.command.schema_evolution import changes_for_merge, grown
 from sqlext.command.strategy.insert_only import insert_only
@@ -18,8 +21,10 @@ from sqlext.command.upsert import can_look_up, deletes_reach_all
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
+from sqlext.sql.lowering.merge_reach import compares_keys, ends_unconditionally
 from sqlext.sql.quoting import unquote_identifier
 from sqlext.sql.statement import Merge
 
@@ -51,7 +56,7 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
             return target, Choice("changes by key", "its rows have kinds, or an order", changelog_upsert, change)
         return target, _choose_upsert(environment, target, upsert, source)
     lowered, violation = lower_merge(statement, schema, source.columns, target.relation, row_ids=has_row_ids(target))
-    change = RowChange(lowered, isolation, violation)
+    change = RowChange(lowered, isolation, violation, reach=_reach(statement, schema, source.columns))
     if all(clause.kind == "not matched" for clause in statement.clauses):
         return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
     return target, by_mode(target, MERGE_MODE, change)
@@ -65,10 +70,23 @@ def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, 
     if has_deletes and UPSERT_MODE.of(properties) == "equality" and deletes_reach_all(environment, target):
         return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", equality_upsert, rows)
     lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
-    choice = by_mode(target, MERGE_MODE, RowChange(lowered, isolation, distinct_keys=True))
+    choice = by_mode(target, MERGE_MODE, RowChange(lowered, isolation, distinct_keys=True, reach=OWN_KEYS))
     if choice.name == "merge-on-read" and can_look_up(environment, target, source):
         return Choice("key upsert by position", "the source is small", lookup_upsert, rows)
     return choice
+
+
+def _reach(statement: Merge, schema: Schema, source_columns: Sequence[str]) -> Reach:
+    """Rows that come matter by their keys alone where each source row whose key is not there brings it. One that goes
+    matters to the row that it matched, which would come in, unless that changed it."""
+    inserts = any(clause.kind == "not matched" for clause in statement.clauses)
+    keyed = compares_keys(statement, schema, source_columns)
+    by_source = any(clause.kind == "not matched by source" for clause in statement.clauses)
+    return Reach(
+        by_key=keyed and not by_source and ends_unconditionally(statement, "not matched"),
+        alone=not inserts or ends_unconditionally(statement, "matched"),
+        unique_key=keyed and inserts,
+    )
 
 
 def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:

@@ -12,13 +12,14 @@ from pyspark.sql import SparkSession
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.destination import destination
 from sqlext.command.environment import Environment
+from sqlext.command.reads import Reads
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.catalogs import TableVersion, handle_of
 from sqlext.spark.time_travel import travel
 from sqlext.spark.write_job import WrittenFiles
 from sqlext.spec.content_file import ContentFile
-from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.quoting import quote_identifier, quote_string
@@ -100,15 +101,10 @@ def row_delta(
     operation: WriteOperation,
     written: WrittenFiles,
     *,
-    read_filter: Predicate | None,
+    reads: Reads,
     isolation: str,
-    unique_key: bool = False,
 ) -> RowDelta | None:
-    """The action that adds the new files and, in delete files it writes, the deleted positions; None for no change.
-
-    `read_filter` selects the rows the change depends on, None for none; with `unique_key` these are those, too, that
-    have the key of a new row.
-    """
+    """The action that adds the new files and, in delete files it writes, the deleted positions; None for no change."""
     positions = {path: bitmap for path, bitmap in written.positions.items() if bitmap}
     if not (written.data_files or written.delete_files or positions):
         return None
@@ -121,9 +117,10 @@ def row_delta(
         deleted_rows={path: DeletedRows(*partitions[path], positions[path]) for path in positions},
         referenced_data_files=frozenset(positions),
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-        read_filter=read_filter,
+        read_filter=reads.coming,
+        needed_filter=reads.going,
         isolation=isolation,
-        unique_key=target.table.metadata.schema().identifier_field_ids if unique_key else (),
+        unique_key=target.table.metadata.schema().identifier_field_ids if reads.unique_key else (),
     )
 
 

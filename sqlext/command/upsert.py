@@ -22,12 +22,8 @@ from sqlext.command.enforced_key import have_plain_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
-from sqlext.command.row_level import (
-    Target,
-    commit_change,
-    has_row_ids,
-    row_delta,
-)
+from sqlext.command.reads import OWN_KEYS, Reach, Reads, reads_of
+from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import RowChange
 from sqlext.command.write_operation import begin_write
@@ -76,7 +72,8 @@ def upsert(
             sequence=sequence_columns(metadata.schema(), compared, str(target.name)),
             row_ids=has_row_ids(target),
         )
-        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True)
+        reach = replace(OWN_KEYS, alone=not compared)
+        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=reach)
         choice = by_mode(target, MERGE_MODE, change)
         if choice.name == "merge-on-read" and not compared and can_look_up(environment, target, batch.rows):
             return upsert_by_lookup(environment, target, batch, isolation)
@@ -113,7 +110,7 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
             distinct_keys=not batch.one_row_a_key,
         )
         written = run_write(rows, task, on_driver=on_driver)
-        delta = row_delta(environment, target, operation, written, read_filter=None, isolation="snapshot")
+        delta = row_delta(environment, target, operation, written, reads=Reads(), isolation="snapshot")
     if delta is not None:
         commit_change(environment, target, delta)
     upserted, deleted = written.counts.get("inserted", 0), written.counts.get("deleted", 0)
@@ -171,9 +168,8 @@ def upsert_by_lookup(environment: Environment, target: Target, batch: ChangeBatc
         new = _new_rows(changed, updates, matches.key_rows, replaced_ids, len(schema.fields))
         written = write_on_driver(new, task)
         written = replace(written, positions=matches.positions)
-        delta = row_delta(
-            environment, target, operation, written, read_filter=None, isolation=isolation, unique_key=True
-        )
+        reads = reads_of(held, target.version, Reach(alone=False, unique_key=True))
+        delta = row_delta(environment, target, operation, written, reads=reads, isolation=isolation)
     if delta is not None:
         commit_change(environment, target, delta)
     updated = int(updates[matches.key_rows].sum())

@@ -11,8 +11,9 @@ from sqlext.errors import ValidationConflict
 from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
 from sqlext.scan.position_delete import FILE_PATH_ID
 from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
 from sqlext.spec.manifest import EntryStatus, ManifestContent, ManifestEntry
+from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
@@ -25,11 +26,17 @@ ISOLATION_LEVELS = frozenset({SERIALIZABLE, SNAPSHOT})
 class History:
     """The snapshots from one that a statement started at (not included) to the head of the commit's branch."""
 
-    def __init__(self, context: CommitContext, metadata: TableMetadata, since: int | None) -> None:
-        """`since` None: the branch had no snapshot. `ValidationConflict` of any method where the history is gone."""
+    def __init__(
+        self, context: CommitContext, metadata: TableMetadata, since: int | None, read_schema: Schema | None = None
+    ) -> None:
+        """`since` None: the branch had no snapshot. `ValidationConflict` of any method where the history is gone.
+
+        Filters name fields of `read_schema`, by default the current schema.
+        """
         self._context = context
         self._metadata = metadata
         self._since = since
+        self._read_schema = read_schema
 
     def require_descent(self) -> None:
         """`ValidationConflict` when the branch's head does not descend from the snapshot that was read."""
@@ -127,7 +134,12 @@ class History:
         return tuple(found)
 
     def _file_filter(self, predicate: Predicate) -> FileFilter:
-        return FileFilter(predicate, schema=self._metadata.schema(), specs=self._metadata.specs_by_id())
+        schema = self._metadata.schema()
+        known = self._read_schema or schema
+        if any(known.field_or_none(id) != schema.field_or_none(id) for id in bind_fields(predicate)):
+            # What a literal means may have changed with the column.
+            predicate = AlwaysTrue()
+        return FileFilter(predicate, schema=schema, specs=self._metadata.specs_by_id())
 
     def conflict(self, reason: str) -> ValidationConflict:
         """The error that says so."""

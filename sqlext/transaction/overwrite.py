@@ -13,6 +13,7 @@ from sqlext.spec.expression import Predicate
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
 from sqlext.transaction.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
+from sqlext.transaction.contested_rows import ContestedRows, KeyReader
 from sqlext.transaction.removal import Removal, RemoveAll, RemoveNothing, RemovePartitions, RemovePaths
 from sqlext.transaction.snapshot_production import FileChange, SnapshotProduction
 
@@ -22,8 +23,9 @@ class OverwriteFiles:
     """Adds data files and removes others, in one of three ways.
 
     - `deleted_files`: these data files, which were read at `base_snapshot_id`. It conflicts with a commit since then
-      that removed one or deleted rows of one and, when `isolation` is serializable, with one that added rows that
-      `read_filter` may select (None: the statement depends on no other rows).
+      that removed one or deleted rows of one, and with one that brought a row with a key that `added` have, where
+      `unique_key` names the key's columns. When `isolation` is serializable also with one that added rows that
+      `read_filter` may select, or took away rows that `needed_filter` may (None: none matter).
     - `partitions`: all files of these partitions, as (spec id, partition tuple).
     - `delete_all`: all files.
 
@@ -37,6 +39,8 @@ class OverwriteFiles:
     base_snapshot_id: int | None = None
     read_filter: Predicate | None = None
     isolation: str = SERIALIZABLE
+    unique_key: Sequence[int] = ()
+    needed_filter: Predicate | None = None
     summary_properties: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -61,8 +65,12 @@ class OverwriteFiles:
         paths = frozenset(file.file_path for file in self.deleted_files)
         history.require_files_remain(paths)
         history.require_no_new_deletes(paths, None)
+        if self.unique_key and history.snapshots:
+            contested = ContestedRows(context, base, history, KeyReader(context))
+            contested.require_keys_untaken(self.added, self.unique_key, {})
         if self.isolation == SERIALIZABLE:
             history.require_no_new_rows(self.read_filter)
+            history.require_no_lost_rows(self.needed_filter)
 
     def _removal(self) -> Removal:
         if self.delete_all:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import Predicate
+from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.transaction.action import CommitContext
 from sqlext.transaction.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
@@ -31,9 +32,9 @@ class RowDelta:
     - brought a row with a key that `data_files` have, where `unique_key` names the key's columns;
     - added data files in a partitioning that its equality deletes do not reach, and which may have their keys.
 
-    When `isolation` is serializable also with one that added rows which `read_filter` may select and, if `reads_others`
-    (what it did to one row depends on others), with one that took such rows away. `read_filter` None: it read no rows
-    beside those of `unique_key`. Where all rows were read, pass `AlwaysTrue()`.
+    When `isolation` is serializable also with one that added rows which `read_filter` may select, or took away rows
+    which `needed_filter` may. None: no such row matters beside those above. Where all rows were read, pass
+    `AlwaysTrue()`. The filters name fields of the schema that the commit starts from.
     """
 
     data_files: Sequence[ContentFile] = ()
@@ -46,7 +47,7 @@ class RowDelta:
     summary_properties: Mapping[str, str] = field(default_factory=dict)
     deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
     unique_key: Sequence[int] = ()
-    reads_others: bool = False
+    needed_filter: Predicate | None = None
 
     def __post_init__(self) -> None:
         if self.isolation not in ISOLATION_LEVELS:
@@ -73,6 +74,7 @@ class _RowDeltaCommit:
 
     delta: RowDelta
     keys: KeyReader
+    read_schema: Schema | None = None
 
     def change(self) -> FileChange:
         delta = self.delta
@@ -88,7 +90,8 @@ class _RowDeltaCommit:
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
         delta = self.delta
-        history = History(context, base, delta.base_snapshot_id)
+        self.read_schema = self.read_schema or base.schema()
+        history = History(context, base, delta.base_snapshot_id, self.read_schema)
         if not history.snapshots:
             return
         contested = ContestedRows(context, base, history, self.keys)
@@ -102,5 +105,4 @@ class _RowDeltaCommit:
         contested.require_reach([file for file in delta.delete_files if file.content == Content.EQUALITY_DELETES])
         if delta.isolation == SERIALIZABLE:
             history.require_no_new_rows(delta.read_filter)
-            if delta.reads_others:
-                history.require_no_lost_rows(delta.read_filter)
+            history.require_no_lost_rows(delta.needed_filter)

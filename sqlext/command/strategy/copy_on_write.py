@@ -9,9 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.distribution import distribute, keeps_order, order, partition_expressions
-from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
+from sqlext.command.enforced_key import Removed, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.reads import reads_of
 from sqlext.command.row_level import Target, commit_change, has_row_ids
 from sqlext.command.strategy.strategy import (
     RowChange,
@@ -19,6 +20,7 @@ from sqlext.command.strategy.strategy import (
     changed_counts,
     changed_rows,
     has_new_rows,
+    reach_of,
 )
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.scan.scan_plan import FileScanTask
@@ -28,7 +30,6 @@ from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.sql.quoting import quote_identifier
-from sqlext.transaction.conflict import SERIALIZABLE
 from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.write.row_operation import DELETE, INSERT, UPDATE
 from sqlext.write.task import write_changes, write_rows
@@ -42,10 +43,11 @@ def copy_on_write(environment: Environment, spark: SparkSession, target: Target,
     The change is evaluated once and held by Spark, as it is needed for the places of old rows and for the new ones. A
     file whose rows all go is not read again. Equality deletes stay, for the files that they still apply to.
     """
-    metadata = target.table.metadata
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        rows = changed_rows(spark, operation, change).localCheckpoint()
+        query = changed_rows(spark, operation, change)
+        reads = reads_of(query, target.version, reach_of(change, target))
+        rows = query.localCheckpoint()
         found = _find(operation, rows, change)
         if found.repeated and change.violation is not None:
             raise cardinality_violation(spark, target, change.violation)
@@ -54,14 +56,15 @@ def copy_on_write(environment: Environment, spark: SparkSession, target: Target,
         if not (change.distinct_keys or change.keeps_keys):
             removed = Removed(paths=frozenset(task.file.file_path for task in touched))
             require_unique_keys(environment, spark, target, added, removed)
-        unique_key = change.distinct_keys or (is_enforced(metadata) and not change.keeps_keys)
         snapshot = target.version.snapshot
         action = OverwriteFiles(
             added,
             deleted_files=[task.file for task in touched],
             base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-            read_filter=AlwaysTrue(),
-            isolation=SERIALIZABLE if unique_key else change.isolation,
+            read_filter=reads.coming,
+            needed_filter=reads.going,
+            isolation=change.isolation,
+            unique_key=target.table.metadata.schema().identifier_field_ids if reads.unique_key else (),
         )
     if added or touched:
         commit_change(environment, target, action)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from sqlext.command.distribution import order
-from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
+from sqlext.command.enforced_key import Removed, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.reads import reads_of
 from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.strategy.strategy import (
     RowChange,
@@ -15,10 +16,10 @@ from sqlext.command.strategy.strategy import (
     changed_counts,
     changed_rows,
     has_new_rows,
+    reach_of,
 )
 from sqlext.command.write_operation import begin_write
 from sqlext.spark.write_job import is_small, run_write, task_identity
-from sqlext.spec.expression import AlwaysTrue
 from sqlext.write.task import write_changes
 
 
@@ -29,6 +30,7 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
     new_rows = has_new_rows(rows)
     plan = operation.plan.with_row_ids() if new_rows and has_row_ids(target) else operation.plan
     on_driver = is_small(rows)
+    reads = reads_of(rows, target.version, reach_of(change, target))
     if new_rows:
         rows = order(rows, target.table.metadata, one_task=on_driver)
     with operation.cleaned_on_failure():
@@ -39,16 +41,7 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
         if not (change.distinct_keys or change.keeps_keys):
             removed = Removed(positions=written.positions)
             require_unique_keys(environment, spark, target, written.data_files, removed)
-        unique_key = change.distinct_keys or (is_enforced(target.table.metadata) and not change.keeps_keys)
-        delta = row_delta(
-            environment,
-            target,
-            operation,
-            written,
-            read_filter=AlwaysTrue(),
-            isolation=change.isolation,
-            unique_key=unique_key,
-        )
+        delta = row_delta(environment, target, operation, written, reads=reads, isolation=change.isolation)
     counts = changed_counts(written)
     if delta is not None:
         commit_change(environment, target, delta)

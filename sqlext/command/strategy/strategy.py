@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
+from sqlext.command.reads import ITS_SCAN, Reach
 from sqlext.command.row_level import Target
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import DataError
@@ -31,7 +33,7 @@ class RowChange:
 
     `violation` lists the keys of target rows that two source rows changed, should that happen; without it a row may
     be hit twice. With `distinct_keys` the rows come distributed by key, and no two source rows may have one. With
-    `keeps_keys` each new row has the key of the row it replaces.
+    `keeps_keys` each new row has the key of the row it replaces. `reach` tells which rows it depends on.
     """
 
     lowered: str
@@ -39,6 +41,7 @@ class RowChange:
     violation: str | None = None
     distinct_keys: bool = False
     keeps_keys: bool = False
+    reach: Reach = ITS_SCAN
 
 
 Strategy: TypeAlias = Callable[[Environment, SparkSession, Target, RowChange], Counts]
@@ -61,6 +64,12 @@ def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChan
     journal.record(change.lowered)
     rows = lowered_query(spark, change.lowered)
     return hold(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
+
+
+def reach_of(change: RowChange, target: Target) -> Reach:
+    """That of the change, and where the table's key is enforced no new row may have the key of another."""
+    enforced = is_enforced(target.table.metadata) and not change.keeps_keys
+    return replace(change.reach, unique_key=True) if enforced else change.reach
 
 
 def has_new_rows(rows: DataFrame) -> bool:

@@ -59,7 +59,7 @@ def key_upsert(
         return None
     target = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
     source = source_relation(merge, source_columns, case_sensitive=case_sensitive)
-    keys = _compared_keys(merge, schema, target, source)
+    keys = compared_keys(merge, schema, target, source)
     if keys is None:
         return None
     updated = _source_values(update, target, source, schema, partial=merge.evolving)
@@ -95,7 +95,7 @@ def _source_rows(upsert: KeyUpsert, behind: Sequence[tuple[str, str]] = ()) -> s
     return f"SELECT {selected([*assigned, *behind])}\nFROM {source_text(upsert.merge)}"
 
 
-def _compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relation) -> dict[str, str] | None:
+def compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relation) -> dict[str, str] | None:
     """The source's column by key column, if the condition is one equality for each column of the key."""
     pairs = equated_columns(merge.condition.text)
     if pairs is None:

@@ -170,7 +170,7 @@ def test_what_is_read_is_checked_for_lost_rows_only_where_it_matters(race: Race)
 
 
 def test_a_row_that_others_depend_on_may_not_go(race: Race) -> None:
-    second = race.change(9, rows=(race.rows(109),), read_filter=AlwaysTrue(), reads_others=True)
+    second = race.change(9, rows=(race.rows(109),), needed_filter=AlwaysTrue())
     refusal = race.refusal(race.change(3), second)
     assert refusal.condition == "CONCURRENT_CHANGE"
     assert "deleted rows that it had read" in refusal.message

@@ -1,0 +1,60 @@
+"""What a statement read of its target, which other commits may not have changed when it commits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame
+
+from sqlext.spark.catalogs import TableVersion
+from sqlext.spark.read_tables import read_predicates
+from sqlext.spec.expression import Or, Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which rows of the target matter to what a statement does to a row.
+
+    `by_key`: of rows that may come in, those with the key of a row that it writes. `alone`: of rows that may go, only
+    those it changes. `unique_key`: it writes no row whose key another has.
+    """
+
+    by_key: bool = False
+    alone: bool = True
+    unique_key: bool = False
+
+
+ITS_SCAN = Reach()
+"""The rows that its scan of the target selects, each by itself."""
+
+
+OWN_KEYS = Reach(by_key=True, unique_key=True)
+"""The rows of the keys that it writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The rows that would have mattered had they come (`coming`) or gone (`going`) before; None for none.
+
+    `unique_key`: nor may a row have come with the key of one that is written.
+    """
+
+    coming: Predicate | None = None
+    going: Predicate | None = None
+    unique_key: bool = False
+
+
+def reads_of(query: DataFrame, version: TableVersion, reach: Reach) -> Reads:
+    """What the query of a statement's changes read of its target.
+
+    Where the target is scanned more than once (by a subquery, or as the source), all that is read may matter to any
+    row. Where it is not scanned at all, Spark has found that no row of it matters.
+    """
+    predicates = read_predicates(query, version)
+    if not predicates:
+        return Reads(unique_key=reach.unique_key)
+    read = reduce(Or, predicates)
+    if len(predicates) > 1:
+        return Reads(read, read, reach.unique_key)
+    return Reads(None if reach.by_key else read, None if reach.alone else read, reach.unique_key)

@@ -1,0 +1,46 @@
+"""Which rows of its target a MERGE depends on, as far as its text tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlext.spec.schema import Schema
+from sqlext.sql.binding import Relation, bind_assignments, clause_name, source_relation, star_values, target_relation
+from sqlext.sql.expression_slice import plain_column
+from sqlext.sql.lowering.key_upsert import compared_keys
+from sqlext.sql.statement import ClauseKind, Merge, MergeClause, Slice
+
+
+def compares_keys(merge: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool = False) -> bool:
+    """Whether the condition is that source and target have the same primary key, and rows come in with that key."""
+    target = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
+    source = source_relation(merge, source_columns, case_sensitive=case_sensitive)
+    keys = compared_keys(merge, schema, target, source)
+    inserts = [clause for clause in merge.clauses if clause.kind == "not matched"]
+    return keys is not None and all(_inserts_keys(clause, merge, schema, target, source, keys) for clause in inserts)
+
+
+def ends_unconditionally(merge: Merge, kind: ClauseKind) -> bool:
+    """Whether one of the clauses of that kind applies to each row."""
+    return any(clause.kind == kind and clause.condition is None for clause in merge.clauses)
+
+
+def _inserts_keys(
+    clause: MergeClause, merge: Merge, schema: Schema, target: Relation, source: Relation, keys: Mapping[str, str]
+) -> bool:
+    where = clause_name(clause)
+    if clause.star:
+        values = star_values(source, target, where, partial=merge.evolving)
+        return all(values.get(name) == key for name, key in keys.items())
+    assigned = bind_assignments(clause.assignments, target, schema, where)
+    return all(_is_column(assigned.get(name), source, key) for name, key in keys.items())
+
+
+def _is_column(value: object, source: Relation, column: str) -> bool:
+    parts = plain_column(value.text) if isinstance(value, Slice) else None
+    if parts is None:
+        return False
+    found = source.find(parts[0]) if len(parts) == 1 else None
+    located = source.locate(parts)
+    name = found if found is not None else located[0] if located is not None and located[1] == len(parts) else None
+    return name is not None and source.column(name) == column

@@ -1,0 +1,158 @@
+"""Statements that another one overtakes between their query and their commit: what lands, what is refused, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from sqlext.command import environment
+
+LANDS = None
+NEW_ROWS, SAME_ROWS = "CONCURRENT_CHANGE", "WRITE_CONFLICT"
+
+UPDATE_5 = "UPDATE {t} SET v = v + 100 WHERE id = 5 AND part = 'a'"
+UPDATE_6 = "UPDATE {t} SET v = v + 1000 WHERE id = 6 AND part = 'a'"
+DELETE_5 = "DELETE FROM {t} WHERE id = 5 AND part = 'a'"
+DELETE_PART = "DELETE FROM {t} WHERE part = 'a' AND v < 3"
+DELETE_BY_OTHERS = "DELETE FROM {t} WHERE part = 'b' AND v IN (SELECT v FROM {t} WHERE part = 'a')"
+APPEND_A = "INSERT INTO {t} VALUES ('a', 20, 2)"
+APPEND_B = "INSERT INTO {t} VALUES ('b', 20, 2)"
+OVERWRITE_A = "INSERT OVERWRITE {t} PARTITION (part = 'a') VALUES (5, 5)"
+
+
+def _merge(keys: str, clauses: str, extra: str = "") -> str:
+    source = f"(SELECT 'a' AS part, id, 7 AS v FROM VALUES {keys} AS s(id){extra}) AS s"
+    return f"MERGE INTO {{t}} AS t USING {source} ON t.part = s.part AND t.id = s.id {clauses}"
+
+
+ADD = "WHEN MATCHED THEN UPDATE SET v = t.v + s.v WHEN NOT MATCHED THEN INSERT *"
+PUT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+ADD_5_21, ADD_6_22, ADD_23_21 = (_merge(keys, ADD) for keys in ("5, 21", "6, 22", "23, 21"))
+PUT_5_21, PUT_6_22, PUT_23_21 = (_merge(keys, PUT) for keys in ("5, 21", "6, 22", "23, 21"))
+PUT_ALL = f"MERGE INTO {{t}} AS t USING (SELECT part, id, v FROM {{t}}) AS s ON t.part = s.part AND t.id = s.id {PUT}"
+NEW_21, NEW_22 = (_merge(keys, "WHEN NOT MATCHED THEN INSERT *") for keys in ("21", "22"))
+CHANGE_5 = _merge("5, 30", "WHEN MATCHED AND t.v > 1000 THEN DELETE WHEN NOT MATCHED THEN INSERT *")
+
+# The statement, the one that overtakes it, what becomes of it when serializable, and under snapshot isolation.
+CASES = [
+    (UPDATE_5, UPDATE_6, LANDS, LANDS),
+    (UPDATE_5, UPDATE_5, SAME_ROWS, SAME_ROWS),
+    (UPDATE_5, DELETE_5, SAME_ROWS, SAME_ROWS),
+    (UPDATE_5, APPEND_B, LANDS, LANDS),
+    (DELETE_5, UPDATE_5, SAME_ROWS, SAME_ROWS),
+    (DELETE_5, DELETE_5, LANDS, LANDS),
+    (DELETE_PART, APPEND_A, NEW_ROWS, LANDS),
+    (DELETE_PART, APPEND_B, LANDS, LANDS),
+    (DELETE_BY_OTHERS, DELETE_5, NEW_ROWS, LANDS),
+    (DELETE_5, OVERWRITE_A, NEW_ROWS, NEW_ROWS),
+    (ADD_5_21, ADD_6_22, LANDS, LANDS),
+    (ADD_5_21, ADD_5_21, SAME_ROWS, SAME_ROWS),
+    (ADD_5_21, ADD_23_21, SAME_ROWS, SAME_ROWS),
+    (ADD_5_21, APPEND_A, LANDS, LANDS),
+    (PUT_5_21, PUT_6_22, LANDS, LANDS),
+    (PUT_5_21, UPDATE_6, LANDS, LANDS),
+    (PUT_5_21, UPDATE_5, SAME_ROWS, SAME_ROWS),
+    (PUT_5_21, PUT_23_21, SAME_ROWS, SAME_ROWS),
+    (PUT_ALL, APPEND_B, NEW_ROWS, LANDS),
+    (NEW_21, NEW_22, LANDS, LANDS),
+    (NEW_21, NEW_21, SAME_ROWS, SAME_ROWS),
+    (CHANGE_5, UPDATE_5, NEW_ROWS, LANDS),
+]
+
+
+@pytest.fixture
+def overtaken(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str | None]:
+    """Runs a statement that another one overtakes; its error condition."""
+    commit = environment.commit
+
+    def run(statement: str, other: str) -> str | None:
+        def commit_behind(*arguments: Any, **options: Any) -> Any:
+            monkeypatch.setattr(environment, "commit", commit)
+            spark.sql(other)
+            return commit(*arguments, **options)
+
+        monkeypatch.setattr(environment, "commit", commit_behind)
+        try:
+            spark.sql(statement)
+        except PySparkException as failure:
+            return failure.getCondition()
+        return LANDS
+
+    return run
+
+
+def _filled(spark: SparkSession, name: str, *, level: str = "serializable", version: int = 3) -> None:
+    verbs = "".join(f", 'write.{verb}.isolation-level'='{level}'" for verb in ("delete", "update", "merge"))
+    spark.sql(
+        f"CREATE TABLE {name} (part STRING, id INT, v INT, PRIMARY KEY (part, id)) PARTITIONED BY (part)"
+        f" TBLPROPERTIES ('format-version'='{version}'{verbs})"
+    )
+    spark.sql(f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ part, id, id FROM range(10), VALUES 'a', 'b' AS p(part)")
+
+
+def _rows(spark: SparkSession, name: str) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, spark.sql(f"SELECT part, id, v FROM {name}").collect()))
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_a_statement_that_another_overtakes(
+    spark: SparkSession, table_name: str, overtaken: Callable[[str, str], str | None], number: int
+) -> None:
+    """What lands under serializable isolation has the rows of the two one after the other."""
+    statement, other, serializable, snapshot = CASES[number]
+    levels = {"serializable": serializable, "snapshot": snapshot}
+    for level, expected in levels.items() if serializable != snapshot else [("serializable", serializable)]:
+        name = f"{table_name}_{level}"
+        _filled(spark, name, level=level, version=2 + number % 2)
+        assert overtaken(statement.format(t=name), other.format(t=name)) == expected, level
+        found = _rows(spark, name)
+        if level == "serializable":
+            spark.sql(f"CALL lake.system.rollback_to_snapshot('{name.removeprefix('lake.')}', {_first(spark, name)})")
+            spark.sql(other.format(t=name))
+            if expected is LANDS:
+                spark.sql(statement.format(t=name))
+            assert found == _rows(spark, name)
+
+
+COPIES = [
+    (UPDATE_5, APPEND_B, LANDS),
+    (UPDATE_5, UPDATE_6, NEW_ROWS),
+    (PUT_5_21, PUT_23_21, SAME_ROWS),
+]
+
+
+@pytest.mark.parametrize("number", range(len(COPIES)))
+def test_a_copy_that_another_overtakes(
+    spark: SparkSession, table_name: str, overtaken: Callable[[str, str], str | None], number: int
+) -> None:
+    statement, other, expected = COPIES[number]
+    _filled(spark, table_name)
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 5")
+    spark.sql(f"INSERT INTO {table_name} VALUES ('a', 5, 5)")
+    modes = ", ".join(f"'write.{verb}.mode'='copy-on-write'" for verb in ("update", "merge"))
+    spark.sql(f"ALTER TABLE {table_name} SET TBLPROPERTIES ({modes})")
+    if other is UPDATE_6:
+        statement = statement.replace("id = 5", "id IN (5, 6)")
+    assert overtaken(statement.format(t=table_name), other.format(t=table_name)) == expected
+    assert len(_rows(spark, table_name)) == 19 + (expected is LANDS) + 2 * (other is PUT_23_21)
+
+
+def _first(spark: SparkSession, name: str) -> int:
+    first = spark.sql(f"SELECT min_by(snapshot_id, committed_at) FROM {name}.snapshots").first()
+    assert first is not None
+    return int(first[0])
+
+
+def test_merges_of_different_keys_all_land(spark: SparkSession, table_name: str) -> None:
+    _filled(spark, table_name)
+    merges = [_merge(f"{n % 5}, {50 + n}", ADD).format(t=table_name) for n in range(5)]
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(spark.sql, merges))
+    rows = {(part, id): v for part, id, v in _rows(spark, table_name)}
+    assert len(rows) == 25
+    assert sum(rows.values()) == 90 + 10 * 7
