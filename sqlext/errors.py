@@ -351,6 +351,16 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "Overwriting {name} is refused: an upsert replaces single rows by their key, and an overwrite what is"
             " there. Say 'upsert-enabled'='false' for this write, or leave OVERWRITE out.",
         ),
+        "ON_CONFLICT_NOT_KEY": Condition(
+            "42P10",
+            "ON CONFLICT ({columns}) of {name} is refused: only the primary key ({key}) tells which rows conflict. Name"
+            " its columns.",
+        ),
+        "ON_CONFLICT_SETS_KEY": Condition(
+            "42000",
+            "ON CONFLICT DO UPDATE of {name} is refused: it sets the key column {column}, by which the row was found."
+            " Leave it out, or change keys with UPDATE.",
+        ),
         "INVALID_SEQUENCE_FIELD": Condition(
             "42616",
             "The column {column} in write.upsert.sequence-field of {name} is refused: {reason}. Name columns of the"

@@ -45,10 +45,16 @@ def change_batch(target: Target, rows: DataFrame) -> ChangeBatch:
     Errors: AnalysisError INVALID_SEQUENCE_FIELD.
     """
     schema = target.table.metadata.schema()
+    if len(rows.columns) == len(schema.fields) and not UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties):
+        return plain_batch(target, rows)
+    return one_row_a_key(target, rows)
+
+
+def one_row_a_key(target: Target, rows: DataFrame) -> ChangeBatch:
+    """The same, where it has to be known of every row that no other one has its key."""
+    schema = target.table.metadata.schema()
     sequence = sequence_columns(schema, UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties), str(target.name))
     has_kinds = len(rows.columns) > len(schema.fields)
-    if not has_kinds and not sequence:
-        return plain_batch(target, rows)
     columns = _columns(schema)
     taken = [field.name for field in schema.fields]
     last, count, paired, place = (fresh_name(f"__{name}", taken) for name in ("last", "rows", "pair", "place"))

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change_batch import align_changes, row_kind_column
 from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
 from sqlext.command.environment import Environment
+from sqlext.command.on_conflict import insert_on_conflict, require_key_named
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
@@ -33,7 +34,9 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
     if statement.upsert:
         options = replace(options, upsert=True)
     target = with_options(load_target(environment, spark, statement.table, options.branch), options)
-    upserts = is_upsert(target, options, overwrites=statement.overwrite)
+    if statement.conflict is not None:
+        require_key_named(target, statement.conflict)
+    upserts = statement.conflict is not None or is_upsert(target, options, overwrites=statement.overwrite)
     evolving = statement.evolving or (merges_schema(spark) if options.merge_schema is None else options.merge_schema)
     query = _query(statement, _value_columns(statement, target.table.metadata.schema(), evolving=evolving or upserts))
     journal.record(query)
@@ -44,6 +47,9 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
         target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
     if upserts:
         changes = align_changes(spark, rows, target, by_name=by_name, kind=kind)
+        if statement.conflict is not None:
+            counts = insert_on_conflict(environment, spark, target, statement, statement.conflict, changes)
+            return Outcome([counts.row()])
         return Outcome([upsert(environment, spark, target, changes).row()])
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
     written = write_rows_to(environment, target, aligned, _mode(spark, statement, target))

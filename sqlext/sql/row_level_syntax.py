@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sqlext.errors import AnalysisError, ParseError
+from sqlext.sql.on_conflict_syntax import at_on_conflict, parse_on_conflict
 from sqlext.sql.statement import (
     Assignment,
     ClauseKind,
@@ -49,6 +50,7 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
     if table is None or cursor.at("REPLACE", "WHERE"):
         return None
     options = parse_write_options(cursor)
+    alias = cursor.name("an alias") if cursor.accept("AS") else None
     partition = _parse_static_partition(cursor) if cursor.accept("PARTITION") else ()
     if cursor.at("IF", "NOT", "EXISTS"):
         cursor.refuse("INSERT … IF NOT EXISTS", "an overwrite replaces what is there. Ask for the rows first")
@@ -57,14 +59,20 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
     if not cursor.at_any(_QUERY_HEADS):
         cursor.fail("a query: SELECT, VALUES, TABLE, FROM or WITH")
     _check_insert_columns(columns, partition)
+    source = cursor.slice_until(lambda: at_on_conflict(cursor), "a query")
+    if not cursor.at_end and (upsert or overwrite):
+        cursor.refuse("ON CONFLICT here", "an overwrite or UPSERT says itself what is replaced. Write INSERT INTO")
+    conflict = None if cursor.at_end else parse_on_conflict(cursor, _parse_assignments)
     return Insert(
         table=table,
-        source=cursor.slice_to_end("a query"),
+        source=source,
         columns=columns,
         by_name=by_name,
         overwrite=overwrite,
         upsert=upsert,
         options=options,
+        alias=alias,
+        conflict=conflict,
         evolving=evolving,
         static_partition=partition,
         ctes=ctes,

@@ -229,13 +229,36 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
+class Assignment:
+    """`column = value`; `column` has the parts as written, so that binding can tell an alias from a struct field."""
+
+    column: tuple[str, ...]
+    value: Slice
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the value is the keyword DEFAULT."""
+        return self.value.text.upper() == "DEFAULT"
+
+
+@dataclass(frozen=True, slots=True)
+class OnConflict:
+    """ON CONFLICT [(columns)] DO NOTHING, or DO UPDATE with `assignments` and perhaps a condition."""
+
+    columns: tuple[str, ...] | None = None
+    assignments: tuple[Assignment, ...] = ()
+    where: Slice | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Insert:
     """INSERT INTO, INSERT OVERWRITE or UPSERT INTO (`upsert`).
 
     `columns` is None without a column list. `static_partition` has the PARTITION clause's columns in order, with None
     as the value of a dynamic one. `ctes` is a WITH in front of the INSERT; one behind it is part of `source`.
     `evolving` is WITH SCHEMA EVOLUTION: the table takes on what columns the rows bring. `options` are those of a
-    DataFrame's write, as the hint OPTIONS or WITH behind the table's name gives them.
+    DataFrame's write, as the hint OPTIONS or WITH behind the table's name gives them. `alias` is what ON CONFLICT calls
+    the table.
     """
 
     table: TableName
@@ -245,6 +268,8 @@ class Insert:
     overwrite: bool = False
     upsert: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
+    alias: str | None = None
+    conflict: OnConflict | None = None
     evolving: bool = False
     static_partition: tuple[tuple[str, Slice | None], ...] = ()
     ctes: Slice | None = None
@@ -258,19 +283,6 @@ class Delete:
     alias: str | None = None
     where: Slice | None = None
     ctes: Slice | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """`column = value`; `column` has the parts as written, so that binding can tell an alias from a struct field."""
-
-    column: tuple[str, ...]
-    value: Slice
-
-    @property
-    def is_default(self) -> bool:
-        """Whether the value is the keyword DEFAULT."""
-        return self.value.text.upper() == "DEFAULT"
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,44 @@ def test_upserts_and_options_of_a_write(text, upsert, options):
     assert (statement.upsert, statement.options) == (upsert, options)
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "columns", "where"),
+    [
+        ("INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING", "VALUES (1)", None, None),
+        ("INSERT INTO t SELECT 1 ON CONFLICT (a, `b c`) DO NOTHING;", "SELECT 1", ("a", "b c"), None),
+        (
+            "INSERT INTO t SELECT * FROM a JOIN b ON conflict = 1 ON CONFLICT (a) DO UPDATE SET n = 1 WHERE m > 2",
+            "SELECT * FROM a JOIN b ON conflict = 1",
+            ("a",),
+            "m > 2",
+        ),
+        (
+            "INSERT INTO t SELECT * FROM a JOIN b ON conflict(a) ON CONFLICT (a) DO UPDATE SET n = 1",
+            "SELECT * FROM a JOIN b ON conflict(a)",
+            ("a",),
+            None,
+        ),
+    ],
+)
+def test_on_conflict(text, source, columns, where):
+    statement = read(text)
+    assert statement.source.text == source
+    assert statement.conflict.columns == columns
+    assert (statement.conflict.where and statement.conflict.where.text) == where
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO t SELECT * FROM a JOIN b ON conflict",
+        "INSERT INTO t SELECT * FROM a JOIN b ON conflict(a)",
+        "INSERT INTO t SELECT * FROM a JOIN b ON (conflict) WHERE (x)",
+    ],
+)
+def test_joins_on_a_column_called_conflict(text):
+    assert read(text).conflict is None
+
+
 def test_another_hint_than_options_is_refused_where_it_stands():
     with pytest.raises(ParseError, match=r"'REPARTITION' \(line 2, column 5\)"):
         read("INSERT INTO t\n/*+ REPARTITION(2) */ SELECT 1")

@@ -1,0 +1,48 @@
+"""INSERT … ON CONFLICT: rows whose key is new are added, the others do nothing or change the row that is there."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.change_batch import one_row_a_key
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.reads import OWN_KEYS
+from sqlext.command.row_level import Target, has_row_ids
+from sqlext.command.strategy.mode import by_mode
+from sqlext.command.strategy.strategy import RowChange
+from sqlext.command.upsert import require_upsertable, upsert
+from sqlext.errors import AnalysisError
+from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
+from sqlext.spark.temporary_relation import named_rows
+from sqlext.sql.lowering.on_conflict import lower_on_conflict, replaces_whole_rows
+from sqlext.sql.statement import Insert, OnConflict
+
+
+def require_key_named(target: Target, conflict: OnConflict) -> None:
+    """AnalysisError for a table without a key, or where the columns named are not its key."""
+    require_upsertable(target)
+    key = [field.name for field in target.table.metadata.schema().identifier_fields]
+    if conflict.columns is not None and {c.lower() for c in conflict.columns} != {k.lower() for k in key}:
+        raise AnalysisError(
+            "ON_CONFLICT_NOT_KEY", name=target.name, columns=", ".join(conflict.columns), key=", ".join(key)
+        )
+
+
+def insert_on_conflict(
+    environment: Environment, spark: SparkSession, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
+) -> Counts:
+    """Writes and commits the rows, which are in the table's columns, perhaps with `ROW_KIND` behind them.
+
+    A key that comes twice among them is refused as in an upsert, unless nothing would be done with either row.
+    """
+    schema, properties = target.table.metadata.schema(), target.table.metadata.properties
+    has_order = bool(UPSERT_SEQUENCE_FIELD.of(properties))
+    if not has_order and replaces_whole_rows(insert, conflict, schema):
+        return upsert(environment, spark, target, rows)
+    with named_rows(one_row_a_key(target, rows).rows, environment.rng) as relation:
+        lowered = lower_on_conflict(insert, conflict, relation, target.relation, schema, row_ids=has_row_ids(target))
+        isolation = MERGE_ISOLATION_LEVEL.of(properties)
+        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS)
+        choice = by_mode(target, MERGE_MODE, change)
+        return choice.run(environment, spark, target, choice.change)

@@ -1,0 +1,97 @@
+"""INSERT … ON CONFLICT as one SELECT: the rows proposed, each beside the row of its key if there is one.
+
+Expressions see both: the proposed row as `excluded`, the stored one under the table's name or alias. A bare name is the
+stored row's, as in PostgreSQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlext.errors import AnalysisError
+from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.schema import Schema
+from sqlext.sql.binding import Assigned, Relation, bind_assignments, new_value, qualify, target_relation
+from sqlext.sql.expression_slice import plain_column
+from sqlext.sql.lowering.text import aliased, selected, with_ctes
+from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.statement import Insert, OnConflict, Slice
+
+EXCLUDED = "excluded"
+_WHERE = "ON CONFLICT DO UPDATE"
+_NOBODY = Relation((), ())
+
+
+def replaces_whole_rows(insert: Insert, conflict: OnConflict, schema: Schema) -> bool:
+    """Whether the proposed row comes in the place of the stored one as it is, so that this is an upsert."""
+    if not conflict.assignments or conflict.where is not None:
+        return False
+    assigned = _assigned(insert, conflict, schema)
+    others = [field.name for field in schema.fields if field.id not in schema.identifier_field_ids]
+    return all(_is_proposed(assigned.get(name), name) for name in others)
+
+
+def lower_on_conflict(
+    insert: Insert, conflict: OnConflict, rows: str, target: str, schema: Schema, *, row_ids: bool = False
+) -> str:
+    """Operation, file, position and columns of every change; with `row_ids` the row id of the row that is changed.
+
+    `rows` is a relation of `__operation` and the table's columns, one row a key. Raises AnalysisError for a column of
+    the key that is assigned, and as `bind_assignments` does.
+    """
+    relation = target_relation(insert.table, insert.alias, schema)
+    visible = Relation(relation.name, tuple(c for c in relation.columns if c.lower() != EXCLUDED))
+    assigned = _assigned(insert, conflict, schema)
+    is_there = f"{relation.column('_file')} IS NOT NULL"
+
+    def seen(text: str) -> str:
+        return qualify(text, visible, _NOBODY, _WHERE)
+
+    columns = [
+        (_operation(conflict, is_there, seen("" if conflict.where is None else conflict.where.text)), "__operation"),
+        (relation.column("_file"), "_file"),
+        (relation.column("_pos"), "_pos"),
+    ]
+    for field in schema.fields:
+        kept, proposed = relation.column(field.name), f"{EXCLUDED}.{quote_identifier(field.name)}"
+        value = assigned.get(field.name)
+        text = kept if value is None else new_value(value, field, kept, insert.table, seen=seen)
+        if field.id in schema.identifier_field_ids:
+            text = kept
+        columns.append((f"CASE WHEN {is_there} THEN {text} ELSE {proposed} END", field.name))
+    if row_ids:
+        columns.append((relation.column(ROW_ID.name), ROW_ID.name))
+    keys = [field.name for field in schema.identifier_fields]
+    compared = " AND ".join(f"{relation.column(key)} = {EXCLUDED}.{quote_identifier(key)}" for key in keys)
+    joined = (
+        f"SELECT {selected(columns)}\nFROM {rows} AS {EXCLUDED}\n"
+        f"LEFT OUTER JOIN {aliased(target, insert.alias)}\nON {compared}"
+    )
+    return with_ctes(insert.ctes, f"SELECT * FROM (\n{joined}\n)\nWHERE `__operation` IS NOT NULL")
+
+
+def _operation(conflict: OnConflict, is_there: str, condition: str) -> str:
+    """A row that is refused as one of several of its key does no harm where nothing would be done with it."""
+    given = f"{EXCLUDED}.`__operation`"
+    deletes = f"WHEN {given} = 1Y THEN CASE WHEN {is_there} THEN 1Y END"
+    if not conflict.assignments:
+        return f"CASE {deletes} WHEN {is_there} AND {given} < 6Y THEN NULL WHEN {given} > 3Y THEN {given} ELSE 3Y END"
+    update = f"CASE WHEN {condition} THEN 2Y END" if condition else "2Y"
+    return f"CASE {deletes} WHEN {given} > 3Y THEN {given} WHEN {is_there} THEN {update} ELSE 3Y END"
+
+
+def _assigned(insert: Insert, conflict: OnConflict, schema: Schema) -> Mapping[str, Assigned]:
+    """What is assigned; a key column gets the proposed row's or nothing."""
+    relation = target_relation(insert.table, insert.alias, schema)
+    assigned = bind_assignments(conflict.assignments, relation, schema, _WHERE)
+    for field in schema.identifier_fields:
+        if field.name in assigned and not _is_proposed(assigned[field.name], field.name):
+            raise AnalysisError("ON_CONFLICT_SETS_KEY", name=insert.table, column=field.name)
+    return assigned
+
+
+def _is_proposed(value: Assigned | None, column: str) -> bool:
+    if not isinstance(value, Slice):
+        return False
+    parts = plain_column(value.text)
+    return parts is not None and [part.lower() for part in parts] == [EXCLUDED, column.lower()]
