@@ -24,6 +24,7 @@ ALLOWED = {
     "sql": FORMAT,
     "spark": FORMAT | {"storage", "catalog", "scan", "write", "sql"},
     "command": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "property_names"},
+    "changelog": FORMAT,
     "procedure": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
     "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure"},
     "session": FORMAT

@@ -1,0 +1,1 @@
+"""Change feeds of databases as rows with kinds, which an upsert takes."""

@@ -1,0 +1,128 @@
+"""Debezium's JSON change events as rows and kinds.
+
+    changes = from_debezium(feed, "value", "id INT, name STRING")
+    changes.writeTo("lake.db.customers").option("upsert-enabled", "true").append()
+
+An event is an envelope of `before`, `after` and `op`, alone or as the `payload` beside its `schema`. No event is passed
+over but a tombstone, which has no value: what cannot be read is an error that shows it, when the rows are computed.
+Values go by Spark's `from_json`. Dates and timestamps must come as ISO text (`time.precision.mode=isostring`): numbers
+are errors, as their unit is not known. Decimals must come as text or numbers (`decimal.handling.mode` `string` or
+`double`): bytes in Base64 are errors too, but for those that happen to be spelled with digits alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType, TimestampType
+
+from sqlext.errors import UnsupportedError
+from sqlext.spec.row_kind import ROW_KIND
+
+_CORRUPT = "__corrupt"
+_SHOWN = 500
+
+
+def from_debezium(
+    events: DataFrame,
+    value_column: str,
+    schema: StructType | str,
+    metadata: Mapping[str, str] = MappingProxyType({}),
+) -> DataFrame:
+    """The rows of the events in the columns of `schema`, those of `metadata`, and `_row_kind`.
+
+    `value_column` holds the events as text or UTF-8 bytes. `schema` is the table's, as a struct or DDL: a column that
+    an event lacks is null, fields beyond it are left out. `metadata` names further columns by where the envelope has
+    them, such as `{"lsn": "source.lsn", "changed_ms": "ts_ms"}`; they are BIGINT, and good for
+    `write.upsert.sequence-field`.
+
+    Operations `c` and `r` give `+I`, `d` gives `-D`, `u` gives `-U` for `before`, if it is there, and `+U` for `after`.
+    Raises, when the rows are computed, Spark's error USER_RAISED_EXCEPTION with the event: for a text that is no JSON,
+    a value that is none of its column's type, another operation (`t` and `m` among them), and an image that is missing.
+    """
+    columns_of = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+    row = _read_as(columns_of)
+    text = F.col(f"`{value_column.replace('`', '``')}`").cast("string")
+    envelope = _envelope(row, metadata)
+    wrapped = StructType([StructField("payload", envelope), *envelope.fields, StructField(_CORRUPT, StringType())])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    # A tombstone is a null value, or the text `null`.
+    values = events.select(text.alias("text")).where("text IS NOT NULL AND trim(text) <> 'null'")
+    read = values.select("text", F.from_json("text", wrapped, options).alias("event"))
+    inner = ["before", "after", "op", *(path.split(".")[0] for path in metadata.values())]
+    payload = F.when(
+        F.col("event.payload").isNotNull(), F.struct(*(F.col(f"event.payload.{name}").alias(name) for name in inner))
+    ).otherwise(F.struct(*(F.col(f"event.{name}").alias(name) for name in inner)))
+    opened = read.select("text", F.col(f"event.{_CORRUPT}").alias("corrupt"), payload.alias("payload"))
+    images = opened.select("text", "payload", F.explode(_images(row)).alias("image"))
+    columns = [_value(field).alias(field.name) for field in columns_of.fields]
+    further = [F.col(f"payload.{path}").alias(name) for name, path in metadata.items()]
+    return images.select(*columns, *further, F.col("image.kind").alias(ROW_KIND.name))
+
+
+def _envelope(row: StructType, metadata: Mapping[str, str]) -> StructType:
+    """What is read of an envelope; each part of a path once."""
+    fields = [StructField("before", row), StructField("after", row), StructField("op", StringType())]
+    nested: dict[str, list[str]] = {}
+    for path in metadata.values():
+        head, _, rest = path.partition(".")
+        nested.setdefault(head, []).append(rest)
+    for head, rests in nested.items():
+        inner = [StructField(rest, LongType()) for rest in dict.fromkeys(rests) if rest]
+        fields.append(StructField(head, StructType(inner) if inner else LongType()))
+    return StructType(fields)
+
+
+def _images(row: StructType) -> Column:
+    """The rows of one event with their kinds."""
+    before, after, op = (F.col(f"payload.{name}") for name in ("before", "after", "op"))
+    image = StructType([StructField("row", row), StructField("kind", StringType())])
+
+    def of(*pairs: tuple[Column, str]) -> Column:
+        return F.array(*(F.struct(one.alias("row"), F.lit(kind).alias("kind")) for one, kind in pairs))
+
+    return (
+        F.when(F.col("corrupt").isNotNull(), _refused("it is no JSON, or a value is not of its column's type"))
+        .when(op.isin("c", "r") & after.isNotNull(), of((after, "+I")))
+        .when((op == "u") & after.isNotNull() & before.isNotNull(), of((before, "-U"), (after, "+U")))
+        .when((op == "u") & after.isNotNull(), of((after, "+U")))
+        .when((op == "d") & before.isNotNull(), of((before, "-D")))
+        .when(op.isin("c", "r", "u"), _refused("it has no after"))
+        .when(op == "d", _refused("it has no before"))
+        .otherwise(_refused("its op is none of c, r, u and d"))
+        .cast(ArrayType(image))
+    )
+
+
+def _refused(reason: str) -> Column:
+    shown = F.substring(F.col("text"), 1, _SHOWN)
+    return F.raise_error(F.concat(F.lit(f"The Debezium event is refused, {reason}: "), shown))
+
+
+def _read_as(columns: StructType) -> StructType:
+    """What `from_json` reads: any field may be missing, and it would take a number for seconds since 1970.
+
+    What the table requires is held when it is written. UnsupportedError for a timestamp inside another type.
+    """
+    fields = []
+    for field in columns.fields:
+        is_timestamp = isinstance(field.dataType, TimestampType)
+        if not is_timestamp and "timestamp" in field.dataType.simpleString().replace("timestamp_ntz", ""):
+            reason = "a number inside it would be taken for seconds. Read it as STRING, and cast it"
+            raise UnsupportedError("UNSUPPORTED_TYPE", type=field.dataType.simpleString(), reason=reason)
+        fields.append(StructField(field.name, StringType() if is_timestamp else field.dataType, True))
+    return StructType(fields)
+
+
+def _value(field: StructField) -> Column:
+    """The column of an image in its type."""
+    read = F.col(f"image.row.`{field.name}`")
+    if not isinstance(field.dataType, TimestampType):
+        return read
+    refused = _refused(f"{field.name} is no timestamp in ISO text").cast("timestamp")
+    # Spark would read a bare number as a year.
+    known = F.when(read.rlike("^[0-9]{4}-[0-9]{2}-[0-9]{2}"), read.try_cast("timestamp"))
+    return F.when(read.isNotNull(), F.coalesce(known, refused))
