@@ -22,7 +22,7 @@ object Bridge {
   private val keptBytes = 64L * 1024 * 1024
   @volatile private var python: Bridge = _
   private val kept = new KeptAnswers(keptBytes)
-  private val json = new ObjectMapper().registerModule(DefaultScalaModule)
+  private[sqlext] val json = new ObjectMapper().registerModule(DefaultScalaModule)
 
   def register(bridge: Bridge): Unit = python = bridge
 

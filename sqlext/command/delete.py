@@ -1,35 +1,46 @@
-"""DELETE FROM: positions of the rows that the condition selects; without a condition, every file at once."""
+"""DELETE FROM: whole files where metadata tells that all their rows go, positions of the rows of others."""
 
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
-from sqlext.command.outcome import Counts, Outcome
+from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, load_target
+from sqlext.command.strategy.metadata_delete import covered_files, delete_everything, metadata_delete
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import RowChange
+from sqlext.command.strategy.strategy import Choice, RowChange
 from sqlext.properties import DELETE_ISOLATION_LEVEL, DELETE_MODE
+from sqlext.spark.exact_filter import exact_filter
+from sqlext.spark.lowered_sql import lowered_query
 from sqlext.sql.lowering.delete import lower_delete
 from sqlext.sql.statement import Delete
-from sqlext.transaction.overwrite import OverwriteFiles
 
 
 def delete(environment: Environment, spark: SparkSession, statement: Delete) -> Outcome:
     """Runs the statement; one row of counts."""
-    target = load_target(environment, spark, statement.table)
-    if statement.where is None:
-        return Outcome([_delete_all(environment, spark, target).row()])
-    change = RowChange(
-        lower_delete(statement, target.table.metadata.schema(), target.relation),
-        DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties),
-    )
-    choice = by_mode(target, DELETE_MODE, change)
+    target, choice = choose_delete(environment, spark, statement)
     return Outcome([choice.run(environment, spark, target, choice.change).row()])
 
 
-def _delete_all(environment: Environment, spark: SparkSession, target: Target) -> Counts:
-    live = spark.sql(f"SELECT count(*) FROM {target.relation}").collect()[0][0]
-    if target.version.snapshot is not None:
-        environment.commit(target.name.catalog, target.table, OverwriteFiles(delete_all=True), target.destination)
-    return Counts(deleted=live)
+def choose_delete(environment: Environment, spark: SparkSession, statement: Delete) -> tuple[Target, Choice]:
+    """The target, and the way the change is written."""
+    target = load_target(environment, spark, statement.table)
+    schema = target.table.metadata.schema()
+    lowered = lower_delete(statement, schema, target.relation)
+    row_filter = None if statement.where is None else exact_filter(spark, lowered_query(spark, lowered), schema)
+    isolation = DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties)
+    change = RowChange(lowered, isolation, row_filter=row_filter)
+    if statement.where is None:
+        return target, Choice("metadata alone", "there is no condition", delete_everything, change)
+    by_rows = by_mode(target, DELETE_MODE, change)
+    if row_filter is None:
+        return target, by_rows
+    covered = covered_files(environment, target, row_filter)
+    if not covered.undecided:
+        reason = f"partitions and bounds decide of all files, and cover {len(covered.whole)}"
+        return target, Choice("metadata alone", reason, metadata_delete, change)
+    if covered.whole and by_rows.name == "merge-on-read":
+        reason = f"partitions and bounds cover {len(covered.whole)} files; {by_rows.reason}"
+        return target, Choice("metadata and merge-on-read", reason, metadata_delete, change)
+    return target, by_rows

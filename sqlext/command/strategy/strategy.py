@@ -20,6 +20,7 @@ from sqlext.errors import DataError
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import WrittenFiles
+from sqlext.spec.expression import Predicate
 from sqlext.write.row_operation import OPERATION_COLUMNS
 
 
@@ -33,7 +34,8 @@ class RowChange:
 
     `violation` lists the keys of target rows that two source rows changed, should that happen; without it a row may
     be hit twice. With `distinct_keys` the rows come distributed by key, and no two source rows may have one. With
-    `keeps_keys` each new row has the key of the row it replaces. `reach` tells which rows it depends on.
+    `keeps_keys` each new row has the key of the row it replaces. `reach` tells which rows it depends on. `row_filter`
+    selects exactly the rows that a DELETE deletes, where that can be said.
     """
 
     lowered: str
@@ -42,6 +44,7 @@ class RowChange:
     distinct_keys: bool = False
     keeps_keys: bool = False
     reach: Reach = ITS_SCAN
+    row_filter: Predicate | None = None
 
 
 Strategy: TypeAlias = Callable[[Environment, SparkSession, Target, RowChange], Counts]
