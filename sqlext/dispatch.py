@@ -18,6 +18,7 @@ from sqlext.command.create_view import alter_view_query, create_view
 from sqlext.command.data_frame_write import write_data_frame
 from sqlext.command.delete import delete
 from sqlext.command.environment import Environment
+from sqlext.command.explain import explain
 from sqlext.command.insert import insert
 from sqlext.command.merge import merge
 from sqlext.command.outcome import count_schema, struct
@@ -44,6 +45,7 @@ from sqlext.sql.statement import (
     DropConstraint,
     DropPrimaryKey,
     DropReference,
+    Explain,
     Insert,
     Merge,
     Restore,
@@ -73,6 +75,7 @@ _COMMANDS: Mapping[type, Any] = {
     CreateTableLike: create_table_like,
     CreateView: create_view,
     Delete: delete,
+    Explain: explain,
     DropConstraint: drop_constraint,
     DropPrimaryKey: drop_primary_key,
     Call: call,
@@ -189,6 +192,8 @@ def _catalog(statement: Statement | ViewStatement) -> str:
 def _answer_schema(statement: Statement | ViewStatement) -> Mapping[str, Any]:
     if isinstance(statement, ShowCreateTable):
         return struct([("createtab_stmt", "string")])
+    if isinstance(statement, Explain):
+        return struct([("plan", "string")])
     if isinstance(statement, Call):
         return struct(find_procedure(statement).columns)
     if isinstance(statement, Restore):

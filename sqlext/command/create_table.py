@@ -45,6 +45,8 @@ from sqlext.transaction.transaction import commit
 
 def create_table(environment: Environment, spark: SparkSession, statement: CreateTable) -> Outcome:
     """Runs the statement; no rows. Errors: AlreadyExistsError, NotFoundError for REPLACE of no table."""
+    defaults = environment.catalogs.table_defaults(statement.name.catalog)
+    statement = replace(statement, properties={**defaults, **statement.properties})
     catalog = environment.catalogs.catalog(statement.name.catalog)
     identifier = TableIdentifier(statement.name.parts[1:-1], statement.name.table)
     exists = catalog.table_exists(identifier)
@@ -75,7 +77,7 @@ def create_of_data_frame(
     Errors: AlreadyExistsError, NotFoundError for `replace` of no table, AnalysisError for another provider.
     """
     name = TableName((arguments["catalog"], *arguments["namespace"], arguments["name"]))
-    properties = arguments["properties"]
+    properties = {**environment.catalogs.table_defaults(name.catalog), **arguments["properties"]}
     _require_no_options(arguments["options"])
     _require_provider(spark, name, properties.get("provider"))
     catalog = environment.catalogs.catalog(name.catalog)

@@ -35,6 +35,7 @@ class TableDefinitions:
         environment = self._environment
         catalog = environment.catalogs.catalog(parts[0])
         identifier = TableIdentifier(parts[1:-1], parts[-1])
+        properties = {**environment.catalogs.table_defaults(parts[0]), **properties}
         definition = complete(with_identifier_fields(schema, ()), described_terms(partitioning), (), properties)
         action = CreateTable(
             schema=definition.schema,

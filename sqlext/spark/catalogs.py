@@ -19,6 +19,7 @@ from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import FileIO
 
 _REMEMBERED_VERSIONS = 256
+_TABLE_DEFAULT = "table-default."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,20 @@ class Catalogs:
         self._open = open_catalog
         self._path_io = path_io
         self._catalogs: dict[str, Catalog] = {}
+        self._defaults: dict[str, Mapping[str, str]] = {}
         self._versions: OrderedDict[str, TableMetadata] = OrderedDict()
         self._lock = Lock()
 
     def initialize(self, name: str, options: Mapping[str, str]) -> None:
         """Opens the catalog; a second session that names it again replaces it."""
         self._catalogs[name] = self._open(name, options)
+        self._defaults[name] = {
+            key.removeprefix(_TABLE_DEFAULT): value for key, value in options.items() if key.startswith(_TABLE_DEFAULT)
+        }
+
+    def table_defaults(self, name: str) -> Mapping[str, str]:
+        """Properties of a new table that sets none of these itself: the catalog's options under `table-default.`."""
+        return self._defaults.get(name, {})
 
     def catalog(self, name: str) -> Catalog:
         """The catalog of that name; NotFoundError when Spark has not initialised one."""

@@ -11,7 +11,7 @@ from sqlext.sql.constraint_syntax import parse_constraint_change
 from sqlext.sql.create_table_syntax import parse_create_table
 from sqlext.sql.ref_syntax import parse_reference_change, parse_restore
 from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_update
-from sqlext.sql.statement import ShowCreateTable, Slice, Statement, TableName
+from sqlext.sql.statement import Delete, Explain, Merge, ShowCreateTable, Slice, Statement, TableName, Update
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
 from sqlext.sql.view_statement import ViewStatement
@@ -44,6 +44,18 @@ _ALTER_CLAUSES: tuple[Callable[[TokenCursor, TableName], Statement | None], ...]
     parse_constraint_change,
     parse_alter_table,
 )
+_EXPLAIN = re.compile(
+    rf"{_GAP}*EXPLAIN{_GAP}+(?:(?P<mode>LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST){_GAP}+)?"
+    rf"(?=(?:DELETE|UPDATE|MERGE|WITH){_GAP})",
+    re.IGNORECASE,
+)
+_EXPLAIN_MODES = {
+    "LOGICAL": "extended",
+    "FORMATTED": "formatted",
+    "EXTENDED": "extended",
+    "CODEGEN": "codegen",
+    "COST": "cost",
+}
 _ROW_VERB = re.compile(r"\b(?:INSERT|UPSERT|MERGE|UPDATE|DELETE)\b", re.IGNORECASE)
 
 
@@ -67,6 +79,19 @@ def parse(
     Raises ParseError with line and column, UnsupportedError for syntax that is understood and refused, and
     AnalysisError for clauses that contradict each other.
     """
+    explained = _EXPLAIN.match(text)
+    if explained is not None:
+        # The statement stays at its own place, where its errors are told.
+        statement = parse(
+            re.sub(r"[^\n]", " ", explained[0]) + text[explained.end() :],
+            catalogs=catalogs,
+            current=current,
+            other_catalogs=other_catalogs,
+            escaped_string_literals=escaped_string_literals,
+            double_quoted_identifiers=double_quoted_identifiers,
+        )
+        mode = _EXPLAIN_MODES.get((explained["mode"] or "").upper(), "simple")
+        return Explain(statement, mode) if isinstance(statement, Delete | Update | Merge) else None
     head = _HEAD.match(text)
     if head is not None and head[1].upper() not in _HEADS:
         return None

@@ -426,6 +426,19 @@ class AlterWriteOrder:
     distribution: Distribution | None
 
 
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """EXPLAIN of a change; `mode` is simple, extended, codegen, cost or formatted."""
+
+    statement: Delete | Update | Merge
+    mode: str
+
+    @property
+    def table(self) -> TableName:
+        """The table that the statement would change."""
+        return self.statement.table
+
+
 Statement: TypeAlias = (
     AddConstraint
     | DropConstraint
@@ -436,6 +449,7 @@ Statement: TypeAlias = (
     | CreateTable
     | CreateTableLike
     | ShowCreateTable
+    | Explain
     | Restore
     | Call
     | Insert

@@ -68,15 +68,19 @@ def area_names() -> list[str]:
     return sorted(path.stem for path in INPUTS.glob("*.sql"))
 
 
-def run_area(spark: SparkSession, warehouse: Path, area: str) -> str:
-    """Runs one input file in its own namespace and gives the text that its result file should hold."""
+def run_area(spark: SparkSession, warehouse: Path, area: str, catalog: str = "lake") -> str:
+    """Runs one input file in its own namespace and gives the text that its result file should hold.
+
+    In another catalog than `lake`, whose folder `warehouse` is, the input names that one wherever it names `lake`.
+    """
     views_before = {row.viewName for row in spark.sql("SHOW VIEWS IN spark_catalog.default").collect()}
     previous = spark.catalog.currentCatalog(), spark.catalog.currentDatabase()
-    spark.sql(f"CREATE NAMESPACE lake.{area}")
-    spark.sql(f"USE lake.{area}")
+    spark.sql(f"CREATE NAMESPACE {catalog}.{area}")
+    spark.sql(f"USE {catalog}.{area}")
     names = RunNames(warehouse)
     try:
-        statements = split_statements((INPUTS / f"{area}.sql").read_text())
+        text = re.sub(r"\blake\b", catalog, (INPUTS / f"{area}.sql").read_text())
+        statements = split_statements(text)
         return "\n\n".join(run_statement(spark, warehouse / area, statement, names) for statement in statements) + "\n"
     finally:
         spark.catalog.setCurrentCatalog(previous[0])

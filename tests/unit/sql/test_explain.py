@@ -1,0 +1,39 @@
+"""EXPLAIN of a change is one statement around another; of anything else it is Spark's."""
+
+from __future__ import annotations
+
+import pytest
+
+from sqlext.sql.parser import parse
+from sqlext.sql.statement import Delete, Explain, Merge, Update
+
+MERGE = "MERGE INTO lake.db.t AS t USING s ON t.id = s.id WHEN MATCHED THEN DELETE"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "mode"),
+    [
+        ("EXPLAIN DELETE FROM lake.db.t WHERE id = 1", Delete, "simple"),
+        ("explain extended /* why */ UPDATE lake.db.t SET id = 1", Update, "extended"),
+        (f"EXPLAIN\nFORMATTED\n{MERGE}", Merge, "formatted"),
+        (f"EXPLAIN COST WITH s AS (SELECT 1 AS id) {MERGE}", Merge, "cost"),
+    ],
+)
+def test_changes(text: str, kind: type, mode: str) -> None:
+    statement = parse(text, catalogs=("lake",), current=("spark_catalog", "default"))
+    assert isinstance(statement, Explain)
+    assert (type(statement.statement), statement.mode, str(statement.table)) == (kind, mode, "lake.db.t")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EXPLAIN SELECT * FROM lake.db.t",
+        "EXPLAIN DELETE FROM other.db.t",
+        "EXPLAIN WITH s AS (SELECT 1) SELECT * FROM lake.db.t, s",
+        "EXPLAIN INSERT INTO lake.db.t VALUES (1)",
+        "EXPLAIN",
+    ],
+)
+def test_what_spark_explains(text: str) -> None:
+    assert parse(text, catalogs=("lake",), current=("spark_catalog", "default")) is None
