@@ -183,13 +183,13 @@ def rows_of(table: LoadedTable) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for task in plan.tasks:
         gone = BitMap64() if task.position_deletes is None else BitMap64.deserialize(task.position_deletes)
-        found = [row for at, row in enumerate(_stored(task.file)) if at not in gone]
+        found = [row for at, row in enumerate(stored_rows(task.file)) if at not in gone]
         for group in (plan.equality_groups[number] for number in task.equality_groups):
             names = [metadata.schema().column_name(id) for id in group.equality_ids]
             for delete in group.files:
                 applies = group.is_global or delete.partition_ordinal == task.partition_ordinal
                 if applies and delete.sequence_number > task.sequence_number:
-                    keys = [[key[name] for name in names] for key in _stored(delete.file)]
+                    keys = [[key[name] for name in names] for key in stored_rows(delete.file)]
                     found = [row for row in found if [row[name] for name in names] not in keys]
         rows += found
     return rows
@@ -226,7 +226,8 @@ class InterruptedIO(LocalFileIO):
             self.around_create(location, create)
 
 
-def _stored(file: ContentFile) -> list[dict[str, Any]]:
+def stored_rows(file: ContentFile) -> list[dict[str, Any]]:
+    """The rows of one file, deleted ones too."""
     rows: list[dict[str, Any]] = pq.read_table(to_local_path(file.file_path), partitioning=None).to_pylist()
     return rows
 
