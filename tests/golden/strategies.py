@@ -1,4 +1,4 @@
-"""The golden inputs of row-level changes under every way to write them: `python3 tests/golden/strategies.py [name …]`.
+"""The golden inputs of row-level changes under every way to write them.
 
 Each way is a catalog whose new tables have other properties. Rows, counts and errors must be those that are recorded;
 snapshots, files, lowered SQL and hidden columns are of the way and not compared.
@@ -7,15 +7,12 @@ snapshots, files, lowered SQL and hidden columns are of the way and not compared
 from __future__ import annotations
 
 import re
-import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from golden.runner import RESULTS, run_area
-from sessions import open_session
 
 STRATEGIES: Mapping[str, Mapping[str, str]] = {
     "copy_on_write": {f"write.{verb}.mode": "copy-on-write" for verb in ("delete", "update", "merge")},
@@ -69,25 +66,3 @@ def answers(result: str) -> list[tuple[str, list[str]]]:
         if not _OF_THE_WAY.search(text):
             found.append((text, kept))
     return found
-
-
-def main() -> None:
-    names = sys.argv[1:] or list(STRATEGIES)
-    unequal = 0
-    with tempfile.TemporaryDirectory(prefix="sqlext-strategies-") as temporary:
-        root = Path(temporary).resolve()
-        spark = open_session(root / "lake")
-        for name in names:
-            for area in AREAS:
-                got, wanted = answers(run_as(spark, root / name, name, area)), answers(recorded(area))
-                different = [(text, a, b) for (text, a), (_, b) in zip(got, wanted, strict=True) if a != b]
-                unequal += len(different)
-                print(f"{name}: {area}: {len(got)} statements, {len(different)} different", flush=True)
-                for text, a, b in different:
-                    print(f"{text}\n  got    {a}\n  wanted {b}", flush=True)
-        spark.stop()
-    sys.exit(1 if unequal else 0)
-
-
-if __name__ == "__main__":
-    main()

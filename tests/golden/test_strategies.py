@@ -8,7 +8,7 @@ import os
 import pytest
 from pyspark.sql import SparkSession
 
-from golden.strategies import AREAS, CORE, STRATEGIES, answers, recorded, run_as
+from golden.strategies import AREAS, CORE, answers, recorded, run_as
 
 ASKED_FOR = os.environ.get("SQLEXT_GOLDEN_STRATEGY")
 RUNS = {*CORE, *((ASKED_FOR, area) for area in AREAS if ASKED_FOR is not None)}
