@@ -1,7 +1,7 @@
 """Runs the golden inputs under other ways to write a change: `python3 tests/golden/run_strategies.py [name …]`.
 
-The names are those of `golden.strategies`. It prints what differs from the recorded results, and exits with 1 if anything
-does.
+The names are those of `golden.strategies`. It prints what differs from the recorded results, and exits with 1 if
+anything does.
 """
 
 import os
