@@ -55,9 +55,11 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
             change = RowChange(lower_upsert_source(upsert), isolation)
             return target, Choice("changes by key", "its rows have kinds, or an order", changelog_upsert, change)
         return target, _choose_upsert(environment, target, upsert, source)
-    lowered, violation = lower_merge(statement, schema, source.columns, target.relation, row_ids=has_row_ids(target))
+    only_inserts = all(clause.kind == "not matched" for clause in statement.clauses)
+    row_ids = has_row_ids(target) and not only_inserts
+    lowered, violation = lower_merge(statement, schema, source.columns, target.relation, row_ids=row_ids)
     change = RowChange(lowered, isolation, violation, reach=_reach(statement, schema, source.columns))
-    if all(clause.kind == "not matched" for clause in statement.clauses):
+    if only_inserts:
         return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
     return target, by_mode(target, MERGE_MODE, change)
 

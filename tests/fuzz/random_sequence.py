@@ -1,0 +1,201 @@
+"""A random table and statements that change it; the same seed makes the same ones."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from fuzz.expressions import TYPES, column, random_condition, random_expression, random_value
+from fuzz.statements import Alter, Clause, Delete, Engine, Insert, Merge, Refused, Statement, Table, Update, Upsert
+
+_MODES = ("merge-on-read", "copy-on-write")
+_TRANSFORMS: Mapping[str, tuple[str, ...]] = {
+    "INT": ("{c}", "bucket(2, {c})", "truncate(5, {c})"),
+    "BIGINT": ("bucket(2, {c})",),
+    "STRING": ("{c}", "truncate(1, {c})", "bucket(3, {c})"),
+    "BOOLEAN": ("{c}",),
+    "DATE": ("{c}", "months({c})"),
+}
+
+
+@dataclass(frozen=True)
+class Creation:
+    """The table as it begins; only sqlext knows a key."""
+
+    columns: Mapping[str, str]
+    key: tuple[str, ...]
+    partitioning: tuple[str, ...]
+    properties: Mapping[str, str]
+
+    def sql(self, table: str, engine: Engine) -> str:
+        required = dict.fromkeys(self.key, " NOT NULL")
+        listed = ", ".join(f"{name} {type_}{required.get(name, '')}" for name, type_ in self.columns.items())
+        key = f", PRIMARY KEY ({', '.join(self.key)})" if self.key and engine == "sqlext" else ""
+        by = f" PARTITIONED BY ({', '.join(self.partitioning)})" if self.partitioning else ""
+        ours = engine == "sqlext"
+        properties = {name: value for name, value in self.properties.items() if ours or "upsert" not in name}
+        pairs = ", ".join(f"'{name}'='{value}'" for name, value in properties.items())
+        using = " USING iceberg" if engine == "iceberg" else ""
+        return f"CREATE TABLE {table} ({listed}{key}){using}{by} TBLPROPERTIES ({pairs})"
+
+    def table(self) -> Table:
+        return Table(dict(self.columns), self.key)
+
+
+class RandomSequence:
+    """Makes a creation, and statements that fit what it makes of the table."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self._numbers = iter(range(1, 100))
+        columns = {"k": "INT"}
+        key = self.rng.choice([(), ("k",), ("k",), ("k", "region")])
+        if "region" in key:
+            columns["region"] = "STRING"
+        for _ in range(self.rng.randrange(1, 5)):
+            columns[f"c{next(self._numbers)}"] = self.rng.choice(list(TYPES))
+        sources = self.rng.sample(
+            [name for name in columns if columns[name] in _TRANSFORMS], self.rng.choice([0, 0, 1])
+        )
+        self._version = self.rng.choice([2, 3])
+        properties = {
+            "format-version": str(self._version),
+            **{f"write.{verb}.mode": self.rng.choice(_MODES) for verb in ("delete", "update", "merge")},
+        }
+        if key:
+            by_key = all(name in key for name in sources)
+            properties["write.upsert.mode"] = self.rng.choice(["resolved", "equality"]) if by_key else "resolved"
+        self._by_equality = properties.get("write.upsert.mode") == "equality"
+        self._fixed = {*key, *sources, "k"}
+        fields = tuple(self.rng.choice(_TRANSFORMS[columns[name]]).format(c=name) for name in sources)
+        self.creation = Creation(columns, key, fields, properties)
+
+    def statements(self, count: int) -> list[Statement]:
+        table = self.creation.table()
+        made: list[Statement] = []
+        while len(made) < count:
+            statement = self._insert(table) if not made else self._any(table)
+            made.append(statement)
+            with suppress(Refused):
+                after = copy.deepcopy(table)
+                statement.apply(after)
+                table = after
+        return made
+
+    def _any(self, table: Table) -> Statement:
+        verbs: list[tuple[int, Callable[[Table], Statement]]] = [
+            (3, self._insert),
+            (4, self._update),
+            (3, self._delete),
+            (6, self._merge),
+            (4, self._alter),
+            (5 if table.key else 0, self._upsert),
+        ]
+        (verb,) = self.rng.choices([verb for _, verb in verbs], [weight for weight, _ in verbs])
+        return verb(table)
+
+    def _row(self, table: Table, k: int | None) -> dict[str, Any]:
+        row = {name: random_value(self.rng, type_) for name, type_ in table.columns.items()}
+        if "region" in table.key:
+            row["region"] = self.rng.choice(["eu", "us"])
+        return {**row, "k": k}
+
+    def _insert(self, table: Table) -> Insert:
+        """Keys are new ones, as nothing says what a key twice is."""
+        there = {row["k"] for row in table.rows}
+        free = [k for k in range(30) if not table.key or k not in there]
+        ks = self.rng.sample(free, min(len(free), self.rng.randrange(1, 6)))
+        listed = {n: t for n, t in table.columns.items() if n in table.key or n == "k" or self.rng.random() < 0.9}
+        rows = (self._row(table, None if not table.key and self.rng.random() < 0.1 else k) for k in ks)
+        return Insert(listed, tuple({name: row[name] for name in listed} for row in rows))
+
+    def _update(self, table: Table) -> Update:
+        free = [name for name in table.columns if name not in table.key]
+        names = self.rng.sample(free, min(len(free), self.rng.choice([1, 1, 2])))
+        values = {name: random_expression(self.rng, table.columns[name], table.columns) for name in names}
+        return Update(values, random_condition(self.rng, table.columns))
+
+    def _delete(self, table: Table) -> Delete:
+        return Delete(random_condition(self.rng, table.columns))
+
+    def _source(self, table: Table, repeated: float) -> tuple[dict[str, Any], ...]:
+        ks = self.rng.sample(range(12), self.rng.randrange(1, 6))
+        rows = [self._row(table, k) for k in ks]
+        if self.rng.random() < repeated:
+            rows.append({**self._row(table, ks[0]), **{name: rows[0][name] for name in table.key}})
+        return tuple(rows)
+
+    def _upsert(self, table: Table) -> Upsert:
+        spelling = self.rng.choice(["UPSERT", "MERGE", "OPTION"])
+        return Upsert(dict(table.columns), self._source(table, 0.1), table.key, spelling)  # type: ignore[arg-type]
+
+    def _merge(self, table: Table) -> Merge:
+        t = {f"t.{name}": type_ for name, type_ in table.columns.items()}
+        s = {f"s.{name}": type_ for name, type_ in table.columns.items()}
+        free = [name for name in table.columns if name not in table.key and name != "k"]
+
+        def assigned(columns: Mapping[str, str], names: list[str]) -> dict[str, Any]:
+            return {name: random_expression(self.rng, table.columns[name], columns) for name in names}
+
+        clauses: list[Clause] = []
+        for kind, columns in (("MATCHED", {**t, **s}), ("NOT MATCHED", s), ("NOT MATCHED BY SOURCE", t)):
+            for last in (False, True):
+                if self.rng.random() < (0.3 if not last else 0.7 if kind != "NOT MATCHED BY SOURCE" else 0.25):
+                    test = random_condition(self.rng, columns) if not last or self.rng.random() < 0.4 else None
+                    clauses.append(self._clause(kind, test, table, columns, free, assigned))
+        on = table.key or ("k",)
+        clauses = clauses or [Clause("NOT MATCHED", "INSERT")]
+        # a key twice among the rows that are new would be there twice
+        source = self._source(table, 0 if table.key else 0.15)
+        return Merge(dict(table.columns), source, on, tuple(clauses))
+
+    def _clause(
+        self,
+        kind: str,
+        test: Any,
+        table: Table,
+        columns: Mapping[str, str],
+        free: list[str],
+        assigned: Callable[[Mapping[str, str], list[str]], dict[str, Any]],
+    ) -> Clause:
+        if kind == "NOT MATCHED":
+            key = [*(table.key or ("k",))]
+            some = [*key, *(name for name in free if self.rng.random() < 0.7)]
+            values = {**assigned(columns, some), **{name: column(f"s.{name}") for name in key}}
+            return Clause("NOT MATCHED", "INSERT", test, self.rng.choice([None, values]))
+        if self.rng.random() < 0.35 or not free:
+            return Clause(kind, "DELETE", test)  # type: ignore[arg-type]
+        values = assigned(columns, self.rng.sample(free, self.rng.randrange(1, len(free) + 1)))
+        star = kind == "MATCHED" and self.rng.random() < 0.4
+        return Clause(kind, "UPDATE", test, None if star else values)  # type: ignore[arg-type]
+
+    def _alter(self, table: Table) -> Alter:
+        free = [name for name in table.columns if name not in self._fixed]
+        new = f"c{next(self._numbers)}"
+        type_ = self.rng.choice(list(TYPES))
+        choices = [
+            Alter(f"ADD COLUMN {new} {type_}", added=(new, type_)),
+            *(Alter(f"DROP COLUMN {name}", dropped=name) for name in free[:1] if len(free) > 1),
+            *(Alter(f"RENAME COLUMN {name} TO {new}", renamed=(name, new)) for name in free[-1:]),
+        ]
+        verb, mode = self.rng.choice(["delete", "update", "merge"]), self.rng.choice(_MODES)
+        choices.append(Alter(f"SET TBLPROPERTIES ('write.{verb}.mode'='{mode}')"))
+        if self._version == 2:
+            choices.append(Alter("SET TBLPROPERTIES ('format-version'='3')"))
+        sources = [name for name in (table.key if self._by_equality else free) if table.columns[name] in _TRANSFORMS]
+        if sources:
+            source = self.rng.choice(sources)
+            field = self.rng.choice(_TRANSFORMS[table.columns[source]]).format(c=source)
+            if source not in self._fixed or (self._by_equality and not self.creation.partitioning):
+                choices.append(Alter(f"ADD PARTITION FIELD {field}"))
+        chosen = self.rng.choice(choices)
+        if "PARTITION FIELD" in chosen.change:
+            self._fixed.add(source)
+            self._by_equality = False
+        if "format-version" in chosen.change:
+            self._version = 3
+        return chosen

@@ -1,0 +1,255 @@
+"""Statements with two meanings: text for an engine, and what they do to a table that is a list of rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from fuzz.expressions import Expression, literal
+
+Engine = Literal["sqlext", "iceberg"]
+Counts: TypeAlias = tuple[int, int, int]
+"""Rows inserted, updated, deleted."""
+
+
+class Refused(Exception):
+    """The statement is an error; it has the condition's name, and changes nothing."""
+
+
+@dataclass
+class Table:
+    """Columns with their types, the key's names, and the rows."""
+
+    columns: dict[str, str]
+    key: tuple[str, ...]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Statement:
+    def sql(self, table: str, engine: Engine) -> str | None:
+        """The text; None where the engine has no such statement and the table stays as it is."""
+        raise NotImplementedError
+
+    def apply(self, table: Table) -> Counts | None:
+        """Changes the table. KeyError where a column is not there, so that the statement cannot stand here."""
+        raise NotImplementedError
+
+
+def _values(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+    listed = ", ".join(f"({', '.join(literal(row[name], type_) for name, type_ in columns.items())})" for row in rows)
+    return f"VALUES {listed} AS v({', '.join(columns)})"
+
+
+@dataclass(frozen=True)
+class Insert(Statement):
+    columns: Mapping[str, str]
+    rows: tuple[Mapping[str, Any], ...]
+
+    def sql(self, table: str, engine: Engine) -> str:
+        return f"INSERT INTO {table} ({', '.join(self.columns)}) SELECT * FROM {_values(self.rows, self.columns)}"
+
+    def apply(self, table: Table) -> Counts:
+        _require(self.columns, table)
+        table.rows += [{name: row.get(name) for name in table.columns} for row in self.rows]
+        return len(self.rows), 0, 0
+
+
+@dataclass(frozen=True)
+class Delete(Statement):
+    where: Expression
+
+    def sql(self, table: str, engine: Engine) -> str:
+        return f"DELETE FROM {table} WHERE {self.where.sql}"
+
+    def apply(self, table: Table) -> Counts:
+        kept = [row for row in table.rows if self.where.of({**_known(table), **row}) is not True]
+        deleted = len(table.rows) - len(kept)
+        table.rows = kept
+        return 0, 0, deleted
+
+
+@dataclass(frozen=True)
+class Update(Statement):
+    assignments: Mapping[str, Expression]
+    where: Expression
+
+    def sql(self, table: str, engine: Engine) -> str:
+        return f"UPDATE {table} SET {_assigned(self.assignments)} WHERE {self.where.sql}"
+
+    def apply(self, table: Table) -> Counts:
+        _require(self.assignments, table)
+        changed = [self.where.of(row) is True for row in table.rows]
+        table.rows = [
+            {**row, **{name: value.of(row) for name, value in self.assignments.items()}} if hit else row
+            for row, hit in zip(table.rows, changed, strict=True)
+        ]
+        return 0, sum(changed), 0
+
+
+@dataclass(frozen=True)
+class Clause:
+    """`assignments` is None for DELETE and for a star."""
+
+    kind: Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
+    action: Literal["UPDATE", "INSERT", "DELETE"]
+    condition: Expression | None = None
+    assignments: Mapping[str, Expression] | None = None
+
+    def sql(self) -> str:
+        test = f" AND {self.condition.sql}" if self.condition else ""
+        return f"WHEN {self.kind}{test} THEN {self._action()}"
+
+    def _action(self) -> str:
+        if self.action == "DELETE":
+            return "DELETE"
+        if self.assignments is None:
+            return "UPDATE SET *" if self.action == "UPDATE" else "INSERT *"
+        if self.action == "UPDATE":
+            return f"UPDATE SET {_assigned(self.assignments)}"
+        values = ", ".join(value.sql for value in self.assignments.values())
+        return f"INSERT ({', '.join(self.assignments)}) VALUES ({values})"
+
+    def holds(self, row: Mapping[str, Any]) -> bool:
+        return self.condition is None or self.condition.of(row) is True
+
+
+@dataclass(frozen=True)
+class Merge(Statement):
+    """`on` are the columns that are compared by `=`."""
+
+    columns: Mapping[str, str]
+    rows: tuple[Mapping[str, Any], ...]
+    on: tuple[str, ...]
+    clauses: tuple[Clause, ...]
+
+    def sql(self, table: str, engine: Engine) -> str:
+        test = " AND ".join(f"t.{name} = s.{name}" for name in self.on)
+        source = f"(SELECT * FROM {_values(self.rows, self.columns)})"
+        return f"MERGE INTO {table} AS t USING {source} AS s ON {test} {' '.join(one.sql() for one in self.clauses)}"
+
+    def apply(self, table: Table) -> Counts:
+        _require(self.columns, table)
+        counts: Counter[str] = Counter()
+        rows: list[dict[str, Any]] = []
+        for row in table.rows:
+            rows += self._changed(row, table, counts)
+        for source in self.rows:
+            if not any(self._match(row, source) for row in table.rows):
+                rows += self._inserted(source, table, counts)
+        table.rows = rows
+        return counts["INSERT"], counts["UPDATE"], counts["DELETE"]
+
+    def _match(self, row: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
+        return all(row[name] is not None and row[name] == source[name] for name in self.on)
+
+    def _changed(self, row: dict[str, Any], table: Table, counts: Counter[str]) -> list[dict[str, Any]]:
+        matches = [source for source in self.rows if self._match(row, source)]
+        kind = "MATCHED" if matches else "NOT MATCHED BY SOURCE"
+        hits = []
+        for source in matches or [{}]:
+            seen = _seen(row, source)
+            clause = next((one for one in self.clauses if one.kind == kind and one.holds(seen)), None)
+            if clause is not None:
+                hits.append((clause, seen))
+        if not hits:
+            return [row]
+        if len(hits) > 1:
+            raise Refused("MERGE_CARDINALITY_VIOLATION")
+        clause, seen = hits[0]
+        counts[clause.action] += 1
+        if clause.action == "DELETE":
+            return []
+        if clause.assignments is None:
+            return [{name: seen[f"s.{name}"] if name in self.columns else row[name] for name in table.columns}]
+        return [{**row, **{name: value.of(seen) for name, value in clause.assignments.items()}}]
+
+    def _inserted(self, source: Mapping[str, Any], table: Table, counts: Counter[str]) -> list[dict[str, Any]]:
+        seen = _seen({}, source)
+        clause = next((one for one in self.clauses if one.kind == "NOT MATCHED" and one.holds(seen)), None)
+        if clause is None:
+            return []
+        counts["INSERT"] += 1
+        if clause.assignments is None:
+            return [{name: source.get(name) for name in table.columns}]
+        given = {name: value.of(seen) for name, value in clause.assignments.items()}
+        return [{name: given.get(name) for name in table.columns}]
+
+
+@dataclass(frozen=True)
+class Upsert(Statement):
+    """By key, which another engine says as a MERGE."""
+
+    columns: Mapping[str, str]
+    rows: tuple[Mapping[str, Any], ...]
+    key: tuple[str, ...]
+    spelling: Literal["UPSERT", "MERGE", "OPTION"]
+
+    def sql(self, table: str, engine: Engine) -> str:
+        if engine == "iceberg" or self.spelling == "MERGE":
+            return self._merge().sql(table, engine)
+        rows = f"SELECT * FROM {_values(self.rows, self.columns)}"
+        if self.spelling == "OPTION":
+            return f"INSERT INTO {table} /*+ OPTIONS('upsert-enabled'='true') */ {rows}"
+        return f"UPSERT INTO {table} {rows}"
+
+    def apply(self, table: Table) -> Counts:
+        if list(self.columns) != list(table.columns) or self.key != table.key:
+            raise KeyError("other columns")
+        keys = Counter(tuple(row[name] for name in self.key) for row in self.rows)
+        if max(keys.values()) > 1:
+            raise Refused("DUPLICATE_KEY")
+        return self._merge().apply(table)
+
+    def _merge(self) -> Merge:
+        return Merge(self.columns, self.rows, self.key, (Clause("MATCHED", "UPDATE"), Clause("NOT MATCHED", "INSERT")))
+
+
+@dataclass(frozen=True)
+class Alter(Statement):
+    """A change of the table that leaves the rows, but for the columns `added`, `dropped` and `renamed`."""
+
+    change: str
+    added: tuple[str, str] | None = None
+    dropped: str | None = None
+    renamed: tuple[str, str] | None = None
+    for_iceberg: bool = True
+
+    def sql(self, table: str, engine: Engine) -> str | None:
+        return f"ALTER TABLE {table} {self.change}" if engine == "sqlext" or self.for_iceberg else None
+
+    def apply(self, table: Table) -> None:
+        if self.added:
+            name, type_ = self.added
+            table.columns[name] = type_
+            for row in table.rows:
+                row[name] = None
+        if self.dropped:
+            del table.columns[self.dropped]
+            for row in table.rows:
+                del row[self.dropped]
+        if self.renamed:
+            old, new = self.renamed
+            _require((old,), table)
+            table.columns = {new if name == old else name: type_ for name, type_ in table.columns.items()}
+            table.rows = [{new if name == old else name: value for name, value in row.items()} for row in table.rows]
+
+
+def _assigned(assignments: Mapping[str, Expression]) -> str:
+    return ", ".join(f"{name} = {value.sql}" for name, value in assignments.items())
+
+
+def _seen(row: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"t.{name}": value for name, value in row.items()} | {f"s.{name}": value for name, value in source.items()}
+
+
+def _known(table: Table) -> dict[str, Any]:
+    return dict.fromkeys(table.columns)
+
+
+def _require(names: object, table: Table) -> None:
+    for name in names:  # type: ignore[attr-defined]
+        if name not in table.columns:
+            raise KeyError(name)
