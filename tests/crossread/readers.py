@@ -35,7 +35,7 @@ def by_pyiceberg(metadata_location: str, snapshot_id: int | None = None) -> Rows
     table = _opened(metadata_location, ("PARQUET", "ORC", "PUFFIN"), snapshot_id)
     if isinstance(table, Skipped):
         return table
-    if any(_holds_structs(field.field_type) for field in table.schema().fields):
+    if any(_holds_structs(field.field_type) for one in table.schemas().values() for field in one.fields):
         return Skipped("a null list or map of structs, which it takes for an empty one (iceberg-python#3833)")
     return _attempted(lambda: arrow_rows(table.scan(snapshot_id=snapshot_id).to_arrow()), _PYICEBERG_LIMITS)
 
