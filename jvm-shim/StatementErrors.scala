@@ -20,6 +20,9 @@ object StatementErrors {
 
   def placed(failure: Throwable, statement: String): Throwable = {
     val placed = failure match {
+      case e: SparkException if e.getCondition == null && e.getCause.isInstanceOf[SparkThrowable] =>
+        this.placed(e.getCause, statement) // what failed in a thread that another one waited for
+
       case e: ParseException => parsing(e, statement)
       case e: ExtendedAnalysisException => analysis(e, statement)
       case e: AnalysisException if e.context.exists(isOurs) => analysis(e, statement)

@@ -23,7 +23,7 @@ case class StoredRows(andDeletedFiles: Boolean) extends Role
 case class EqualityDeletes(group: Int) extends Role
 
 /** A table as Python describes it: `handle` names the table at one version of its metadata. */
-class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Boolean = false) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
+class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns: Boolean = false) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
   val handle: String = description.get("handle").asText
   val isMetadataTable: Boolean = description.get("metadata_table").asBoolean
   val hasPositionDeletes: Boolean = description.get("position_deletes").asBoolean
@@ -100,7 +100,7 @@ class SqlextTable(val description: JsonNode, val role: Role, takesAnyColumns: Bo
     throw new UnsupportedOperationException("writes are handed to Python by an analysis rule")
 
   override def equals(other: Any): Boolean = other match {
-    case t: SqlextTable => t.handle == handle && t.role == role
+    case t: SqlextTable => t.handle == handle && t.role == role && t.takesAnyColumns == takesAnyColumns
     case _ => false
   }
   override def hashCode: Int = (handle, role).hashCode

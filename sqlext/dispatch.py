@@ -17,6 +17,7 @@ from sqlext.command.create_table_like import create_table_like
 from sqlext.command.create_view import alter_view_query, create_view
 from sqlext.command.data_frame_write import write_data_frame
 from sqlext.command.delete import delete
+from sqlext.command.destination import written_table
 from sqlext.command.environment import Environment
 from sqlext.command.explain import explain
 from sqlext.command.insert import insert
@@ -30,7 +31,9 @@ from sqlext.command.update import update
 from sqlext.errors import SqlextError
 from sqlext.procedure.call import call
 from sqlext.procedure.registry import find_procedure
+from sqlext.spark.table_handle import TableHandle
 from sqlext.sql.parser import parse
+from sqlext.sql.row_level_plan import planned_statement
 from sqlext.sql.statement import (
     AddConstraint,
     AddPrimaryKey,
@@ -138,6 +141,14 @@ class Dispatch:
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs a parsed statement; the answer is its rows."""
         statement = _parse(arguments)
+        outcome = _COMMANDS[type(statement)](self._environment, spark, statement)
+        return {"rows": [list(row) for row in outcome.rows]}
+
+    def row_change(
+        self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None
+    ) -> Mapping[str, Any]:
+        """Runs a MERGE, UPDATE or DELETE that came as a plan; the answer is its counts."""
+        statement = planned_statement(arguments, written_table(TableHandle.decode(arguments["table"])))
         outcome = _COMMANDS[type(statement)](self._environment, spark, statement)
         return {"rows": [list(row) for row in outcome.rows]}
 

@@ -103,7 +103,12 @@ def attach(spark: SparkSession) -> SparkSession:
         "column statistics": answers.column_statistics,
         "metadata rows": scans.metadata_rows,
     }
-    commands = {"create": dispatch.create, "statement": dispatch.statement, "write": dispatch.write}
+    commands = {
+        "create": dispatch.create,
+        "row change": dispatch.row_change,
+        "statement": dispatch.statement,
+        "write": dispatch.write,
+    }
     register(spark, Bridge(spark, questions, commands))
     interrupts.install(spark.sparkContext)
     return spark

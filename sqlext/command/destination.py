@@ -8,13 +8,28 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from sqlext.errors import AnalysisError
+from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import WAP_ENABLED
+from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.table_metadata import TableMetadata
+from sqlext.sql.statement import TableName
 from sqlext.transaction.action import MAIN, Destination
 
 WAP_BRANCH = "spark.wap.branch"
 WAP_ID = "spark.wap.id"
+
+
+def written_table(handle: TableHandle) -> TableName:
+    """The name of the table, or the branch of one, that a plan writes to.
+
+    Errors: UnsupportedError for a table read by its path, AnalysisError for a tag, a snapshot or a metadata table.
+    """
+    if handle.catalog is None:
+        raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
+    if handle.snapshot_id is not None or handle.metadata_table is not None:
+        raise AnalysisError("PLACE_READ_ONLY", name=handle.full_name)
+    branch = () if handle.branch is None else (f"branch_{handle.branch}",)
+    return TableName((handle.catalog, *handle.namespace, handle.name, *branch))
 
 
 def destination(spark: SparkSession, metadata: TableMetadata, branch: str | None, table_name: str) -> Destination:

@@ -21,6 +21,8 @@ from sqlext.command.upsert import can_look_up, deletes_reach_all
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.session_settings import is_case_sensitive
+from sqlext.spark.store_assignment import require_strict_policy
 from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
@@ -43,12 +45,14 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     A key upsert (the condition is equality on the identifier fields, matched rows are updated whole, others inserted)
     goes the way of `write.upsert.mode`; one without matched clauses only adds; any other the way of the table's mode.
     """
+    require_strict_policy(spark)
     target = load_target(environment, spark, statement.table)
     source = lowered_query(spark, source_select(statement))
     if statement.evolving:
         target = grown(environment, target, changes_for_merge(target, statement, source))
     schema = target.table.metadata.schema()
-    upsert = key_upsert(statement, schema, source.columns)
+    exact = is_case_sensitive(spark)
+    upsert = key_upsert(statement, schema, source.columns, case_sensitive=exact)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     if upsert is not None and _keys_compare_as_stored(upsert, source):
         if has_order_or_kinds(target, source.columns):
@@ -57,8 +61,10 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
         return target, _choose_upsert(environment, target, upsert, source)
     only_inserts = all(clause.kind == "not matched" for clause in statement.clauses)
     row_ids = has_row_ids(target) and not only_inserts
-    lowered, violation = lower_merge(statement, schema, source.columns, target.relation, row_ids=row_ids)
-    change = RowChange(lowered, isolation, violation, reach=_reach(statement, schema, source.columns))
+    lowered, names = lower_merge(
+        statement, schema, source.columns, target.relation, row_ids=row_ids, case_sensitive=exact
+    )
+    change = RowChange(lowered, isolation, names, reach=_reach(statement, schema, source.columns))
     if only_inserts:
         return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
     return target, by_mode(target, MERGE_MODE, change)

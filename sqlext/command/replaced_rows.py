@@ -81,7 +81,7 @@ def _positions(
 
     Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its column `a`.
     """
-    lowered = f"SELECT 1Y AS `__operation`, `_file`, `_pos`\nFROM {target.relation}\nWHERE true AND ({condition})"
+    lowered = f"SELECT 1Y AS `__operation`, `_file`, `_pos`\nFROM {target.relation}\nWHERE (({condition}))"
     journal.record(lowered)
     selected = lowered_query(spark, lowered)
     task = write_changes(operation.plan, task_identity=task_identity)

@@ -10,6 +10,8 @@ from sqlext.command.row_level import Target, has_row_ids, load_target
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange
 from sqlext.properties import UPDATE_ISOLATION_LEVEL, UPDATE_MODE
+from sqlext.spark.session_settings import is_case_sensitive
+from sqlext.spark.store_assignment import require_strict_policy
 from sqlext.sql.lowering.update import keeps_keys, lower_update
 from sqlext.sql.statement import Update
 
@@ -22,11 +24,13 @@ def update(environment: Environment, spark: SparkSession, statement: Update) -> 
 
 def choose_update(environment: Environment, spark: SparkSession, statement: Update) -> tuple[Target, Choice]:
     """The target, and the way the change is written."""
+    require_strict_policy(spark)
     target = load_target(environment, spark, statement.table)
     schema = target.table.metadata.schema()
+    exact = is_case_sensitive(spark)
     change = RowChange(
-        lower_update(statement, schema, target.relation, row_ids=has_row_ids(target)),
+        lower_update(statement, schema, target.relation, row_ids=has_row_ids(target), case_sensitive=exact),
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
-        keeps_keys=keeps_keys(statement, schema),
+        keeps_keys=keeps_keys(statement, schema, case_sensitive=exact),
     )
     return target, by_mode(target, UPDATE_MODE, change)

@@ -1,6 +1,6 @@
 """Settings of a Spark session that change what sqlext does: name and default, one row each.
 
-They are read when the session is attached. Sizes are bytes, or end in k, m or g as Spark's own do.
+Those of sizes are read when the session is attached: bytes, or a text that ends in k, m or g as Spark's own do.
 """
 
 from __future__ import annotations
@@ -37,3 +37,8 @@ class SizeSetting:
 
 MANIFEST_CACHE = SizeSetting("spark.sqlext.manifest-cache.max-bytes", DEFAULT_CAPACITY)
 MANIFESTS_ON_DRIVER = SizeSetting("spark.sqlext.manifests-on-driver.max-bytes", DEFAULT_DRIVER_BYTES)
+
+
+def is_case_sensitive(spark: SparkSession) -> bool:
+    """Whether names that differ in case are different to this statement: Spark's own setting, read anew each time."""
+    return str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"

@@ -90,9 +90,30 @@ def run_area(spark: SparkSession, warehouse: Path, area: str, catalog: str = "la
                 spark.catalog.dropTempView(row.viewName)
 
 
+def recorded_rows(area: str) -> Iterator[tuple[Statement, list[Any] | None]]:
+    """The statements of an area with the rows that its result file has, None where that has an error."""
+    statements = split_statements((INPUTS / f"{area}.sql").read_text())
+    text = (RESULTS / f"{area}.out").read_text()
+    for statement, after in itertools.zip_longest(statements, statements[1:]):
+        end = len(text) if after is None else text.index("\n\n" + _heading(after))
+        lines = text[len(_heading(statement)) : end].strip("\n").split("\n")
+        text = text[end + 2 :]
+        rows = [json.loads(line) for line in _section(lines, "-- rows")]
+        yield statement, None if "-- error" in lines else rows
+
+
+def _heading(statement: Statement) -> str:
+    return "\n".join([*(f"-- {line}" for line in statement.title), statement.text + ";"])
+
+
+def _section(lines: list[str], name: str) -> list[str]:
+    following = lines[lines.index(name) + 1 :] if name in lines else []
+    return list(itertools.takewhile(lambda line: not line.startswith("-- "), following))
+
+
 def run_statement(spark: SparkSession, namespace: Path, statement: Statement, names: RunNames) -> str:
     """Runs a statement and renders text, schema and rows or error, lowered SQL, and the snapshots that it made."""
-    parts = [*(f"-- {line}" for line in statement.title), statement.text + ";"]
+    parts = [_heading(statement)]
     known = {snapshot_id for snapshot_id, _ in _snapshots(namespace)}
     mark = journal.mark()
     try:

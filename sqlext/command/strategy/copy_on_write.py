@@ -49,8 +49,8 @@ def copy_on_write(environment: Environment, spark: SparkSession, target: Target,
         reads = reads_of(query, target.version, reach_of(change, target))
         rows = query.localCheckpoint()
         found = _find(operation, rows, change)
-        if found.repeated and change.violation is not None:
-            raise cardinality_violation(spark, target, change.violation)
+        if found.repeated and change.row_names is not None:
+            raise cardinality_violation(spark, target, change.row_names, found.repeated)
         touched = _touched(environment, target, found.positions)
         added = _rewrite(spark, target, operation, rows, _partly_kept(touched, found.positions))
         if not (change.distinct_keys or change.keeps_keys):

@@ -36,8 +36,8 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
     with operation.cleaned_on_failure():
         task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
         written = run_write(rows, task, on_driver=on_driver)
-        if written.repeated and change.violation is not None:
-            raise cardinality_violation(spark, target, change.violation)
+        if written.repeated and change.row_names is not None:
+            raise cardinality_violation(spark, target, change.row_names, written.repeated)
         if not (change.distinct_keys or change.keeps_keys):
             removed = Removed(positions=written.positions)
             require_unique_keys(environment, spark, target, written.data_files, removed)

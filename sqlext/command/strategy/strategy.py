@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TypeAlias
 
+from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.enforced_key import is_enforced
@@ -21,7 +23,11 @@ from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import WrittenFiles
 from sqlext.spec.expression import Predicate
+from sqlext.sql.lowering.text import selected
+from sqlext.sql.quoting import quote_name, quote_string
 from sqlext.write.row_operation import OPERATION_COLUMNS
+
+_NAMED_ROWS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +38,16 @@ class RowChange:
     the replaced row if the table has row ids. For the ways of an upsert that find replaced rows by key it gives the
     new rows alone. `isolation` is the level at which the commit is validated.
 
-    `violation` lists the keys of target rows that two source rows changed, should that happen; without it a row may
-    be hit twice. With `distinct_keys` the rows come distributed by key, and no two source rows may have one. With
-    `keeps_keys` each new row has the key of the row it replaces. `reach` tells which rows it depends on. `row_filter`
-    selects exactly the rows that a DELETE deletes, where that can be said.
+    `row_names` are columns that name a target row to the user, by the parts of their names, should two source rows
+    change it; without it a row may be hit twice. With `distinct_keys` the rows come distributed by key, and no two
+    source rows may have one. With `keeps_keys` each new row has the key of the row it replaces.
+    `reach` tells which rows it depends on. `row_filter` selects exactly the rows that a DELETE deletes, where that can
+    be said.
     """
 
     lowered: str
     isolation: str
-    violation: str | None = None
+    row_names: tuple[tuple[str, ...], ...] | None = None
     distinct_keys: bool = False
     keeps_keys: bool = False
     reach: Reach = ITS_SCAN
@@ -87,8 +94,19 @@ def changed_counts(written: WrittenFiles) -> Counts:
     return Counts(written.counts.get("inserted", 0), updated, positions - updated)
 
 
-def cardinality_violation(spark: SparkSession, target: Target, violation: str) -> DataError:
-    """The error for target rows that several source rows changed; runs `violation` for their keys."""
-    rows = [dict(list(row.asDict().items())[:-1]) for row in lowered_query(spark, violation).collect()]
-    keys = [json.dumps(row, default=str, ensure_ascii=False) for row in rows]
-    return DataError("MERGE_CARDINALITY_VIOLATION", name=target.name, keys=", ".join(keys) or "unknown")
+def cardinality_violation(
+    spark: SparkSession, target: Target, names: Sequence[Sequence[str]], repeated: Mapping[str, BitMap64]
+) -> DataError:
+    """The error for target rows that several source rows changed: those at the `repeated` positions, by data file.
+
+    It reads the columns `names` of up to five of them in the target; the source is not looked at again.
+    """
+    places = islice(((file, position) for file in sorted(repeated) for position in repeated[file]), _NAMED_ROWS)
+    rows = [{"_file": file, "_pos": position} for file, position in places]
+    if names:
+        tests = [f"(`_file` = {quote_string(str(row['_file']))} AND `_pos` = {row['_pos']})" for row in rows]
+        columns = selected((quote_name(name), ".".join(name)) for name in names)
+        text = f"SELECT {columns}\nFROM {target.relation}\nWHERE {' OR '.join(tests)}"
+        rows = [row.asDict() for row in lowered_query(spark, text).collect()]
+    keys = sorted(json.dumps(row, default=str, ensure_ascii=False) for row in rows)
+    return DataError("MERGE_CARDINALITY_VIOLATION", name=target.name, keys=", ".join(keys))

@@ -17,24 +17,22 @@ from sqlext.sql.binding import BoundClause, Relation, bind_clause, source_relati
 from sqlext.sql.expression_slice import column_references
 from sqlext.sql.lowering.merge_source import marked_source_text, source_text
 from sqlext.sql.lowering.text import aliased, fresh_name, selected, with_ctes
-from sqlext.sql.quoting import quote_identifier, quote_name
+from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import ClauseAction, ClauseKind, Merge
 from sqlext.sql.type_name import spark_type_text
 
 _OPERATIONS: Mapping[ClauseAction, str] = {"delete": "1Y", "update": "2Y", "insert": "3Y"}
-_LISTED_VIOLATIONS = 5
 
 
 class LoweredMerge(NamedTuple):
     """`rows` gives operation, file, position and columns of every change.
 
-    `violation` lists up to five keys of target rows that more than one source row changes, each with the number of
-    these rows as the last column; None where a repeated position is lawful, since nothing but an unconditional DELETE
-    applies to matched rows.
+    `row_names` are the columns, each by the parts of its name, that tell the user which target row several source rows
+    change; None where a repeated position is lawful, since nothing but an unconditional DELETE applies to matched rows.
     """
 
     rows: str
-    violation: str | None
+    row_names: tuple[tuple[str, ...], ...] | None
 
 
 def source_select(merge: Merge) -> str:
@@ -61,7 +59,7 @@ def lower_merge(
     source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
     clauses = [bind_clause(clause, schema, merge, target_side, source_side) for clause in merge.clauses]
     lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses, row_ids)
-    return LoweredMerge(lowering.rows(), lowering.violation())
+    return LoweredMerge(lowering.rows(), lowering.row_names())
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,26 +96,13 @@ class _MergeLowering:
             f"WHERE {quote_identifier(clause)} IS NOT NULL",
         )
 
-    def violation(self) -> str | None:
+    def row_names(self) -> tuple[tuple[str, ...], ...] | None:
         matched = [clause for clause in self.clauses if clause.clause.kind == "matched"]
         if not matched or (matched[0].clause.action == "delete" and matched[0].condition is None):
             return None
-        clause = self._fresh("__clause")
-        join = self._inner_join()
-        keys = self._keys()
-        positions = [(self.target.column("_file"), "__file"), (self.target.column("_pos"), "__pos")]
-        keyed = [(self._key_text(name), f"__key_{n}") for n, name in enumerate(keys)]
-        named = [(f"any_value(`__key_{n}`)", name) for n, name in enumerate(keys)] or [
-            ("`__file`", "_file"),
-            ("`__pos`", "_pos"),
-        ]
-        return with_ctes(
-            self.merge.ctes,
-            f"SELECT {selected([*named, ('count(*)', '__matches')])}\n"
-            f"FROM (\n  SELECT {selected([(self._case(join, matched), clause), *positions, *keyed])}\n"
-            f"  FROM {join.text}\n)\nWHERE {quote_identifier(clause)} IS NOT NULL\n"
-            f"GROUP BY `__file`, `__pos`\nHAVING count(*) > 1\nLIMIT {_LISTED_VIOLATIONS}",
-        )
+        if self.schema.identifier_field_ids:
+            return tuple(self.schema.column_path(id) for id in self.schema.identifier_field_ids)
+        return tuple((name,) for name in self._compared_columns())
 
     # The join
 
@@ -165,7 +150,13 @@ class _MergeLowering:
         return f"{left}\n  {kind} JOIN {right}\n  ON ({self.merge.condition.text})"
 
     def _target_text(self) -> str:
-        return aliased(self.target_text, self.merge.alias)
+        alias = self.merge.alias
+        if alias is None or self.source.find(alias) is None:
+            return aliased(self.target_text, alias)
+        # Spark takes alias._file for a field of the source's column of that name, unless it is a column that is listed
+        hidden = ("_file", "_pos", *((ROW_ID.name,) if self.row_ids else ()))
+        listed = ", ".join(map(quote_identifier, hidden))
+        return f"(SELECT *, {listed} FROM {self.target_text}) AS {quote_identifier(alias)}"
 
     # The select list
 
@@ -206,10 +197,8 @@ class _MergeLowering:
             return _chosen(clause, by_text, own)
         return own or f"CAST(NULL AS {spark_type_text(field.type)})"
 
-    def _keys(self) -> list[str]:
-        """What names a target row to the user: its identifier columns, else those that the condition compares."""
-        if self.schema.identifier_field_ids:
-            return [self.schema.column_name(id) for id in self.schema.identifier_field_ids]
+    def _compared_columns(self) -> list[str]:
+        """The target's columns that the condition compares."""
         compared: list[str] = []
         for reference in column_references(self.merge.condition.text) or ():
             located = self.target.locate(reference.parts)
@@ -218,11 +207,6 @@ class _MergeLowering:
             if name is not None and name not in compared and not reference.in_subquery:
                 compared.append(name)
         return compared
-
-    def _key_text(self, name: str) -> str:
-        """The key column, qualified; only a nested one is dotted, since a column's own name may hold a dot."""
-        parts = (name,) if name in self.target.columns else name.split(".")
-        return quote_name((*self.target.name, *parts))
 
     def _fresh(self, name: str) -> str:
         return fresh_name(name, (*self.target.columns, *self.source.columns))

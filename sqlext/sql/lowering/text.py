@@ -18,8 +18,11 @@ def aliased(relation: str, alias: str | None) -> str:
 
 
 def filtered(where: Slice | None) -> str:
-    """The WHERE behind a relation; Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its column `a`."""
-    return "" if where is None else f"\nWHERE true AND ({where.text})"
+    """The WHERE behind a relation: in two brackets, as Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its
+    column `a`. A bare NULL, which Spark does not take for a condition, selects nothing."""
+    if where is None:
+        return ""
+    return f"\nWHERE (({'CAST(NULL AS BOOLEAN)' if where.text.upper() == 'NULL' else where.text}))"
 
 
 def selected(columns: Iterable[tuple[str, str]]) -> str:

@@ -11,12 +11,12 @@ ALIASED = f"SELECT 1Y AS `__operation`, `x`.`_file` AS `_file`, `x`.`_pos` AS `_
     ("text", "expected"),
     [
         ("DELETE FROM t", OWN),
-        ("DELETE FROM t WHERE id = 1 OR qty", f"{OWN} WHERE true AND (id = 1 OR qty)"),
-        ("DELETE FROM t x WHERE x.id IN (SELECT id FROM s);", f"{ALIASED} WHERE true AND (x.id IN (SELECT id FROM s))"),
-        ("DELETE FROM t WHERE name = 'it''s' -- end", f"{OWN} WHERE true AND (name = 'it''s')"),
+        ("DELETE FROM t WHERE id = 1 OR qty", f"{OWN} WHERE ((id = 1 OR qty))"),
+        ("DELETE FROM t x WHERE x.id IN (SELECT id FROM s);", f"{ALIASED} WHERE ((x.id IN (SELECT id FROM s)))"),
+        ("DELETE FROM t WHERE name = 'it''s' -- end", f"{OWN} WHERE ((name = 'it''s'))"),
         ("WITH c AS (SELECT 1 AS i) DELETE FROM t WHERE id IN (SELECT i FROM c)",
-         f"WITH c AS (SELECT 1 AS i) {OWN} WHERE true AND (id IN (SELECT i FROM c))"),
-        ("DELETE FROM t WHERE NULL", f"{OWN} WHERE true AND (NULL)"),
+         f"WITH c AS (SELECT 1 AS i) {OWN} WHERE ((id IN (SELECT i FROM c)))"),
+        ("DELETE FROM t WHERE NULL", f"{OWN} WHERE ((CAST(NULL AS BOOLEAN)))"),
     ],
 )  # fmt: skip
 def test_delete(text, expected):

@@ -15,11 +15,13 @@ FROM = f" FROM {TARGET} AS `x`"
     [
         ("UPDATE t x SET qty = qty + 1", "`x`.`id` AS `id`, {qty + 1 => qty} AS `qty`, `x`.`name` AS `name`", ""),
         ("UPDATE t x SET x.NAME = 'a,b', id = id WHERE qty > 1",
-         "{id => id} AS `id`, `x`.`qty` AS `qty`, {'a,b' => name} AS `name`", " WHERE true AND (qty > 1)"),
+         "{id => id} AS `id`, `x`.`qty` AS `qty`, {'a,b' => name} AS `name`", " WHERE ((qty > 1))"),
+        ("UPDATE t x SET qty = id WHERE null",
+         "`x`.`id` AS `id`, {id => qty} AS `qty`, `x`.`name` AS `name`", " WHERE ((CAST(NULL AS BOOLEAN)))"),
         ("UPDATE t x SET qty = DEFAULT", "`x`.`id` AS `id`, {NULL => qty} AS `qty`, `x`.`name` AS `name`", ""),
         ("UPDATE t AS x SET qty = (SELECT max(q) FROM s WHERE s.i = x.id) WHERE x.id IN (SELECT i FROM s)",
          "`x`.`id` AS `id`, {(SELECT max(q) FROM s WHERE s.i = x.id) => qty} AS `qty`, `x`.`name` AS `name`",
-         " WHERE true AND (x.id IN (SELECT i FROM s))"),
+         " WHERE ((x.id IN (SELECT i FROM s)))"),
     ],
 )  # fmt: skip
 def test_update(text, columns, where):
@@ -29,7 +31,7 @@ def test_update(text, columns, where):
 def test_a_table_without_alias_goes_by_its_whole_name():
     lowered = flat(lower_update(read("UPDATE db.t SET qty = lake.db.t.qty WHERE db.t.id = 1"), SCHEMA, TARGET))
     assert "`lake`.`db`.`t`.`id` AS `id`, {lake.db.t.qty => qty} AS `qty`" in lowered
-    assert lowered.endswith(f"FROM {TARGET} WHERE true AND (db.t.id = 1)")
+    assert lowered.endswith(f"FROM {TARGET} WHERE ((db.t.id = 1))")
 
 
 @pytest.mark.parametrize(
