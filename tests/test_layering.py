@@ -10,9 +10,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1] / "sqlext"
 
-FORMAT = {"errors", "properties", "spec"}
+FORMAT = {"error_conditions", "errors", "properties", "spec"}
 ALLOWED = {
-    "errors": set(),
+    "error_conditions": set(),
+    "errors": {"error_conditions"},
     "properties": {"errors"},
     "property_names": {"errors", "properties", "spec"},
     "spec": {"errors"},
@@ -31,7 +32,18 @@ ALLOWED = {
     | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure", "dispatch"},
     "__init__": {"errors", "session"},
 }
-NO_SPARK = {"errors", "properties", "spec", "storage", "catalog", "scan", "transaction", "write", "sql"}
+NO_SPARK = {
+    "error_conditions",
+    "errors",
+    "properties",
+    "spec",
+    "storage",
+    "catalog",
+    "scan",
+    "transaction",
+    "write",
+    "sql",
+}
 MODULES = sorted(ROOT.rglob("*.py"))
 
 

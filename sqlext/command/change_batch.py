@@ -19,7 +19,7 @@ from sqlext.spark.store_assignment import align
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UuidType
-from sqlext.sql.lowering.text import fresh_name
+from sqlext.sql.lowering.text import fresh_name, stored_uuid
 from sqlext.sql.quoting import quote_identifier
 from sqlext.transaction.upsert_rules import sequence_columns
 from sqlext.write.refused_rows import NULL_KEY, REPEATED_KEY, TIED_KEY, UNKNOWN_ROW_KIND
@@ -102,9 +102,7 @@ def _column(field: NestedField, *, is_key: bool) -> Column:
     column = F.col(quote_identifier(field.name))
     if not (is_key and isinstance(field.type, UuidType)):
         return column
-    digits = F.lower(F.regexp_replace(column, "urn:|uuid:|[{}-]", ""))
-    parts = [F.substring(digits, start, length) for start, length in ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))]
-    return F.when(F.length(digits) == 32, F.concat_ws("-", *parts)).otherwise(column).alias(field.name)
+    return F.expr(stored_uuid(quote_identifier(field.name))).alias(field.name)
 
 
 def row_kind_column(target: Target, columns: Sequence[str]) -> str | None:

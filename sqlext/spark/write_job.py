@@ -17,9 +17,10 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType, VariantType
+from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, NullType, StructType, VariantType
 
-from sqlext.errors import CONDITIONS, DataError, SqlextError, StorageError
+from sqlext.error_conditions import CONDITIONS
+from sqlext.errors import DataError, SqlextError, StorageError
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
 
@@ -68,20 +69,20 @@ def estimated_bytes(rows: DataFrame) -> int:
 def is_small(rows: DataFrame) -> bool:
     """Whether the optimiser's own upper estimate of the rows lets the driver write them.
 
-    No rows with variants are: PySpark cannot collect null ones as Arrow.
+    PySpark cannot collect all types as Arrow: null variants, and nulls of type void within arrays.
     """
-    return not _holds_variant(rows.schema) and estimated_bytes(rows) <= SMALL_BYTES
+    return _can_be_collected(rows.schema) and estimated_bytes(rows) <= SMALL_BYTES
 
 
-def _holds_variant(type: DataType) -> bool:
+def _can_be_collected(type: DataType, *, repeated: bool = False) -> bool:
     match type:
         case StructType(fields=fields):
-            return any(_holds_variant(field.dataType) for field in fields)
+            return all(_can_be_collected(field.dataType, repeated=repeated) for field in fields)
         case ArrayType(elementType=element):
-            return _holds_variant(element)
+            return _can_be_collected(element, repeated=True)
         case MapType(keyType=key, valueType=value):
-            return _holds_variant(key) or _holds_variant(value)
-    return isinstance(type, VariantType)
+            return _can_be_collected(key, repeated=True) and _can_be_collected(value, repeated=True)
+    return not isinstance(type, VariantType) and not (repeated and isinstance(type, NullType))
 
 
 def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFiles:

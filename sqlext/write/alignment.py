@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlext.errors import DataError
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import Type, UnknownType
+from sqlext.spec.types import ListType, MapType, StringType, StructType, Type, UnknownType
 from sqlext.write.arrow_schema import VARIANT, schema_to_arrow
 
 
@@ -38,6 +38,9 @@ class Aligner:
     def _aligned(self, column: pa.Array, type: Type, field: pa.Field) -> pa.Array:
         try:
             aligned = _converted(column, type, field.type)
+            if _holds_text(type):
+                # Spark's strings are whatever bytes a binary was cast from.
+                aligned.validate(full=True)
         except (pa.ArrowException, ValueError) as error:
             raise DataError(
                 "INVALID_COLUMN_VALUE", column=field.name, table=self._table_name, type=type, reason=error
@@ -46,6 +49,17 @@ class Aligner:
         if missing is not None:
             raise DataError("NULL_IN_REQUIRED_COLUMN", column=missing, table=self._table_name)
         return _without_hidden_nulls(aligned)
+
+
+def _holds_text(type: Type) -> bool:
+    match type:
+        case StructType(fields=fields):
+            return any(_holds_text(field.type) for field in fields)
+        case ListType(element=element):
+            return _holds_text(element)
+        case MapType(key=key, value=value):
+            return _holds_text(key) or _holds_text(value)
+    return isinstance(type, StringType)
 
 
 def _converted(column: pa.Array, type: Type, target: pa.DataType) -> pa.Array:

@@ -24,7 +24,8 @@ MOST_CPU_SECONDS = 4.0  # of the whole JVM, which compiles and collects beside t
 COLUMNS = "id INT, s STRING, list ARRAY<INT>, st STRUCT<x: DOUBLE, d: DATE>"
 ROWS = "SELECT id, repeat('abc', id), array(id), struct(id / 2, DATE'2024-01-01') FROM range(1, 200)"
 _UPSERT = (
-    "MERGE INTO {t} AS t USING (SELECT 1 AS id, 'new' AS s, array(1) AS list, struct(1D, DATE'1970-01-01') AS st) AS s"
+    "MERGE INTO {t} AS t USING (SELECT 1 AS id, 'new' AS s, array(1) AS list,"
+    " struct(1D AS x, DATE'1970-01-01' AS d) AS st) AS s"
     " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 )
 

@@ -84,7 +84,12 @@ class CrossReading:
 
     def _run_in(self, engine: Engine, sql: str) -> None:
         if engine == "sqlext":
-            self.spark.sql(sql)
+            try:
+                self.spark.sql(sql)
+            except PySparkException as error:
+                if error.getCondition() not in _SQLEXT_REFUSES:
+                    raise
+                self.skipped[f"sqlext's statement: {error.getCondition()}"] += 1
         else:
             try:
                 self.iceberg.sql(sql)
@@ -141,6 +146,9 @@ class CrossReading:
         except JudgeError as error:
             self._skip_if_known(error)
             return ours
+        if name == "Iceberg, a filter" and _lost_to_nan(ours, answer):
+            self.skipped["Iceberg's filter: files where a column is NaN in all rows are left out"] += 1
+            answer = self.iceberg.sql(_unpruned(query))
         if name == "Iceberg, aggregates":
             # either of 0.0 and -0.0 is the least where both are there
             self._same(_without_signed_zero(ours), _without_signed_zero(answer), f"{name} ({query})")
@@ -173,19 +181,23 @@ def _questions(table: str, history: History, made: RandomTable, rng: random.Rand
     if history.log:
         moment = datetime.fromtimestamp(rng.choice(history.log)["timestamp-ms"] / 1000, timezone.utc)
         yield f"SELECT * FROM {table} TIMESTAMP AS OF '{moment:%Y-%m-%d %H:%M:%S.%f}'", "an old time"
-    yield rng.choice(_metadata_queries(history)).replace("{t}", table), "a metadata table"
+    yield rng.choice(_METADATA_QUERIES).replace("{t}", table), "a metadata table"
+
+
+def _lost_to_nan(ours: Rows, theirs: Rows) -> bool:
+    """Spark orders NaN above all numbers; to Iceberg no comparison holds for it."""
+    lost = [row for row in ours if row not in theirs]
+    return bool(lost) and all("nan" in row for row in lost)
+
+
+def _unpruned(query: str) -> str:
+    """The same filter, behind a limit that it is not pushed through."""
+    table, condition = query.removeprefix("SELECT * FROM ").split(" WHERE ", 1)
+    return f"SELECT * FROM (SELECT * FROM {table} LIMIT 1000000) WHERE {condition}"
 
 
 def _without_signed_zero(rows: Rows) -> Rows:
     return [["0.0" if value == "-0.0" else value for value in row] for row in rows]
-
-
-def _metadata_queries(history: History) -> list[str]:
-    """Iceberg leaves partition fields out whose column is gone, as CREATE OR REPLACE lets the old ones go."""
-    schemas = {one["schema-id"]: one["fields"] for one in history.metadata["schemas"]}
-    columns = {one["id"] for one in schemas[history.metadata["current-schema-id"]]}
-    sources = {one["source-id"] for spec in history.metadata["partition-specs"] for one in spec["fields"]}
-    return [query for query in _METADATA_QUERIES if sources <= columns or not query.endswith(".partitions")]
 
 
 _METADATA_QUERIES = (
@@ -200,6 +212,9 @@ _METADATA_QUERIES = (
     "SELECT file_path, pos, spec_id, delete_file_path FROM {t}.position_deletes",
 )
 
+# What sqlext refuses of random statements on a table of the equality way.
+_SQLEXT_REFUSES = ("UPSERT_PARTITION_NOT_IN_KEY",)
+
 # What Iceberg 1.12 itself does not do with a sound table, by what its error says.
 _ICEBERG_REFUSES: tuple[str, ...] = (
     "Cannot create expression literal from NaN",
@@ -207,6 +222,8 @@ _ICEBERG_REFUSES: tuple[str, ...] = (
     "Cannot delete file where some, but not all, rows match filter",
     # variants within lists and maps
     "Only non-nested columns are supported for vectorized reads",
+    # readable metrics of uuids
+    "Cannot cast java.util.UUID to java.lang.CharSequence",
     # a replaced table's column of the same name has the old one's id: BINARY in place of FIXED
     "class org.apache.iceberg.types.Types$BinaryType cannot be cast to class org.apache.iceberg.types.Types$FixedType",
 )

@@ -98,7 +98,9 @@ def _holds_structs(type_: IcebergType) -> bool:
 
 # What their errors say of what they do not read, with what that is.
 _PYICEBERG_LIMITS: Mapping[str, str] = {
-    r"Cannot promote fixed\[4\] to binary": "a column of a replaced table with the id of another type",
+    r"Cannot promote (an )?(fixed\[4\] to binary|binary to fixed\[4\])": (
+        "a column of a replaced table with the id of another type"
+    ),
 }
 _POLARS_LIMITS: Mapping[str, str] = _PYICEBERG_LIMITS
 _DUCKDB_LIMITS: Mapping[str, str] = {

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField, UuidType
 from sqlext.sql.binding import (
     Relation,
     assigned_value,
@@ -26,7 +27,7 @@ from sqlext.sql.binding import (
 from sqlext.sql.expression_slice import column_references, equated_columns, has_subquery, plain_column
 from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.lowering.merge_source import source_text
-from sqlext.sql.lowering.text import selected, with_ctes
+from sqlext.sql.lowering.text import selected, stored_uuid, with_ctes
 from sqlext.sql.statement import Merge, MergeClause, Slice
 from sqlext.sql.token_cursor import tokenize, words_of
 
@@ -90,9 +91,15 @@ def lower_resolved_upsert(upsert: KeyUpsert, target: str, *, row_ids: bool = Fal
 
 
 def _source_rows(upsert: KeyUpsert, behind: Sequence[tuple[str, str]] = ()) -> str:
-    fields, table = upsert.schema.fields, upsert.merge.table
-    assigned = [(assigned_value(upsert.values[field.name], field, table), field.name) for field in fields]
+    fields = upsert.schema.fields
+    assigned = [(_value(upsert, field), field.name) for field in fields]
     return f"SELECT {selected([*assigned, *behind])}\nFROM {source_text(upsert.merge)}"
+
+
+def _value(upsert: KeyUpsert, field: NestedField) -> str:
+    value = assigned_value(upsert.values[field.name], field, upsert.merge.table)
+    is_key = field.id in upsert.schema.identifier_field_ids
+    return stored_uuid(value) if is_key and isinstance(field.type, UuidType) else value
 
 
 def compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relation) -> dict[str, str] | None:

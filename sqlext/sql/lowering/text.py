@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import Slice
 
+_HEX = "[0-9a-fA-F]"
+_ANY_UUID = f"^(?:urn:)?(?:uuid:)?[{{]?({_HEX}{{8}})-?({_HEX}{{4}})-?({_HEX}{{4}})-?({_HEX}{{4}})-?({_HEX}{{12}})[}}]?$"
+
 
 def with_ctes(ctes: Slice | None, query: str) -> str:
     """The query behind the statement's own WITH."""
@@ -36,3 +39,8 @@ def fresh_name(wanted: str, taken: Iterable[str]) -> str:
     while wanted.lower() in lower:
         wanted += "_"
     return wanted
+
+
+def stored_uuid(text: str) -> str:
+    """The text of a uuid in the one spelling that stored ones have, since Spark compares texts; other text stays."""
+    return f"lower(regexp_replace({text}, '{_ANY_UUID}', '$1-$2-$3-$4-$5'))"

@@ -130,8 +130,21 @@ INSERT INTO nulls VALUES (2, 'text', NULL);
 
 SELECT * FROM nulls ORDER BY id;
 
+CREATE TABLE nulls_in_arrays (id INT, a ARRAY<STRUCT<x: INT, n: VOID>>) TBLPROPERTIES ('format-version'='3');
+
+INSERT INTO nulls_in_arrays VALUES (1, array(named_struct('x', 1, 'n', NULL), named_struct('x', 2, 'n', NULL))), (2, NULL);
+
+SELECT * FROM nulls_in_arrays ORDER BY id;
+
 CREATE TABLE bad_nulls (id INT, l ARRAY<VOID>) TBLPROPERTIES ('format-version'='3');
 
 CREATE TABLE bad_nulls (id INT, n VOID);
+
+-- text is text
+CREATE TABLE texts (id INT, t STRING);
+
+INSERT INTO texts SELECT 1, CAST(X'61FF' AS STRING);
+
+SELECT * FROM texts;
 
 SHOW TABLES;

@@ -95,3 +95,20 @@ ON t.id = s.id AND t.country = s.country WHEN MATCHED THEN UPDATE SET * WHEN NOT
 SELECT * FROM wide;
 
 SELECT content, partition, record_count, equality_ids FROM lake.upsert.wide.files;
+
+-- a key that is a uuid is one key in any spelling
+CREATE TABLE by_uuid (id UUID, n INT, PRIMARY KEY (id));
+
+INSERT INTO by_uuid VALUES ('f79c3e09-677c-4bbd-a479-3f349cb785e7', 1);
+
+MERGE INTO by_uuid AS t USING (SELECT 'F79C3E09-677C-4BBD-A479-3F349CB785E7' AS id, 2 AS n) AS s ON t.id = s.id
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+
+SELECT * FROM by_uuid;
+
+ALTER TABLE by_uuid SET TBLPROPERTIES ('write.upsert.mode'='equality');
+
+MERGE INTO by_uuid AS t USING (SELECT 'F79C3E09677C4BBDA4793F349CB785E7' AS id, 3 AS n) AS s ON t.id = s.id
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+
+SELECT * FROM by_uuid;
