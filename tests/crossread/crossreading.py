@@ -222,6 +222,8 @@ _ICEBERG_REFUSES: tuple[str, ...] = (
     "Cannot delete file where some, but not all, rows match filter",
     # variants within lists and maps
     "Only non-nested columns are supported for vectorized reads",
+    # defaults of some types in files of ORC
+    "ORC cannot read default value",
     # readable metrics of uuids
     "Cannot cast java.util.UUID to java.lang.CharSequence",
     # a replaced table's column of the same name has the old one's id: BINARY in place of FIXED

@@ -12,7 +12,7 @@ from sqlext.scan.value_range import decode_bound
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.schema import nested_fields
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.spec.types import NestedField, Type, is_primitive
+from sqlext.spec.types import NestedField, Type, VariantType, is_primitive
 
 
 def readable_metrics_type(metadata: TableMetadata) -> pa.DataType:
@@ -30,13 +30,15 @@ _COUNTS = ("value_count", "null_value_count", "nan_value_count")
 
 
 def _metrics_columns(metadata: TableMetadata) -> list[tuple[str, int, Type]]:
-    """Dotted name, id and type of all primitive fields, in the order of their names."""
+    """Dotted name, id and type of all primitive fields but variants, in the order of their names."""
     schema = metadata.schema()
     return sorted((schema.column_name(field.id), field.id, field.type) for field in _primitive_fields(schema.fields))
 
 
 def _primitive_fields(fields: Iterable[NestedField]) -> Iterator[NestedField]:
     for field in fields:
+        if isinstance(field.type, VariantType):
+            continue
         if is_primitive(field.type):
             yield field
         else:
