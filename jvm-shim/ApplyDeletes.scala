@@ -16,7 +16,8 @@ import scala.jdk.CollectionConverters._
   * their ids where they are asked for.
   *
   * The scan leaves out positions that the file's deletion vector has, among them those of small sets of equality deletes;
-  * larger sets are an anti join on the key with a smaller sequence number, within the partition where the delete has one. A query that names `_deleted` gets the deleted rows
+  * larger sets are an anti join on the key with a smaller sequence number, within the partition where the delete has one.
+  * Files that no equality delete touches are read beside that join. A query that names `_deleted` gets the deleted rows
   * as well, as in Iceberg. A rule of the optimizer, since the analyser finds
   * metadata columns such as `_pos` only on a relation that stands bare under its alias. */
 object ApplyDeletes extends Rule[LogicalPlan] {
@@ -48,15 +49,27 @@ object ApplyDeletes extends Rule[LogicalPlan] {
     column.name == name && !table.schema.fieldNames.contains(name)
 
   private def live(relation: DataSourceV2Relation, table: SqlextTable, used: AttributeSet): LogicalPlan = {
-    val kept = relation.output.filterNot(isComputed(table, _))
     val marksDeleted = relation.output.exists(a => showsDeleted(table, a) && used.contains(a))
-    val source = new SqlextTable(table.description, StoredRows(andDeletedFiles = marksDeleted))
+    def rows(of: DataSourceV2Relation, touchedByKey: Option[Boolean], joined: Boolean): LogicalPlan =
+      live(of, table, StoredRows(marksDeleted, touchedByKey), if (joined) table.equalityDeletes.indices else Nil)
+    val joins = table.equalityDeletes.nonEmpty && (marksDeleted || !table.resolvesKeys)
+    table.equalityDeletesTouch match {
+      case "some" if joins =>
+        Union(Seq(rows(relation, Some(true), joined = true), rows(relation.newInstance(), Some(false), joined = false)))
+      case touched => rows(relation, None, joined = joins && touched != "none")
+    }
+  }
+
+  /** `groups` are those of the equality deletes that are joined. */
+  private def live(relation: DataSourceV2Relation, table: SqlextTable, role: StoredRows, groups: Seq[Int]): LogicalPlan = {
+    val kept = relation.output.filterNot(isComputed(table, _))
+    val source = new SqlextTable(table.description, role)
     val stored = withLostKeys(withMetadata(relation.copy(table = source, output = kept)), table)
     val column = stored.output.map(a => a.name -> a).toMap
     val (rows, byKey) =
-      if (marksDeleted) marked(table, stored, column, relation)
-      else (withoutDeleted(table, stored, column, relation), Literal.FalseLiteral)
-    val byPosition = if (marksDeleted) deletedByPosition(column) else Literal.FalseLiteral
+      if (role.andDeletedFiles) marked(table, stored, column, relation, groups)
+      else (groups.foldLeft[LogicalPlan](stored)(joinKeys(table, column, relation, _ => LeftAnti)), Literal.FalseLiteral)
+    val byPosition = if (role.andDeletedFiles) deletedByPosition(column) else Literal.FalseLiteral
     Project(relation.output.map {
       case a if isHidden(table, a, MetadataColumns.deleted.name) => Alias(Or(byPosition, byKey), a.name)(a.exprId, a.qualifier)
       case a if isHidden(table, a, MetadataColumns.deletedByKey.name) =>
@@ -66,17 +79,12 @@ object ApplyDeletes extends Rule[LogicalPlan] {
     }, rows)
   }
 
-  private def withoutDeleted(table: SqlextTable, stored: LogicalPlan, column: Map[String, Attribute],
-      relation: DataSourceV2Relation): LogicalPlan =
-    if (table.resolvesKeys) stored
-    else table.equalityDeletes.indices.foldLeft(stored)(joinKeys(table, column, relation, _ => LeftAnti))
-
   /** All stored rows, and what tells for each whether an equality delete has its key. */
   private def marked(table: SqlextTable, stored: LogicalPlan, column: Map[String, Attribute],
-      relation: DataSourceV2Relation): (LogicalPlan, Expression) = {
-    val marks = table.equalityDeletes.indices.map(i => AttributeReference(s"__sqlext_deleted_$i", BooleanType, nullable = false)())
-    val rows = table.equalityDeletes.indices.foldLeft(stored)(joinKeys(table, column, relation, i => ExistenceJoin(marks(i))))
-    (rows, marks.reduceOption[Expression](Or).getOrElse(Literal.FalseLiteral))
+      relation: DataSourceV2Relation, groups: Seq[Int]): (LogicalPlan, Expression) = {
+    val marks = groups.map(i => i -> AttributeReference(s"__sqlext_deleted_$i", BooleanType, nullable = false)()).toMap
+    val rows = groups.foldLeft(stored)(joinKeys(table, column, relation, i => ExistenceJoin(marks(i))))
+    (rows, marks.values.reduceOption[Expression](Or).getOrElse(Literal.FalseLiteral))
   }
 
   private def partition(table: SqlextTable, column: Map[String, Attribute]): Expression = {

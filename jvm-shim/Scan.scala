@@ -67,8 +67,12 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   private val constants = StructType(columns.filter(f => MetadataColumns.isConstant(f.name)))
   private val stored = columns.filterNot(f => MetadataColumns.isConstant(f.name))
   private val wantsPosition = stored.exists(_.name == MetadataColumns.position.name)
+  private val (keepsDeletedFiles, touchedByKey) = table.role match {
+    case StoredRows(andDeletedFiles, touched) => (Some(andDeletedFiles), touched)
+    case _ => (None, None)
+  }
   /** Rows whose deletes are known by their positions are left out as files are read, unless the query marks them. */
-  private val appliesVectors = table.role == StoredRows(andDeletedFiles = false) && (table.hasPositionDeletes || table.resolvesKeys)
+  private val appliesVectors = keepsDeletedFiles.contains(false) && (table.hasPositionDeletes || table.resolvesKeys)
 
   private lazy val spark = SparkSession.active.asInstanceOf[classic.SparkSession]
 
@@ -82,7 +86,8 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     "columns" -> stored.map(_.name),
     "deletion_vectors" -> (appliesVectors || constants.exists(_.name == MetadataColumns.deletionVector.name)),
     "resolve_keys" -> (appliesVectors && table.resolvesKeys),
-    "deleted_files" -> (table.role == StoredRows(andDeletedFiles = true)),
+    "deleted_files" -> keepsDeletedFiles.contains(true),
+    "touched_by_key" -> touchedByKey,
     "partitions" -> constants.exists(f => MetadataColumns.isPartitionValue(f.name)),
     "filters" -> (filters ++ more).flatMap(PredicateJson.encode),
     "grouping" -> grouping.map(_.fields),
@@ -113,7 +118,10 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   private def isGrouped: Boolean = plan.get("grouped").asBoolean
 
   override def readSchema: StructType = StructType(stored ++ constants)
-  override def description: String = s"sqlext ${table.name} [filters: ${filters.mkString(", ")}]"
+  override def description: String = {
+    val files = touchedByKey.map(touched => s", files that equality deletes ${if (touched) "may touch" else "do not touch"}").getOrElse("")
+    s"sqlext ${table.name} [filters: ${filters.mkString(", ")}$files]"
+  }
 
   override def estimateStatistics: Statistics = new Statistics {
     override def numRows: OptionalLong = OptionalLong.of(plan.get("rows").asLong)

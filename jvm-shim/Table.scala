@@ -17,8 +17,9 @@ import scala.jdk.CollectionConverters._
 sealed trait Role
 /** Live rows: the analysis rule takes the deleted ones away. */
 case object Rows extends Role
-/** Every row of the data files, the deleted ones too: what the rule reads under its filter. */
-case class StoredRows(andDeletedFiles: Boolean) extends Role
+/** Every row of the data files, the deleted ones too: what the rule reads under its filter. Of all files, or of those
+  * alone that some equality delete may touch, or that none touches. */
+case class StoredRows(andDeletedFiles: Boolean, touchedByKey: Option[Boolean] = None) extends Role
 /** Keys of the equality deletes of one group. */
 case class EqualityDeletes(group: Int) extends Role
 
@@ -30,6 +31,9 @@ class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns
   val equalityDeletes: Seq[JsonNode] = description.get("equality_deletes").elements.asScala.toSeq
   /** Whether a scan that leaves out deleted rows is planned with those that equality deletes hit. */
   val resolvesKeys: Boolean = description.get("resolves_keys").asBoolean
+
+  /** Which data files equality deletes may touch: "all", "some" or "none". */
+  val equalityDeletesTouch: String = description.get("equality_deletes_touch").asText
 
   val reusedIds: Set[Long] = description.get("reused_ids").elements.asScala.map(_.asLong).toSet
   /** Top-level columns whose values tell files apart. */

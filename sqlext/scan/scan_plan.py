@@ -22,7 +22,7 @@ from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.pruning import column_types
 from sqlext.scan.readable_files import require_readable
 from sqlext.spec.content_file import ContentFile
-from sqlext.spec.expression import Predicate, bind_fields
+from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
 from sqlext.spec.manifest import ManifestContent, ManifestEntry, ManifestFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import Snapshot
@@ -102,31 +102,35 @@ def plan_scan(
     position_deletes: PositionDeleteCache | None = None,
     keep_deleted: bool = False,
     with_metrics: bool = True,
+    all_deletes: bool = False,
 ) -> ScanPlan:
     """The files of `snapshot` that may hold rows satisfying `predicate`; no snapshot has no files.
 
     Rows must still be filtered. Files whose rows are all deleted by position are left out unless
-    `keep_deleted`. Without `with_metrics` files may lack theirs. `position_deletes` keeps
-    delete files from one plan to the next. Raises UnsupportedError for files this version cannot read, NotFoundError or
+    `keep_deleted`. Without `with_metrics` files may lack theirs. The equality groups of a task are those whose deletes
+    may hit a row that satisfies the predicate, or any row with `all_deletes`. `position_deletes` keeps delete files
+    from one plan to the next. Raises UnsupportedError for files this version cannot read, NotFoundError or
     CorruptionError for manifests and delete files.
     """
     if snapshot is None:
         return ScanPlan()
     schema = scan_schema(metadata, snapshot, predicate)
-    files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
-    listed = [one for one in manifests.manifests(io, snapshot) if files.manifest_may_match(one)]
+    specs = metadata.specs_by_id()
+    files = FileFilter(predicate, schema=schema, specs=specs)
+    for_deletes = FileFilter(AlwaysTrue(), schema=schema, specs=specs) if all_deletes else files
+    listed = manifests.manifests(io, snapshot)
+    data_manifests = _matching(ManifestContent.DATA, listed, files)
+    delete_manifests = _matching(ManifestContent.DELETES, listed, for_deletes)
 
-    needs_metrics = with_metrics or any(one.content == ManifestContent.DELETES for one in listed)
-    data = manifests.matching_entries(
-        io, _of(ManifestContent.DATA, listed), metadata, files, with_metrics=needs_metrics
-    )
+    needs_metrics = with_metrics or bool(delete_manifests)
+    data = manifests.matching_entries(io, data_manifests, metadata, files, with_metrics=needs_metrics)
     for entry in data:
         require_readable(entry.file)
     oldest = min(map(sequence_number, data), default=None)
-    newer = () if oldest is None else [one for one in listed if one.sequence_number >= oldest]
-    deletes = manifests.matching_entries(io, _of(ManifestContent.DELETES, newer), metadata, files)
+    newer = () if oldest is None else [one for one in delete_manifests if one.sequence_number >= oldest]
+    deletes = manifests.matching_entries(io, newer, metadata, for_deletes)
     types = column_types((metadata.schema(), *reversed(metadata.schemas)))
-    index = DeleteFileIndex(deletes, specs=metadata.specs_by_id(), types=types)
+    index = DeleteFileIndex(deletes, specs=specs, types=types)
     deleted = deleted_positions(io, data, index, position_deletes or PositionDeleteCache(0))
     if not keep_deleted:
         data = [entry for entry in data if not leaves_no_row(entry.file, deleted.get(entry.file.file_path))]
@@ -141,8 +145,8 @@ def scan_schema(metadata: TableMetadata, snapshot: Snapshot, predicate: Predicat
     return metadata.schemas_by_id().get(snapshot.schema_id, current) if snapshot.schema_id is not None else current
 
 
-def _of(content: ManifestContent, manifests: Iterable[ManifestFile]) -> list[ManifestFile]:
-    return [one for one in manifests if one.content == content]
+def _matching(content: ManifestContent, manifests: Iterable[ManifestFile], files: FileFilter) -> list[ManifestFile]:
+    return [one for one in manifests if one.content == content and files.manifest_may_match(one)]
 
 
 def _assemble(

@@ -52,13 +52,19 @@ class ScanBridge:
         self._position_deletes = position_deletes
         self._file_columns = FileColumnsCache()
         self._deletes: ByteCache[TableHandle, LiveDeletes] = ByteCache(_DELETES_CAPACITY)
-        self._resolvable: ByteCache[TableHandle, bool] = ByteCache(_DELETES_CAPACITY)
+        self._reached: ByteCache[TableHandle, _ReachedFiles] = ByteCache(_DELETES_CAPACITY)
         self._resolved = ResolvedKeys()
 
     def plan(
-        self, version: TableVersion, predicate: Predicate, *, keep_deleted: bool = False, with_metrics: bool = True
+        self,
+        version: TableVersion,
+        predicate: Predicate,
+        *,
+        keep_deleted: bool = False,
+        with_metrics: bool = True,
+        all_deletes: bool = False,
     ) -> ScanPlan:
-        """The scan of a table version; files may lack their metrics without `with_metrics`."""
+        """The scan of a table version; see `plan_scan`."""
         return plan_scan(
             version.io,
             version.metadata,
@@ -68,6 +74,7 @@ class ScanBridge:
             position_deletes=self._position_deletes,
             keep_deleted=keep_deleted,
             with_metrics=with_metrics,
+            all_deletes=all_deletes,
         )
 
     def deletes(self, version: TableVersion) -> LiveDeletes:
@@ -85,16 +92,29 @@ class ScanBridge:
 
     def resolves_keys(self, version: TableVersion) -> bool:
         """Whether scans have the rows that equality deletes hit among the deleted positions, and need no join."""
+        return self._reached_files(version).are_looked_up
+
+    def equality_deletes_touch(self, version: TableVersion) -> str:
+        """Whether equality deletes may touch "all" data files, "none", or "some": where there are too many files to be
+        looked at, it is some."""
+        return self._reached_files(version).touched
+
+    def _reached_files(self, version: TableVersion) -> _ReachedFiles:
         snapshot = version.snapshot
         if snapshot is None or not self.deletes(version).equality:
-            return False
+            return _ReachedFiles("none", are_looked_up=False)
 
-        def load() -> tuple[bool, int]:
-            few = has_few_files(self._manifests.manifests(version.io, snapshot))
+        def load() -> tuple[_ReachedFiles, int]:
+            if not has_few_files(self._manifests.manifests(version.io, snapshot)):
+                return _ReachedFiles("some", are_looked_up=False), _ENTRY_BYTES
+            whole = self.plan(version, AlwaysTrue())
+            touched = {task.has_equality_deletes for task in whole.tasks}
             mapping = NameMapping.of_table(version.metadata.properties)
-            return few and can_resolve(self.plan(version, AlwaysTrue()), version.schema, mapping), _ENTRY_BYTES
+            looked_up = can_resolve(whole, version.schema, mapping)
+            found = "some" if len(touched) == 2 else "all" if True in touched else "none"
+            return _ReachedFiles(found, looked_up), _ENTRY_BYTES
 
-        return self._resolvable.load_once(version.handle, load)
+        return self._reached.load_once(version.handle, load)
 
     def equality_delete_use(self, version: TableVersion, whole: ScanPlan) -> EqualityDeleteUse:
         """Which equality-delete files may hit a row; `whole` is the plan without a predicate."""
@@ -119,7 +139,17 @@ class ScanBridge:
         promoted = promoted_fields(version.metadata, read)
         first = _first_rows(arguments["first_rows"], version.schema)
         needs_metrics = bool(promoted) or first is not None
-        plan = self.plan(version, predicate, keep_deleted=arguments["deleted_files"], with_metrics=needs_metrics)
+        touched = arguments["touched_by_key"]
+        plan = self.plan(
+            version,
+            predicate,
+            keep_deleted=arguments["deleted_files"],
+            with_metrics=needs_metrics,
+            # two scans, with filters of their own, share the files out between them
+            all_deletes=touched is not None,
+        )
+        if touched is not None:
+            plan = replace(plan, tasks=tuple(task for task in plan.tasks if task.has_equality_deletes == touched))
         named = named_files(arguments["filters"], version.schema)
         if named is not None:
             plan = replace(plan, tasks=tuple(task for task in plan.tasks if task.file.file_path in named))
@@ -192,6 +222,14 @@ class ScanBridge:
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         return {"arrow": base64.b64encode(sink.getvalue()).decode()}
+
+
+@dataclass(frozen=True, slots=True)
+class _ReachedFiles:
+    """What equality deletes do to scans of a table version: `touched` says to which data files, all, some or none."""
+
+    touched: str
+    are_looked_up: bool
 
 
 @dataclass(frozen=True, slots=True)

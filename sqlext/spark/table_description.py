@@ -36,6 +36,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "partitioning": [],
         "position_deletes": False,
         "equality_deletes": [],
+        "equality_deletes_touch": "none",
         "resolves_keys": False,
         "lost_keys": struct_to_spark(StructType(())),
         "reused_ids": [],
@@ -61,6 +62,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "partitioning": [_partition_field(schema, field) for field in shown_fields(version)],
         "position_deletes": deletes.has_positions,
         "equality_deletes": [_equality_deletes(group, keys) for group in deletes.equality],
+        "equality_deletes_touch": scans.equality_deletes_touch(version),
         "resolves_keys": scans.resolves_keys(version),
         "lost_keys": struct_to_spark(StructType(lost)),
     }

@@ -156,3 +156,20 @@ def test_merges_of_different_keys_all_land(spark: SparkSession, table_name: str)
     rows = {(part, id): v for part, id, v in _rows(spark, table_name)}
     assert len(rows) == 25
     assert sum(rows.values()) == 90 + 10 * 7
+
+
+def test_files_that_equality_deletes_touch_and_others_are_one_place_that_is_read(
+    spark: SparkSession, table_name: str, overtaken: Callable[[str, str], str | None]
+) -> None:
+    """Where a table is read twice, the rows that go matter too."""
+    spark.sql(
+        f"CREATE TABLE {table_name} (id DECIMAL(9, 0), v INT, PRIMARY KEY (id))"
+        " TBLPROPERTIES ('write.upsert.mode'='equality')"
+    )
+    spark.sql(f"INSERT INTO {table_name} SELECT /*+ COALESCE(1) */ id, id FROM range(10)")
+    spark.sql(f"UPSERT INTO {table_name} VALUES (3, 3)")
+    plan = spark.sql(f"EXPLAIN SELECT * FROM {table_name}").first()
+    assert plan is not None
+    assert "Union" in plan[0]
+    assert overtaken(f"UPDATE {table_name} SET v = 20 WHERE v >= 8", f"DELETE FROM {table_name} WHERE id = 2") is LANDS
+    assert spark.sql(f"SELECT count(*), sum(v) FROM {table_name}").first() == (9, 66)

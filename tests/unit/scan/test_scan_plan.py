@@ -197,3 +197,21 @@ def test_manifests_embedded_in_a_version_1_snapshot(table: SmallTable) -> None:
     embedded = replace(snapshot, manifest_list="", embedded_manifests=(table.manifests[0].path,))
     planned = plan_scan(RecordingIO(), table.metadata, embedded, AlwaysTrue(), manifests=ManifestCache())
     assert paths(planned) == ["f"]
+
+
+def test_equality_groups_of_all_deletes_are_the_same_for_every_predicate(table: SmallTable) -> None:
+    table.add_manifest("data.avro", [added(data_file("f1", **bounds(1, 5))), added(data_file("f2", **bounds(7, 9)))], 1)
+    deletes = equality_delete_file("d", spec_id=0, partition=(), **bounds(2, 3))
+    table.add_manifest("deletes.avro", [added(deletes)], 2, DELETES, spec=UNPARTITIONED)
+    for predicate, touched in [(Comparison("=", 1, 4), [False]), (AlwaysTrue(), [True, False])]:
+        assert [task.has_equality_deletes for task in plan(table, predicate).tasks] == touched
+    whole = plan_scan(
+        RecordingIO(),
+        table.metadata,
+        table.snapshot(),
+        Comparison("=", 1, 4),
+        manifests=ManifestCache(),
+        with_metrics=False,
+        all_deletes=True,
+    )
+    assert [task.has_equality_deletes for task in whole.tasks] == [True]
