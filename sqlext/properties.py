@@ -1,6 +1,7 @@
 """Table properties that change what sqlext does: name, type and default, one row each.
 
-Names and meanings are Iceberg's where Iceberg has the property; those under `sqlext.` and `write.upsert.` are ours. One
+Names and meanings are Iceberg's where Iceberg has the property; those under `sqlext.` and `write.upsert.` are ours, and
+so is the value `auto` of `write.*.mode`. One
 whose only value is its default asks for what is not done, and other values are refused: when they are set, and when a
 table that another engine gave them is written. A property that is not listed here is kept in the table's metadata and
 has no effect; `property_names` says which may be set at all.
@@ -9,6 +10,7 @@ has no effect; `property_names` says which may be set at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -167,10 +169,15 @@ DISTRIBUTION_MODE = TableProperty("write.distribution-mode", "hash", _one_of("no
 GC_ENABLED = TableProperty("gc.enabled", True, _boolean)
 
 # row-level changes
-_ROW_LEVEL_MODE = _one_of("copy-on-write", "merge-on-read")
+AUTO = "auto"
+_ROW_LEVEL_MODE = _one_of("copy-on-write", "merge-on-read", AUTO)
 DELETE_MODE = TableProperty("write.delete.mode", "merge-on-read", _ROW_LEVEL_MODE)
 UPDATE_MODE = TableProperty("write.update.mode", "merge-on-read", _ROW_LEVEL_MODE)
 MERGE_MODE = TableProperty("write.merge.mode", "merge-on-read", _ROW_LEVEL_MODE)
+# Iceberg's runtime changes no table with a mode it does not know, so `auto` is stored under names of our own.
+DELETE_AUTO: TableProperty[str | None] = TableProperty("sqlext.write.delete.mode", None, _one_of(AUTO))
+UPDATE_AUTO: TableProperty[str | None] = TableProperty("sqlext.write.update.mode", None, _one_of(AUTO))
+MERGE_AUTO: TableProperty[str | None] = TableProperty("sqlext.write.merge.mode", None, _one_of(AUTO))
 DELETE_GRANULARITY = TableProperty("write.delete.granularity", "partition", _one_of("partition", "file"))
 _ISOLATION = _one_of("serializable", "snapshot")
 DELETE_ISOLATION_LEVEL = TableProperty("write.delete.isolation-level", "serializable", _ISOLATION)
@@ -184,6 +191,8 @@ WAP_ENABLED = TableProperty("write.wap.enabled", False, _boolean)
 ALL: Mapping[str, TableProperty[Any]] = {
     known.name: known for known in tuple(globals().values()) if isinstance(known, TableProperty)
 }
+
+_AUTO_OF = {DELETE_MODE.name: DELETE_AUTO, UPDATE_MODE.name: UPDATE_AUTO, MERGE_MODE.name: MERGE_AUTO}
 
 _NOT_DONE = (
     FILE_FORMAT,
@@ -199,3 +208,26 @@ def require_writable(properties: Mapping[str, str]) -> None:
     """`AnalysisError` INVALID_TABLE_PROPERTY for a property that asks of a write what is not done."""
     for known in _NOT_DONE:
         known.of(properties)
+
+
+def row_level_mode(mode: TableProperty[str], properties: Mapping[str, str]) -> str:
+    """What `mode`, one of `write.*.mode`, is for a table: copy-on-write, merge-on-read or auto."""
+    return _AUTO_OF[mode.name].of(properties) or mode.of(properties)
+
+
+def as_stored(
+    changed: Mapping[str, str], removed: AbstractSet[str] = frozenset()
+) -> tuple[dict[str, str], frozenset[str]]:
+    """The properties to set and to remove, where a user says `changed` and `removed`.
+
+    `auto` goes to the name of our own, and leaves to other engines the mode that they have. Any other mode, or none,
+    ends it.
+    """
+    stored, gone = dict(changed), set(removed)
+    for name, ours in _AUTO_OF.items():
+        if stored.get(name, "").strip().lower() == AUTO:
+            del stored[name]
+            stored[ours.name] = AUTO
+        elif (name in stored or name in gone) and ours.name not in stored:
+            gone.add(ours.name)
+    return stored, frozenset(gone)

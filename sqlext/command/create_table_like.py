@@ -10,7 +10,7 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.errors import AlreadyExistsError
-from sqlext.properties import DATA_PATH, FORMAT_VERSION
+from sqlext.properties import DATA_PATH, FORMAT_VERSION, as_stored
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import CreateTableLike
@@ -29,7 +29,8 @@ def create_table_like(environment: Environment, spark: SparkSession, statement: 
         raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=statement.name)
     require_valid_properties(statement.properties)
     source = environment.catalogs.load(statement.source.parts).metadata
-    properties = {**_copied(source), **statement.properties}
+    changed, removed = as_stored(statement.properties)
+    properties = {**{key: value for key, value in _copied(source).items() if key not in removed}, **changed}
     version = FORMAT_VERSION.of({FORMAT_VERSION.name: str(source.format_version), **properties})
     properties.pop(FORMAT_VERSION.name, None)
     require_upsert_rules(source.schema(), source.spec(), properties, str(statement.name))

@@ -1,4 +1,4 @@
-"""EXPLAIN of DELETE, UPDATE and MERGE: the way the change would be written, why, and the plan of its SELECT."""
+"""EXPLAIN of INSERT, UPSERT, DELETE, UPDATE and MERGE: the way of the change, why, and the plan of its query."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.delete import choose_delete
 from sqlext.command.environment import Environment
+from sqlext.command.insert import explain_insert
 from sqlext.command.merge import choose_merge
 from sqlext.command.outcome import Outcome
-from sqlext.command.row_level import Target
-from sqlext.command.strategy.strategy import Choice
+from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.update import choose_update
 from sqlext.spark.explained_plan import explained_plan
-from sqlext.spark.lowered_sql import lowered_query
-from sqlext.sql.statement import Delete, Explain, Update
+from sqlext.sql.statement import Delete, Explain, Insert, Update
 
 
 def explain(environment: Environment, spark: SparkSession, statement: Explain) -> Outcome:
     """One row, one text. Nothing is written."""
-    _, choice = _choose(environment, spark, statement)
-    plan = explained_plan(lowered_query(spark, choice.change.lowered), statement.mode)
-    return Outcome([[f"== Strategy ==\n{choice.name}: {choice.reason}\n\n{plan}"]])
+    told = _explanation(environment, spark, statement)
+    plan = explained_plan(told.rows, statement.mode)
+    return Outcome([[f"== Strategy ==\n{told.name}: {told.reason}\n\n{plan}"]])
 
 
-def _choose(environment: Environment, spark: SparkSession, statement: Explain) -> tuple[Target, Choice]:
+def _explanation(environment: Environment, spark: SparkSession, statement: Explain) -> Explanation:
     match statement.statement:
+        case Insert() as insert:
+            return explain_insert(environment, spark, insert)
         case Delete() as delete:
-            return choose_delete(environment, spark, delete)
+            return explained(environment, spark, *choose_delete(environment, spark, delete))
         case Update() as update:
-            return choose_update(environment, spark, update)
+            return explained(environment, spark, *choose_update(environment, spark, update))
         case merge:
-            return choose_merge(environment, spark, merge)
+            return explained(environment, spark, *choose_merge(environment, spark, merge))

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change_batch import align_changes, row_kind_column
 from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
+from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
-from sqlext.command.on_conflict import insert_on_conflict, require_key_named
+from sqlext.command.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.static_partition import replaced_partition, static_partition
-from sqlext.command.upsert import upsert
+from sqlext.command.strategy.explanation import Explanation
+from sqlext.command.upsert import explain_upsert, upsert
 from sqlext.errors import AnalysisError
 from sqlext.spark import journal
 from sqlext.spark.frame_options import write_options
@@ -28,8 +30,54 @@ from sqlext.sql.default_value import with_defaults
 from sqlext.sql.statement import Insert
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The statement's rows in the columns of its target, which has those that the statement gives it.
+
+    With `upserts` they go in by their keys, perhaps with `ROW_KIND` behind their columns.
+    """
+
+    target: Target
+    rows: DataFrame
+    upserts: bool
+
+
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
+    source = _source(environment, spark, statement)
+    target, rows = source.target, source.rows
+    if statement.conflict is not None:
+        return Outcome([insert_on_conflict(environment, spark, target, statement, statement.conflict, rows).row()])
+    if source.upserts:
+        return Outcome([upsert(environment, spark, target, rows).row()])
+    written = write_rows_to(environment, target, rows, _mode(spark, statement, target))
+    return Outcome([Counts(inserted=written).row()])
+
+
+def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:
+    """How the statement would write its rows."""
+    source = _source(environment, spark, statement)
+    target, rows = source.target, source.rows
+    if statement.conflict is not None:
+        return explain_on_conflict(environment, spark, target, statement, statement.conflict, rows)
+    if source.upserts:
+        return explain_upsert(environment, spark, target, rows)
+    match _mode(spark, statement, target).mode:
+        case "append":
+            reason = "new rows are looked for in the table first, as its key is enforced"
+            if not is_enforced(target.table.metadata):
+                reason = "rows come in as they are, and those of the table are not looked at"
+            return Explanation("append", reason, rows)
+        case "overwrite":
+            return Explanation("overwrite", "all files of the table go", rows)
+        case "overwrite partitions":
+            return Explanation("overwrite partitions", "all files of partitions that get rows go", rows)
+        case "overwrite where":
+            return Explanation("overwrite where", "files of the partition go, and of others its rows", rows)
+
+
+def _source(environment: Environment, spark: SparkSession, statement: Insert) -> _Source:
+    """Errors: those of names, options and the assignment of values."""
     options = write_options(statement.options)
     if statement.upsert:
         options = replace(options, upsert=True)
@@ -46,14 +94,9 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
     if evolving:
         target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
     if upserts:
-        changes = align_changes(spark, rows, target, by_name=by_name, kind=kind)
-        if statement.conflict is not None:
-            counts = insert_on_conflict(environment, spark, target, statement, statement.conflict, changes)
-            return Outcome([counts.row()])
-        return Outcome([upsert(environment, spark, target, changes).row()])
+        return _Source(target, align_changes(spark, rows, target, by_name=by_name, kind=kind), upserts)
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
-    written = write_rows_to(environment, target, aligned, _mode(spark, statement, target))
-    return Outcome([Counts(inserted=written).row()])
+    return _Source(target, aligned, upserts)
 
 
 def _value_columns(statement: Insert, schema: Schema, *, evolving: bool) -> Sequence[NestedField]:

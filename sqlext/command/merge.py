@@ -17,7 +17,7 @@ from sqlext.command.strategy.insert_only import insert_only
 from sqlext.command.strategy.key_upsert import changelog_upsert, equality_upsert, lookup_upsert
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange
-from sqlext.command.upsert import can_look_up, deletes_reach_all
+from sqlext.command.upsert import by_position, can_look_up, goes_by_equality
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.lowered_sql import lowered_query
@@ -71,17 +71,15 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
 
 
 def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, source: DataFrame) -> Choice:
-    properties = target.table.metadata.properties
-    isolation = MERGE_ISOLATION_LEVEL.of(properties)
+    isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     rows = RowChange(lower_upsert_source(upsert), isolation)
-    has_deletes = target.table.metadata.format_version > 1
-    if has_deletes and UPSERT_MODE.of(properties) == "equality" and deletes_reach_all(environment, target):
+    if goes_by_equality(environment, target):
         return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", equality_upsert, rows)
     lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
     choice = by_mode(target, MERGE_MODE, RowChange(lowered, isolation, distinct_keys=True, reach=OWN_KEYS))
-    if choice.name == "merge-on-read" and can_look_up(environment, target, source):
-        return Choice("key upsert by position", "the source is small", lookup_upsert, rows)
-    return choice
+    if choice.name != "copy-on-write" and can_look_up(environment, target, source):
+        choice = Choice("key upsert by position", "the source is small", lookup_upsert, rows)
+    return by_position(target, choice)
 
 
 def _reach(statement: Merge, schema: Schema, source_columns: Sequence[str]) -> Reach:

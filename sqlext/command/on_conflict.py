@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change_batch import one_row_a_key
@@ -9,9 +12,10 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.reads import OWN_KEYS
 from sqlext.command.row_level import Target, has_row_ids
+from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import RowChange
-from sqlext.command.upsert import require_upsertable, upsert
+from sqlext.command.strategy.strategy import Choice, RowChange
+from sqlext.command.upsert import explain_upsert, require_upsertable, upsert
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.spark.temporary_relation import named_rows
@@ -36,13 +40,35 @@ def insert_on_conflict(
 
     A key that comes twice among them is refused as in an upsert, unless nothing would be done with either row.
     """
-    schema, properties = target.table.metadata.schema(), target.table.metadata.properties
-    has_order = bool(UPSERT_SEQUENCE_FIELD.of(properties))
-    if not has_order and replaces_whole_rows(insert, conflict, schema):
+    if _is_upsert(target, insert, conflict):
         return upsert(environment, spark, target, rows)
+    with _chosen(environment, target, insert, conflict, rows) as choice:
+        return choice.run(environment, spark, target, choice.change)
+
+
+def explain_on_conflict(
+    environment: Environment, spark: SparkSession, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
+) -> Explanation:
+    """How the rows would be written."""
+    if _is_upsert(target, insert, conflict):
+        return explain_upsert(environment, spark, target, rows)
+    with _chosen(environment, target, insert, conflict, rows) as choice:
+        return explained(environment, spark, target, choice)
+
+
+def _is_upsert(target: Target, insert: Insert, conflict: OnConflict) -> bool:
+    metadata = target.table.metadata
+    has_order = bool(UPSERT_SEQUENCE_FIELD.of(metadata.properties))
+    return not has_order and replaces_whole_rows(insert, conflict, metadata.schema())
+
+
+@contextmanager
+def _chosen(
+    environment: Environment, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
+) -> Iterator[Choice]:
+    """The way of the change, whose SELECT can be run within the block."""
+    schema, isolation = target.table.metadata.schema(), MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     with named_rows(one_row_a_key(target, rows).rows, environment.rng) as relation:
         lowered = lower_on_conflict(insert, conflict, relation, target.relation, schema, row_ids=has_row_ids(target))
-        isolation = MERGE_ISOLATION_LEVEL.of(properties)
         change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS)
-        choice = by_mode(target, MERGE_MODE, change)
-        return choice.run(environment, spark, target, choice.change)
+        yield by_mode(target, MERGE_MODE, change)

@@ -9,6 +9,7 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.table_definition import complete, described_terms, with_identifier_fields
 from sqlext.errors import UnsupportedError
+from sqlext.properties import as_stored
 from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spec.schema import Schema
 from sqlext.storage.location import to_local_path
@@ -70,4 +71,4 @@ class TableDefinitions:
         location = table.metadata.location
         if moved_to is not None and to_local_path(moved_to).rstrip("/") != to_local_path(location).rstrip("/"):
             raise UnsupportedError("TABLE_LOCATION_FIXED", name=".".join(parts), location=location)
-        self._environment.commit(parts[0], table, ChangeProperties(changed, removed))
+        self._environment.commit(parts[0], table, ChangeProperties(*as_stored(changed, removed)))

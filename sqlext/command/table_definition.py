@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from sqlext.errors import AnalysisError
-from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY
+from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
@@ -93,7 +93,7 @@ def complete(
     require_own_names(field.name for field in schema.fields)
     schema = _keyed_by_property(schema, properties)
     given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
-    kept = {**DEFAULT_PROPERTIES, **given}
+    kept, _ = as_stored({**DEFAULT_PROPERTIES, **given})
     definition = TableDefinition(
         schema,
         _partition_spec(schema, terms),

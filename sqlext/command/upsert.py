@@ -9,6 +9,8 @@ equality way does not know it, and the order of commits decides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy
@@ -24,8 +26,9 @@ from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
 from sqlext.command.reads import OWN_KEYS, Reach, Reads, reads_of
 from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
+from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import RowChange
+from sqlext.command.strategy.strategy import Choice, RowChange
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
 from sqlext.properties import MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD
@@ -57,12 +60,47 @@ def upsert(
     take rows by key, DataError for rows that it does not take or among which none of a key can win.
     """
     require_upsertable(target)
-    metadata = target.table.metadata
     batch = change_batch(target, rows)
-    mode = UPSERT_MODE.of(metadata.properties)
-    if mode == "equality" and metadata.format_version > 1 and deletes_reach_all(environment, target):
+    if goes_by_equality(environment, target):
         return upsert_by_equality(environment, target, batch)
-    compared = UPSERT_SEQUENCE_FIELD.of(metadata.properties) if mode == "resolved" else ()
+    with _resolved(environment, target, batch, isolation) as choice:
+        return choice.run(environment, spark, target, choice.change)
+
+
+def explain_upsert(environment: Environment, spark: SparkSession, target: Target, rows: DataFrame) -> Explanation:
+    """How `upsert` would write the rows. Errors likewise, but for those of the rows."""
+    require_upsertable(target)
+    batch = change_batch(target, rows)
+    if goes_by_equality(environment, target):
+        return Explanation("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", batch.rows)
+    with _resolved(environment, target, batch, SNAPSHOT) as choice:
+        return explained(environment, spark, target, choice)
+
+
+def goes_by_equality(environment: Environment, target: Target) -> bool:
+    """Whether `write.upsert.mode` says so, and equality deletes can be written that reach all rows."""
+    metadata = target.table.metadata
+    says_so = UPSERT_MODE.of(metadata.properties) == "equality" and metadata.format_version > 1
+    return says_so and _deletes_reach_all(environment, target)
+
+
+def by_position(target: Target, choice: Choice) -> Choice:
+    """The way of an upsert that finds the old rows, with the reason for it before its own."""
+    metadata = target.table.metadata
+    reason = f"{UPSERT_MODE.name} is {UPSERT_MODE.of(metadata.properties)}"
+    if UPSERT_MODE.name not in metadata.properties:
+        reason += " where it is not set"
+    elif UPSERT_MODE.of(metadata.properties) == "equality" and metadata.format_version > 1:
+        reason += ", but would not reach files of an earlier partitioning"
+    return replace(choice, reason=f"{reason}; {choice.reason}")
+
+
+@contextmanager
+def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isolation: str) -> Iterator[Choice]:
+    """The way of an upsert that finds the old rows. Its SELECT can be run within the block."""
+    metadata = target.table.metadata
+    by_equality = UPSERT_MODE.of(metadata.properties) == "equality"
+    compared = () if by_equality else UPSERT_SEQUENCE_FIELD.of(metadata.properties)
     with named_rows(batch.rows, environment.rng) as relation:
         lowered = lower_keyed_changes(
             relation,
@@ -75,9 +113,13 @@ def upsert(
         reach = replace(OWN_KEYS, alone=not compared)
         change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=reach)
         choice = by_mode(target, MERGE_MODE, change)
-        if choice.name == "merge-on-read" and not compared and can_look_up(environment, target, batch.rows):
-            return upsert_by_lookup(environment, target, batch, isolation)
-        return choice.run(environment, spark, target, choice.change)
+        if choice.name != "copy-on-write" and not compared and can_look_up(environment, target, batch.rows):
+
+            def look_up(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+                return upsert_by_lookup(environment, target, batch, change.isolation)
+
+            choice = Choice("key upsert by position", "the source is small", look_up, change)
+        yield by_position(target, choice)
 
 
 def require_upsertable(target: Target) -> None:
@@ -118,7 +160,7 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
     return Counts(unknown, unknown, None if deleted else 0, affected=upserted + deleted)
 
 
-def deletes_reach_all(environment: Environment, target: Target) -> bool:
+def _deletes_reach_all(environment: Environment, target: Target) -> bool:
     """Whether equality deletes of the current spec reach all data files: those of a partitioned one only its own."""
     metadata = target.table.metadata
     if len(metadata.partition_specs) == 1 or metadata.spec().is_unpartitioned:

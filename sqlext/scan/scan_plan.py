@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyroaring import BitMap64
+
 from sqlext.errors import CorruptionError
 from sqlext.scan.delete_file_index import DeleteFileIndex, sequence_number
 from sqlext.scan.deleted_positions import deleted_positions, leaves_no_row
@@ -57,6 +59,11 @@ class FileScanTask:
     @property
     def has_equality_deletes(self) -> bool:
         return bool(self.equality_groups)
+
+
+def goes_whole(task: FileScanTask, positions: Mapping[str, BitMap64]) -> bool:
+    """Whether no row of the file is left, as far as counts tell, once those at `positions`, all live, are gone."""
+    return task.deleted_rows + len(positions.get(task.file.file_path, ())) == task.file.record_count
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from sqlext.sql.constraint_syntax import parse_constraint_change
 from sqlext.sql.create_table_syntax import parse_create_table
 from sqlext.sql.ref_syntax import parse_reference_change, parse_restore
 from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_update
-from sqlext.sql.statement import Delete, Explain, Merge, ShowCreateTable, Slice, Statement, TableName, Update
+from sqlext.sql.statement import Delete, Explain, Insert, Merge, ShowCreateTable, Slice, Statement, TableName, Update
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
 from sqlext.sql.view_statement import ViewStatement
@@ -46,7 +46,7 @@ _ALTER_CLAUSES: tuple[Callable[[TokenCursor, TableName], Statement | None], ...]
 )
 _EXPLAIN = re.compile(
     rf"{_GAP}*EXPLAIN{_GAP}+(?:(?P<mode>LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST){_GAP}+)?"
-    rf"(?=(?:DELETE|UPDATE|MERGE|WITH){_GAP})",
+    rf"(?=(?:INSERT|UPSERT|DELETE|UPDATE|MERGE|WITH){_GAP})",
     re.IGNORECASE,
 )
 _EXPLAIN_MODES = {
@@ -91,7 +91,7 @@ def parse(
             double_quoted_identifiers=double_quoted_identifiers,
         )
         mode = _EXPLAIN_MODES.get((explained["mode"] or "").upper(), "simple")
-        return Explain(statement, mode) if isinstance(statement, Delete | Update | Merge) else None
+        return Explain(statement, mode) if isinstance(statement, Insert | Delete | Update | Merge) else None
     head = _HEAD.match(text)
     if head is not None and head[1].upper() not in _HEADS:
         return None

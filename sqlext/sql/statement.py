@@ -430,7 +430,7 @@ class AlterWriteOrder:
 class Explain:
     """EXPLAIN of a change; `mode` is simple, extended, codegen, cost or formatted."""
 
-    statement: Delete | Update | Merge
+    statement: Insert | Delete | Update | Merge
     mode: str
 
     @property

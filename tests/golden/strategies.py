@@ -16,6 +16,7 @@ from golden.runner import RESULTS, run_area
 
 STRATEGIES: Mapping[str, Mapping[str, str]] = {
     "copy_on_write": {f"write.{verb}.mode": "copy-on-write" for verb in ("delete", "update", "merge")},
+    "auto": {f"write.{verb}.mode": "auto" for verb in ("delete", "update", "merge")},
     "vectors": {"format-version": "3"},
     "vectors_copy_on_write": {
         "format-version": "3",

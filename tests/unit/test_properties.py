@@ -6,11 +6,15 @@ from sqlext.errors import AnalysisError
 from sqlext.properties import (
     ALL,
     COMMIT_RETRY_TOTAL_TIMEOUT_MS,
+    DELETE_MODE,
     MANIFEST_MERGE_ENABLED,
+    MERGE_MODE,
     PARQUET_COMPRESSION_LEVEL,
     UPSERT_MODE,
     TableProperty,
+    as_stored,
     require_writable,
+    row_level_mode,
 )
 
 
@@ -59,3 +63,23 @@ def test_what_a_write_would_not_do_is_refused(name: str, value: str) -> None:
 
 def test_what_asks_for_what_is_done_anyway_is_lawful() -> None:
     require_writable({"write.format.default": "PARQUET", "write.delete.mode": "copy-on-write", "owner-team": "x"})
+
+
+def test_auto_is_stored_where_other_engines_do_not_look() -> None:
+    stored, removed = as_stored({"write.merge.mode": " Auto", "write.delete.mode": "copy-on-write", "owner": "x"})
+    assert stored == {"sqlext.write.merge.mode": "auto", "write.delete.mode": "copy-on-write", "owner": "x"}
+    assert removed == {"sqlext.write.delete.mode"}
+    assert row_level_mode(MERGE_MODE, stored) == "auto"
+    assert row_level_mode(MERGE_MODE, {**stored, "write.merge.mode": "copy-on-write"}) == "auto"
+    assert row_level_mode(DELETE_MODE, stored) == "copy-on-write"
+
+
+def test_another_mode_or_none_ends_auto() -> None:
+    assert as_stored({"write.merge.mode": "merge-on-read"})[1] == {"sqlext.write.merge.mode"}
+    assert as_stored({}, {"write.merge.mode"}) == ({}, {"write.merge.mode", "sqlext.write.merge.mode"})
+    assert as_stored({"owner": "x"}, {"team"}) == ({"owner": "x"}, {"team"})
+
+
+def test_auto_that_another_engine_wrote_is_understood() -> None:
+    assert row_level_mode(MERGE_MODE, {"write.merge.mode": "auto"}) == "auto"
+    assert row_level_mode(MERGE_MODE, {}) == "merge-on-read"

@@ -12,27 +12,19 @@ from sqlext.command.distribution import distribute, keeps_order, order, partitio
 from sqlext.command.enforced_key import Removed, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
-from sqlext.command.reads import reads_of
 from sqlext.command.row_level import Target, commit_change, has_row_ids
-from sqlext.command.strategy.strategy import (
-    RowChange,
-    cardinality_violation,
-    changed_counts,
-    changed_rows,
-    has_new_rows,
-    reach_of,
-)
+from sqlext.command.strategy.held_change import HeldChange, hold_change, touched_files
+from sqlext.command.strategy.strategy import RowChange, changed_counts, has_new_rows
 from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.scan.scan_plan import FileScanTask
+from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
+from sqlext.spark.write_job import is_small, run_write, task_identity
 from sqlext.spec.content_file import ContentFile
-from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.sql.quoting import quote_identifier
 from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.write.row_operation import DELETE, INSERT, UPDATE
-from sqlext.write.task import write_changes, write_rows
+from sqlext.write.task import write_rows
 
 _PLACE = ("_file", "_pos")
 
@@ -45,55 +37,42 @@ def copy_on_write(environment: Environment, spark: SparkSession, target: Target,
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        query = changed_rows(spark, operation, change)
-        reads = reads_of(query, target.version, reach_of(change, target))
-        rows = query.localCheckpoint()
-        found = _find(operation, rows, change)
-        if found.repeated and change.row_names is not None:
-            raise cardinality_violation(spark, target, change.row_names, found.repeated)
-        touched = _touched(environment, target, found.positions)
-        added = _rewrite(spark, target, operation, rows, _partly_kept(touched, found.positions))
-        if not (change.distinct_keys or change.keeps_keys):
-            removed = Removed(paths=frozenset(task.file.file_path for task in touched))
-            require_unique_keys(environment, spark, target, added, removed)
-        snapshot = target.version.snapshot
-        action = OverwriteFiles(
-            added,
-            deleted_files=[task.file for task in touched],
-            base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-            read_filter=reads.coming,
-            needed_filter=reads.going,
-            isolation=change.isolation,
-            unique_key=target.table.metadata.schema().identifier_field_ids if reads.unique_key else (),
-        )
-    if added or touched:
+        held = hold_change(spark, target, operation, change)
+        touched = touched_files(environment, target, held.found.positions)
+        action = replace_files(environment, spark, target, change, held, touched)
+    if action.added or touched:
         commit_change(environment, target, action)
-    return changed_counts(found)
+    return changed_counts(held.found)
 
 
-def _find(operation: WriteOperation, rows: DataFrame, change: RowChange) -> WrittenFiles:
-    """Positions and counts of the change; its rows are held to the table's rules on the way, and not written."""
-    task = write_changes(
-        operation.plan, task_identity=task_identity, distinct_keys=change.distinct_keys, writes_rows=False
+def replace_files(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    change: RowChange,
+    held: HeldChange,
+    touched: Sequence[FileScanTask],
+) -> OverwriteFiles:
+    """Writes the new files; the action that puts them in the place of `touched`, all files that lose a row."""
+    added = _rewrite(spark, target, held.operation, held.rows, _partly_kept(touched, held.found.positions))
+    if not (change.distinct_keys or change.keeps_keys):
+        removed = Removed(paths=frozenset(task.file.file_path for task in touched))
+        require_unique_keys(environment, spark, target, added, removed)
+    snapshot = target.version.snapshot
+    return OverwriteFiles(
+        added,
+        deleted_files=[task.file for task in touched],
+        base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+        read_filter=held.reads.coming,
+        needed_filter=held.reads.going,
+        isolation=change.isolation,
+        unique_key=target.table.metadata.schema().identifier_field_ids if held.reads.unique_key else (),
     )
-    return run_write(rows, task, on_driver=is_small(rows))
-
-
-def _touched(environment: Environment, target: Target, positions: Mapping[str, BitMap64]) -> Sequence[FileScanTask]:
-    """The files that hold a row which goes."""
-    if not any(positions.values()):
-        return []
-    tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
-    return [task for task in tasks if positions.get(task.file.file_path)]
 
 
 def _partly_kept(touched: Sequence[FileScanTask], positions: Mapping[str, BitMap64]) -> list[str]:
     """Paths of those that hold other rows too, as far as counts tell."""
-    return [
-        task.file.file_path
-        for task in touched
-        if task.deleted_rows + len(positions[task.file.file_path]) < task.file.record_count
-    ]
+    return [task.file.file_path for task in touched if not goes_whole(task, positions)]
 
 
 def _rewrite(

@@ -15,7 +15,7 @@ from sqlext.command.row_level import Target, commit_change, delete_rows
 from sqlext.command.strategy.strategy import RowChange
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.scan.file_filter import FileFilter
-from sqlext.scan.scan_plan import FileScanTask
+from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import is_small, run_write, task_identity
@@ -81,11 +81,11 @@ def metadata_delete(environment: Environment, spark: SparkSession, target: Targe
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         positions = _positions(spark, operation, change, covered.undecided)
-        named = [*covered.transformed, *(task for task in covered.undecided if _all_go(task, positions))]
+        named = [*covered.transformed, *(task for task in covered.undecided if goes_whole(task, positions))]
         partial = {
             task.file.file_path: (task.spec_id, task.partition)
             for task in covered.undecided
-            if positions.get(task.file.file_path) and not _all_go(task, positions)
+            if positions.get(task.file.file_path) and not goes_whole(task, positions)
         }
         deletes = delete_rows(operation, {path: positions[path] for path in partial}, partial)
         snapshot = target.version.snapshot
@@ -122,7 +122,3 @@ def _positions(
     selected = lowered_query(spark, change.lowered).where(F.col("_file").isin([task.file.file_path for task in tasks]))
     task = write_changes(operation.plan, task_identity=task_identity)
     return run_write(selected, task, on_driver=is_small(selected)).positions
-
-
-def _all_go(task: FileScanTask, positions: Mapping[str, BitMap64]) -> bool:
-    return task.deleted_rows + len(positions.get(task.file.file_path, ())) == task.file.record_count

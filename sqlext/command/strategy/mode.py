@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from sqlext.command.row_level import Target
+from sqlext.command.strategy.auto import auto
 from sqlext.command.strategy.copy_on_write import copy_on_write
 from sqlext.command.strategy.merge_on_read import merge_on_read
 from sqlext.command.strategy.strategy import Choice, RowChange
-from sqlext.properties import TableProperty
+from sqlext.properties import AUTO, TableProperty, row_level_mode
 
 
 def by_mode(target: Target, mode: TableProperty[str], change: RowChange) -> Choice:
@@ -14,9 +15,12 @@ def by_mode(target: Target, mode: TableProperty[str], change: RowChange) -> Choi
     metadata = target.table.metadata
     if metadata.format_version < 2:
         return Choice("copy-on-write", "format version 1 has no delete files", copy_on_write, change)
-    reason = f"{mode.name} is {mode.of(metadata.properties)}"
-    if mode.name not in metadata.properties:
+    way = row_level_mode(mode, metadata.properties)
+    reason = f"{mode.name} is {way}"
+    if mode.name not in metadata.properties and way != AUTO:
         reason += " where it is not set"
-    if mode.of(metadata.properties) == "copy-on-write":
+    if way == AUTO:
+        return Choice(AUTO, reason, auto, change)
+    if way == "copy-on-write":
         return Choice("copy-on-write", reason, copy_on_write, change)
     return Choice("merge-on-read", reason, merge_on_read, change)

@@ -94,7 +94,13 @@ def changed_counts(written: WrittenFiles) -> Counts:
     return Counts(written.counts.get("inserted", 0), updated, positions - updated)
 
 
-def cardinality_violation(
+def require_one_change(spark: SparkSession, target: Target, change: RowChange, written: WrittenFiles) -> None:
+    """DataError MERGE_CARDINALITY_VIOLATION where two source rows changed one target row, and may not."""
+    if written.repeated and change.row_names is not None:
+        raise _cardinality_violation(spark, target, change.row_names, written.repeated)
+
+
+def _cardinality_violation(
     spark: SparkSession, target: Target, names: Sequence[Sequence[str]], repeated: Mapping[str, BitMap64]
 ) -> DataError:
     """The error for target rows that several source rows changed: those at the `repeated` positions, by data file.

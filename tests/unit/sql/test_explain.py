@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.sql.parser import parse
-from sqlext.sql.statement import Delete, Explain, Merge, Update
+from sqlext.sql.statement import Delete, Explain, Insert, Merge, Update
 
 MERGE = "MERGE INTO lake.db.t AS t USING s ON t.id = s.id WHEN MATCHED THEN DELETE"
 
@@ -13,6 +13,9 @@ MERGE = "MERGE INTO lake.db.t AS t USING s ON t.id = s.id WHEN MATCHED THEN DELE
 @pytest.mark.parametrize(
     ("text", "kind", "mode"),
     [
+        ("EXPLAIN INSERT INTO lake.db.t VALUES (1)", Insert, "simple"),
+        ("EXPLAIN CODEGEN UPSERT INTO lake.db.t VALUES (1)", Insert, "codegen"),
+        ("EXPLAIN WITH s AS (SELECT 1) INSERT OVERWRITE lake.db.t SELECT * FROM s", Insert, "simple"),
         ("EXPLAIN DELETE FROM lake.db.t WHERE id = 1", Delete, "simple"),
         ("explain extended /* why */ UPDATE lake.db.t SET id = 1", Update, "extended"),
         (f"EXPLAIN\nFORMATTED\n{MERGE}", Merge, "formatted"),
@@ -31,7 +34,7 @@ def test_changes(text: str, kind: type, mode: str) -> None:
         "EXPLAIN SELECT * FROM lake.db.t",
         "EXPLAIN DELETE FROM other.db.t",
         "EXPLAIN WITH s AS (SELECT 1) SELECT * FROM lake.db.t, s",
-        "EXPLAIN INSERT INTO lake.db.t VALUES (1)",
+        "EXPLAIN INSERT INTO other.db.t VALUES (1)",
         "EXPLAIN",
     ],
 )

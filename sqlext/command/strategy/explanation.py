@@ -1,0 +1,29 @@
+"""What EXPLAIN tells of a change: the way it would be written, why, and the query behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.environment import Environment
+from sqlext.command.row_level import Target
+from sqlext.command.strategy.auto import auto, expected
+from sqlext.command.strategy.strategy import Choice
+from sqlext.spark.lowered_sql import lowered_query
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`rows` are what the way starts from; they are not evaluated."""
+
+    name: str
+    reason: str
+    rows: DataFrame
+
+
+def explained(environment: Environment, spark: SparkSession, target: Target, choice: Choice) -> Explanation:
+    """Of a choice; what `auto` would come to is looked up."""
+    if choice.run is auto:
+        choice = expected(environment, spark, target, choice)
+    return Explanation(choice.name, choice.reason, lowered_query(spark, choice.change.lowered))
