@@ -1,24 +1,28 @@
 """convert_equality_deletes: rows that are deleted by key become rows deleted by position, which readers need not join.
 
-Deletion vectors in format version 3, position deletes in version 2. One commit; no row of the table changes.
+Deletion vectors in format version 3, position deletes in version 2. One commit; no row of the table changes. Data files
+that no converted delete may touch are not read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from functools import reduce
 from typing import Any
 
 from pyroaring import BitMap64
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from sqlext.command.row_level import Target, commit_change, delete_rows, load_target
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark import journal
-from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.lowered_sql import lowered_expression, lowered_query
+from sqlext.spark.read_tables import read_predicates
 from sqlext.spark.write_job import is_small, run_write, task_identity
-from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.expression import AlwaysFalse, AlwaysTrue, Or, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.sql.statement import TableName
 from sqlext.transaction.equality_delete_conversion import ConvertEqualityDeletes
@@ -34,13 +38,15 @@ def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
     _require_branch(target)
     if target.version.snapshot is None:
         return [(0, 0, 0)]
+    condition = _condition(spark, target, arguments["where"])
     whole = environment.scans.plan(target.version, AlwaysTrue())
-    use = environment.scans.equality_delete_use(target.version, whole)
+    use = environment.scans.equality_delete_use(target.version, whole, condition)
     if not use:
         return [(0, 0, 0)]
     operation = begin_write(target.table.metadata, target.version.io, str(name), environment.rng)
     with operation.cleaned_on_failure():
-        positions = _hit_rows(spark, target, operation) if use.live else {}
+        paths = None if arguments["where"] is None else use.data_files
+        positions = _hit_rows(spark, target, operation, paths) if use.live else {}
         partitions = {task.file.file_path: (task.spec_id, task.partition) for task in whole.tasks}
         deletes = delete_rows(operation, positions, partitions)
     conversion = ConvertEqualityDeletes(
@@ -61,18 +67,35 @@ def _require_branch(target: Target) -> None:
         raise NotFoundError("REFERENCE_NOT_FOUND", type="branch", ref=branch, name=target.name)
 
 
-def _hit_rows(spark: SparkSession, target: Target, operation: WriteOperation) -> Mapping[str, BitMap64]:
-    """Positions of the rows that are deleted by key alone, by data file."""
+def _condition(spark: SparkSession, target: Target, where: str | None) -> Predicate:
+    """What partitions and bounds can tell of the condition."""
+    if where is None:
+        return AlwaysTrue()
+    query = lowered_query(spark, f"SELECT * FROM {target.relation}").where(lowered_expression(where))
+    predicates = read_predicates(query, target.version)
+    return reduce(Or, predicates) if predicates else AlwaysFalse()
+
+
+def _hit_rows(
+    spark: SparkSession, target: Target, operation: WriteOperation, paths: Set[str] | None
+) -> Mapping[str, BitMap64]:
+    """Positions of rows that are deleted by key alone, by data file: of those at `paths`; None for all."""
     lowered = f"SELECT 1Y AS `__operation`, `_file`, `_pos`\nFROM {target.relation}\nWHERE `__sqlext_deleted_by_key`"
     journal.record(lowered)
     rows = lowered_query(spark, lowered)
+    if paths is not None:
+        rows = rows.where(F.col("_file").isin(sorted(paths)))
     task = write_changes(operation.plan, task_identity=task_identity)
     return run_write(rows, task, on_driver=is_small(rows)).positions
 
 
 CONVERT_EQUALITY_DELETES = Procedure(
     "convert_equality_deletes",
-    (Parameter("table", "string"), Parameter("branch", "string", required=False)),
+    (
+        Parameter("table", "string"),
+        Parameter("branch", "string", required=False),
+        Parameter("where", "string", required=False),
+    ),
     (
         ("converted_delete_files_count", "long"),
         ("added_delete_files_count", "long"),

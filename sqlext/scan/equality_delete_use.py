@@ -1,13 +1,17 @@
-"""Which equality-delete files of a snapshot may still hit a row."""
+"""Which equality-delete files of a snapshot may still hit a row, and of which data files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlext.scan.delete_file_index import DeleteFileIndex
+from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.scan_plan import ScanPlan
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest import ManifestContent
+from sqlext.scan.pruning import column_types
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan, scan_schema
+from sqlext.spec.content_file import Content, ContentFile, ContentKey
+from sqlext.spec.expression import Predicate
+from sqlext.spec.manifest import EntryStatus, ManifestContent, ManifestEntry
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
@@ -15,31 +19,57 @@ from sqlext.storage.file_io import FileIO
 
 @dataclass(frozen=True, slots=True)
 class EqualityDeleteUse:
-    """`dead` are provably without effect: no data file in their scope that has a smaller sequence number, bounds that
-    meet theirs, and a row that is not deleted by position."""
+    """`live` may hit rows of `data_files`, given by path, and of no others. `dead` are provably without effect: no data
+    file in their scope that has a smaller sequence number, bounds that meet theirs, and a row that is not deleted by
+    position."""
 
     live: tuple[ContentFile, ...] = ()
     dead: tuple[ContentFile, ...] = ()
+    data_files: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.live or self.dead)
 
 
 def equality_delete_use(
-    io: FileIO, metadata: TableMetadata, snapshot: Snapshot, whole: ScanPlan, *, manifests: ManifestCache
+    io: FileIO,
+    metadata: TableMetadata,
+    snapshot: Snapshot,
+    whole: ScanPlan,
+    condition: Predicate,
+    *,
+    manifests: ManifestCache,
 ) -> EqualityDeleteUse:
-    """The equality-delete files of `snapshot`; `whole` is its plan without a predicate.
+    """The equality-delete files of `snapshot` that may delete a row which satisfies the condition, as far as partitions
+    and metrics tell; `whole` is its plan without a predicate.
 
     Raises NotFoundError or CorruptionError for manifests.
     """
-    applying = {delete.file.key for group in whole.equality_groups for delete in group.files}
-    files = [
-        entry.file
+    specs = metadata.specs_by_id()
+    files = FileFilter(condition, schema=scan_schema(metadata, snapshot, condition), specs=specs)
+    entries = [
+        entry
         for manifest in manifests.manifests(io, snapshot)
         if manifest.content == ManifestContent.DELETES
         for entry in manifests.live_entries(io, manifest, metadata)
         if entry.file.content == Content.EQUALITY_DELETES
     ]
+    types = column_types((metadata.schema(), *reversed(metadata.schemas)))
+    index = DeleteFileIndex((entry for entry in entries if entry.file.record_count), specs=specs, types=types)
+    applying = [
+        (task.file, frozenset(one.file.key for one in index.equality_deletes(_entry(task)))) for task in whole.tasks
+    ]
+    applied = frozenset[ContentKey]().union(*(keys for _, keys in applying))
+    wanted = frozenset[ContentKey]().union(*(keys for file, keys in applying if keys and files.file_may_match(file)))
+    chosen = [one.file for one in entries if not one.file.record_count or files.file_may_match(one.file)]
+    live = tuple(file for file in chosen if file.key in wanted)
+    keys_of_live = {file.key for file in live}
     return EqualityDeleteUse(
-        tuple(file for file in files if file.key in applying), tuple(file for file in files if file.key not in applying)
+        live,
+        tuple(file for file in chosen if file.key not in applied),
+        frozenset(file.file_path for file, keys in applying if not keys.isdisjoint(keys_of_live)),
     )
+
+
+def _entry(task: FileScanTask) -> ManifestEntry:
+    return ManifestEntry(EntryStatus.EXISTING, None, task.sequence_number, task.sequence_number, task.file)

@@ -116,11 +116,13 @@ class ScanBridge:
 
         return self._reached.load_once(version.handle, load)
 
-    def equality_delete_use(self, version: TableVersion, whole: ScanPlan) -> EqualityDeleteUse:
-        """Which equality-delete files may hit a row; `whole` is the plan without a predicate."""
+    def equality_delete_use(self, version: TableVersion, whole: ScanPlan, condition: Predicate) -> EqualityDeleteUse:
+        """Which equality-delete files may hit a row of the condition; `whole` is the plan without a predicate."""
         if version.snapshot is None:
             return EqualityDeleteUse()
-        return equality_delete_use(version.io, version.metadata, version.snapshot, whole, manifests=self._manifests)
+        return equality_delete_use(
+            version.io, version.metadata, version.snapshot, whole, condition, manifests=self._manifests
+        )
 
     def data_spec_ids(self, version: TableVersion) -> frozenset[int]:
         """The partition specs that live data files may have, by the manifest list alone."""

@@ -51,6 +51,32 @@ CALL lake.system.convert_equality_deletes(table => 'fresh', branch => 'audit');
 
 CALL lake.system.convert_equality_deletes(table => 'fresh', branch => 'none');
 
-CALL lake.system.convert_equality_deletes('fresh', 'main', 'more');
+CALL lake.system.convert_equality_deletes('fresh', 'main', 'id = 1', 'more');
+
+-- a condition chooses the delete files that may hit its rows; each of them goes with all that it hits
+CREATE TABLE part (id INT, region STRING, v INT, PRIMARY KEY (id, region)) PARTITIONED BY (region)
+TBLPROPERTIES ('write.upsert.mode'='equality');
+
+INSERT INTO part VALUES (1, 'eu', 1), (2, 'eu', 2), (1, 'us', 1), (2, 'us', 2);
+
+UPSERT INTO part VALUES (1, 'eu', 10), (1, 'us', 10);
+
+CALL lake.system.convert_equality_deletes(table => 'part', where => 'region = "eu" AND id < 9');
+
+SELECT partition, content, record_count FROM lake.convert_equality_deletes.part.delete_files ORDER BY content, partition;
+
+SELECT * FROM part;
+
+CALL lake.system.convert_equality_deletes(table => 'part', where => 'region = "asia"');
+
+CALL lake.system.convert_equality_deletes(table => 'part', where => 'continent = "eu"');
+
+CALL lake.system.convert_equality_deletes(table => 'part', where => 'region = ');
+
+CALL lake.system.convert_equality_deletes(table => 'part', where => 'id');
+
+CALL lake.system.convert_equality_deletes(table => 'part', where => 'v IN (SELECT 1)');
+
+SELECT * FROM part;
 
 CALL lake.system.convert_equality_deletes('lake.convert_equality_deletes.nowhere');

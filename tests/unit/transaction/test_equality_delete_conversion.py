@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyroaring import BitMap64
 
 from small_tables import (
+    InterruptedIO,
     Writer,
     data_file,
     equality_deletes,
     ids_read_by_pyiceberg,
     position_deletes,
+    rows_of,
     warehouse_catalog,
 )
 from sqlext.catalog.catalog import LoadedTable
@@ -20,6 +24,7 @@ from sqlext.spec.content_file import ContentFile
 from sqlext.transaction.action import Action
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.branch_move import BackToSnapshot, MoveBranch
+from sqlext.transaction.deletion_vectors import DeletedRows
 from sqlext.transaction.equality_delete_conversion import ConvertEqualityDeletes
 from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.transaction.row_delta import RowDelta
@@ -28,10 +33,11 @@ from sqlext.transaction.row_delta import RowDelta
 class Converted:
     """A table of ids 1, 2, 3 in one file, of which an equality delete hits 2, and 5 in one that is added with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, format_version: int = 2) -> None:
+        self.format_version = format_version
         self.converter = Writer(warehouse_catalog(folder), seed=1)
         self.other = Writer(warehouse_catalog(folder), seed=2)
-        empty = self.converter.create()
+        empty = self.converter.create(format_version=format_version)
         self.file = data_file(empty.metadata, [1, 2, 3])
         before = self.converter.commit(AppendFiles((self.file,)), base=empty).table
         self.before_id = before.metadata.current_snapshot_id
@@ -44,6 +50,11 @@ class Converted:
         assert base_id is not None
         if dead:
             return ConvertEqualityDeletes(dead, base_id)
+        if self.format_version == 3:
+            rows = {self.file.file_path: DeletedRows(self.file.spec_id, self.file.partition, BitMap64([1]))}
+            return ConvertEqualityDeletes(
+                (self.deletes,), base_id, deleted_rows=rows, referenced_data_files=frozenset(rows)
+            )
         positions = position_deletes(self.base.metadata, self.file, (1,))
         return ConvertEqualityDeletes(
             (self.deletes,), base_id, (positions,), referenced_data_files=frozenset({self.file.file_path})
@@ -108,3 +119,49 @@ def test_a_rollback_conflicts_even_if_only_dead_files_are_dropped(converted: Con
 def test_only_equality_deletes_are_taken_out(converted: Converted) -> None:
     with pytest.raises(ValueError, match="another file"):
         ConvertEqualityDeletes((converted.file,), 1, deleted_rows={}, referenced_data_files=frozenset())
+
+
+class Killed(BaseException):
+    """The process is gone: what it did last may have had its effect, and it cleans up nothing."""
+
+
+@pytest.mark.parametrize("has_effect", [False, True])
+@pytest.mark.parametrize("format_version", [2, 3])
+def test_a_process_that_is_killed_leaves_the_rows_as_they_are(
+    tmp_path: Path, format_version: int, has_effect: bool
+) -> None:
+    """At any file that it makes; the next conversion does what is left."""
+    for number in range(1, 10):
+        folder = tmp_path / str(number)
+        converted = Converted(folder, format_version)
+        made = 0
+
+        def die(location: str, create: Callable[[], None], number: int = number) -> None:
+            nonlocal made
+            made += 1
+            if made >= number:
+                if has_effect and made == number:
+                    create()
+                raise Killed
+            create()
+
+        process = Writer(warehouse_catalog(folder, DyingIO(die)), seed=3)
+        try:
+            process.commit(converted.conversion(), base=converted.base)
+        except Killed:
+            table = converted.other.load()
+            assert sorted(row["id"] for row in rows_of(table)) == [1, 3, 5]
+            if table.metadata_location == converted.base.metadata_location:
+                table = converted.converter.commit(converted.conversion(), base=table).table
+            assert ids_read_by_pyiceberg(table) == [1, 3, 5]
+        else:
+            assert number > 3
+            return
+    pytest.fail("it never ended")
+
+
+class DyingIO(InterruptedIO):
+    """Deletes nothing, as the process is gone when it would."""
+
+    def delete(self, location: str) -> None:
+        raise Killed
