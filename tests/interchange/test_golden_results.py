@@ -15,8 +15,12 @@ from golden.runner import recorded_rows
 from judges.iceberg import IcebergJudge, JudgeError
 
 AREAS = (
+    "delete_subqueries",
+    "merge_errors",
     "merge_names",
     "merge_nested",
+    "merge_partitions",
+    "merge_subqueries",
     "merge_values",
     "update_nested",
     "update_subqueries",

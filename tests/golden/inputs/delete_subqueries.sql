@@ -1,0 +1,86 @@
+CREATE TABLE t (id INT, v STRING);
+
+CREATE TABLE u (id INT, w STRING);
+
+INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (NULL, 'e');
+
+INSERT INTO t SELECT id + 10, v FROM t;
+
+INSERT INTO u VALUES (1, 'x'), (3, 'y'), (5, 'z');
+
+DELETE FROM t WHERE id IN (SELECT id FROM u);
+
+SELECT * FROM t;
+
+DELETE FROM t WHERE id NOT IN (SELECT id + 11 FROM u UNION ALL SELECT NULL);
+
+SELECT count(*) FROM t;
+
+DELETE FROM t WHERE id NOT IN (SELECT id + 10 FROM u UNION SELECT 2);
+
+SELECT * FROM t;
+
+DELETE FROM t AS o WHERE EXISTS (SELECT 1 FROM u WHERE u.id + 10 = o.id AND w = 'x');
+
+SELECT * FROM t;
+
+DELETE FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.id + 10 = t.id) AND v <> 'e';
+
+SELECT * FROM t;
+
+INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd');
+
+DELETE FROM t WHERE id > (SELECT avg(id) FROM t);
+
+SELECT * FROM t;
+
+DELETE FROM t WHERE id = (SELECT max(i.id) FROM t AS i WHERE i.v = t.v) AND id = 1;
+
+SELECT * FROM t;
+
+DELETE FROM t WHERE (id, v) IN (SELECT 2, 'b');
+
+SELECT * FROM t;
+
+-- duplicates but for one
+INSERT INTO t VALUES (7, 'q'), (7, 'r'), (7, 's');
+
+DELETE FROM t WHERE EXISTS (SELECT 1 FROM t AS i WHERE i.id = t.id AND i.v < t.v);
+
+SELECT * FROM t;
+
+WITH c AS (SELECT 7 AS id) DELETE FROM t WHERE id IN (SELECT id FROM c);
+
+SELECT * FROM t;
+
+DELETE FROM t WHERE id IS NULL OR id IN (SELECT id FROM u);
+
+SELECT * FROM t;
+
+DELETE FROM t WHERE NULL;
+
+DELETE FROM t WHERE id = NULL;
+
+DELETE FROM t WHERE id IN (NULL);
+
+DELETE FROM t WHERE id IN (1, NULL);
+
+DELETE FROM t WHERE 1 = 0;
+
+DELETE FROM t WHERE id = (SELECT id FROM u);
+
+DELETE FROM t WHERE nope = 1;
+
+DELETE FROM t WHERE id IN (SELECT nope FROM u);
+
+DELETE FROM t WHERE id;
+
+DELETE FROM t WHERE count(*) > 1;
+
+DELETE FROM t x WHERE t.id = 1;
+
+SELECT * FROM t;
+
+DELETE FROM t WHERE true;
+
+SELECT count(*) FROM t;
