@@ -123,6 +123,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "COLUMN_ALREADY_EXISTS": Condition(
             "42711", "The column {column} is named more than once. Name each column once."
         ),
+        "AGGREGATE_IN_CHANGE": Condition(
+            "42903",
+            "A value or a condition has an aggregate function, but sees one row at a time. Put the function into a"
+            " subquery, such as (SELECT max(a) FROM t).",
+        ),
         "COLUMN_IN_USE": Condition(
             "42000", "The column {name} cannot be changed so: {use} depends on it. Use {way_out}."
         ),

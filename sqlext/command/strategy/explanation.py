@@ -10,7 +10,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target
 from sqlext.command.strategy.auto import auto, expected
 from sqlext.command.strategy.strategy import Choice
-from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.lowered_sql import lowered_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +26,4 @@ def explained(environment: Environment, spark: SparkSession, target: Target, cho
     """Of a choice; what `auto` would come to is looked up."""
     if choice.run is auto:
         choice = expected(environment, spark, target, choice)
-    return Explanation(choice.name, choice.reason, lowered_query(spark, choice.change.lowered))
+    return Explanation(choice.name, choice.reason, lowered_change(spark, choice.change.lowered))

@@ -20,7 +20,7 @@ from sqlext.command.row_level import Target
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import DataError
 from sqlext.spark import journal
-from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.lowered_sql import lowered_change, lowered_query
 from sqlext.spark.write_job import WrittenFiles
 from sqlext.spec.expression import Predicate
 from sqlext.sql.lowering.text import selected
@@ -72,7 +72,7 @@ class Choice:
 def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChange) -> DataFrame:
     """The rows of the lowered SELECT, those that come in held to the table's rules."""
     journal.record(change.lowered)
-    rows = lowered_query(spark, change.lowered)
+    rows = lowered_change(spark, change.lowered)
     return hold(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
 
 
