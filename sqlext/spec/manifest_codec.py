@@ -86,7 +86,28 @@ class RecordReader:
         self.record_schema = avro_file.array_of(self.physical_schema)
         self.smallest_record = max(_SMALLEST_RECORD_BYTES, avro_file.smallest_size(self.physical_schema))
         self.field_types = dict(_field_types(self.physical_schema))
+        prefixed = _fixed_as_bytes(schema, set())
+        self._prefixed = None if prefixed == schema else avro_file.array_of(physical(prefixed, NAMES))
         self._logical_types = dict(_partition_logical_types(schema))
+
+    def records(self, data: bytes, start: int, codec: str) -> list[Any]:
+        """The records of the blocks from `start`; errors as of `avro_file.decode_blocks`.
+
+        Iceberg's Java library puts the length before a partition value of type `fixed`, against its own schema.
+        """
+        try:
+            return self._decode(data, start, codec, self.record_schema)
+        except MemoryError:
+            raise
+        except Exception:  # a shift by one byte can make fastavro raise nearly anything
+            if self._prefixed is None:
+                raise
+            return self._decode(data, start, codec, self._prefixed)
+
+    def _decode(self, data: bytes, start: int, codec: str, record_schema: Any) -> list[Any]:
+        return avro_file.decode_blocks(
+            data, start, codec=codec, record_schema=record_schema, smallest_record=self.smallest_record
+        )
 
     def partition_conversions(self, partition_type: StructType) -> list[tuple[str, Conversion | None]]:
         """Per partition field: its key in the records, and what makes its stored value of what Avro holds."""
@@ -103,10 +124,7 @@ def read_records(data: bytes) -> tuple[RecordReader, list[Any]]:
     metadata, start = avro_file.decode_header(data)
     reader = record_reader(metadata["avro.schema"])
     codec = metadata.get("avro.codec", b"null").decode()
-    records = avro_file.decode_blocks(
-        data, start, codec=codec, record_schema=reader.record_schema, smallest_record=reader.smallest_record
-    )
-    return reader, records
+    return reader, reader.records(data, start, codec)
 
 
 def _field_types(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -119,6 +137,23 @@ def _field_types(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from _field_types(type)
         else:
             yield field["name"], type
+
+
+def _fixed_as_bytes(schema: Any, named: set[str]) -> Any:
+    """The schema with `bytes` for `fixed` types that have no logical type; `named` gathers their names."""
+    match schema:
+        case [*branches]:
+            return [_fixed_as_bytes(branch, named) for branch in branches]
+        case {"type": "fixed", "name": str(name), **rest}:
+            if "logicalType" in rest:
+                return schema
+            named.add(name)
+            return "bytes"
+        case {"type": "record", "fields": fields}:
+            return {**schema, "fields": [{**field, "type": _fixed_as_bytes(field["type"], named)} for field in fields]}
+        case str() if schema in named:
+            return "bytes"
+    return schema
 
 
 def _partition_logical_types(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

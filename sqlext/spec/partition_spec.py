@@ -10,7 +10,7 @@ from urllib.parse import quote_plus
 from sqlext.errors import UnsupportedError
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import Transform, parse_transform
-from sqlext.spec.types import NestedField, StructType, Type, UnknownType
+from sqlext.spec.types import FixedType, NestedField, StructType, Type, UnknownType
 
 FIRST_PARTITION_FIELD_ID = 1000
 
@@ -72,6 +72,15 @@ class PartitionSpec:
                 for field in self.fields
             )
         )
+
+    def not_portable(self, schema: Schema) -> PartitionField | None:
+        """A field with values that some engines cannot read from a manifest, if there is one: those of type `fixed`.
+
+        Iceberg's Java library codes them in its own way, which is not Avro's, and reads no other.
+        """
+        typed = zip(self.fields, self.partition_type(schema).fields, strict=True)
+        fixed = (one for one, field in typed if isinstance(field.type, FixedType) and str(one.transform) != "void")
+        return next(fixed, None)
 
     def partition_path(self, schema: Schema, values: Sequence[Any]) -> str:
         """The folder of a partition, `a=1/b_bucket=3`: readable, URL-encoded, and never parsed again."""

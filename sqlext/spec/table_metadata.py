@@ -179,7 +179,8 @@ def new_table_metadata(
 
 
 def validate_spec(spec: PartitionSpec, schema: Schema) -> None:
-    """Raises AnalysisError where a field has no source column, or a transform its column's type does not take."""
+    """Raises AnalysisError where a field has no source column, a transform that its column's type does not take, or
+    values that not every engine reads."""
     for partition_field in spec.fields:
         source = schema.field_or_none(partition_field.source_id)
         transform = partition_field.transform
@@ -190,6 +191,12 @@ def validate_spec(spec: PartitionSpec, schema: Schema) -> None:
             "INVALID_PARTITION_TRANSFORM",
             transform=partition_field.name,
             reason=f"{transform} is not defined for {column}",
+        )
+    if (partition_field := spec.not_portable(schema)) is not None:
+        raise AnalysisError(
+            "INVALID_PARTITION_TRANSFORM",
+            transform=partition_field.name,
+            reason="Iceberg's Java library cannot read values of type fixed from manifests; use bucket",
         )
 
 

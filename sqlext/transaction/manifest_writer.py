@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sqlext.errors import StorageError
+from sqlext.errors import StorageError, UnsupportedError
 from sqlext.properties import (
     MANIFEST_MERGE_ENABLED,
     MANIFEST_MIN_COUNT_TO_MERGE,
@@ -133,6 +133,8 @@ class ManifestWriter:
         self, entries: Sequence[ManifestEntry], metadata: TableMetadata, spec_id: int, content: ManifestContent
     ) -> ManifestFile:
         schema, spec, version = metadata.schema(), metadata.specs_by_id()[spec_id], metadata.format_version
+        if (field := spec.not_portable(schema)) is not None:
+            raise UnsupportedError("UNSUPPORTED_WRITE", feature=f"the type of partition field {field.name}, fixed,")
         data = encode_manifest(entries, schema=schema, spec=spec, content=content, format_version=version)
         path = self.create(f"{self._commit_id}-m{self._count}.avro", data, metadata)
         self._count += 1

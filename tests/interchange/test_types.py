@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
@@ -51,3 +53,22 @@ def test_columns_of_nulls(spark: SparkSession, iceberg: IcebergJudge, table_name
     spark.sql(f"ALTER TABLE {t} ALTER COLUMN n TYPE STRING, s.x TYPE BIGINT")
     spark.sql(f"INSERT INTO {t} VALUES ('text', 4, named_struct('x', 5, 'y', 9))")
     assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 4
+
+
+def test_partitions_of_fixed_values(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> None:
+    t = table_name
+    columns = "(id INT, f FIXED(4))"
+    with pytest.raises(AnalysisException, match=r"INVALID_PARTITION_TRANSFORM.*use bucket"):
+        spark.sql(f"CREATE TABLE {t} {columns} PARTITIONED BY (f)")
+    spark.sql(f"CREATE TABLE {t} {columns}")
+    spark.sql(f"INSERT INTO {t} VALUES (1, X'01020304'), (2, NULL)")
+    with pytest.raises(AnalysisException, match=r"INVALID_PARTITION_TRANSFORM.*use bucket"):
+        spark.sql(f"ALTER TABLE {t} ADD PARTITION FIELD f")
+    iceberg.sql(f"ALTER TABLE {t} ADD PARTITION FIELD f")
+    iceberg.sql(f"INSERT INTO {t} VALUES (3, X'00000004'), (4, NULL), (5, X'FFFFFFFF')")
+    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 5
+    check(spark, iceberg, f"SELECT id FROM {t} WHERE f = X'00000004'")
+    check(spark, iceberg, f"SELECT partition, record_count FROM {t}.partitions")
+    with pytest.raises(Exception, match="UNSUPPORTED_WRITE.*partition field f"):
+        spark.sql(f"INSERT INTO {t} VALUES (6, X'00000004')")
+    assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 5
