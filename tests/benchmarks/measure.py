@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import psutil
 
@@ -74,6 +75,11 @@ def _sample_until(tree: ProcessTree, ended: threading.Event) -> None:
 def least(costs: list[Cost]) -> Cost:
     """The least wall and the least CPU of several runs, which need not be of one run: noise only ever adds."""
     return Cost(min(cost.wall for cost in costs), min(cost.cpu for cost in costs))
+
+
+def middle(costs: list[Cost]) -> Cost:
+    """The median wall and the median CPU: of works done in turns, whose minutes are equally noisy."""
+    return Cost(median(cost.wall for cost in costs), median(cost.cpu for cost in costs))
 
 
 @dataclass(slots=True)
