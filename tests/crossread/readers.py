@@ -101,11 +101,13 @@ _PYICEBERG_LIMITS: Mapping[str, str] = {
     r"Cannot promote (an )?(fixed\[4\] to binary|binary to fixed\[4\])": (
         "a column of a replaced table with the id of another type"
     ),
+    "ArrowNotImplementedError: extension": "tables without rows that have uuids in structs",
 }
 _POLARS_LIMITS: Mapping[str, str] = _PYICEBERG_LIMITS
 _DUCKDB_LIMITS: Mapping[str, str] = {
     'Unsupported compression codec "LZ4"': "Hadoop's LZ4 in Parquet, which Iceberg's runtime writes",
     "Unrecognized primitive type: unknown": "columns of nulls",
+    "required field 'sequence_number' is NULL": "snapshots of version 1 in a table of version 2",
 }
 
 
