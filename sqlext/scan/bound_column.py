@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 from uuid import UUID
@@ -50,6 +50,9 @@ _WHOLE_NUMBERS: Mapping[type, Mapping[int, tuple[str, int]]] = {
 """How bounds of each width are stored, and what turns one into the stored value of the column's type."""
 
 
+_UUID_BYTES = 16
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """How bounds compare with a literal; an unknown bound may be anything, and is not known to be equal."""
@@ -84,6 +87,21 @@ def bound_column(bounds: Octets | None, value_type: Type, size: int) -> BoundCol
     if isinstance(value_type, (StringType, BinaryType, FixedType, UuidType)):
         return _texts(bounds, value_type, known)
     return _whole_numbers(bounds, value_type, known)
+
+
+def in_any_order(lower: Octets | None, upper: Octets | None) -> tuple[Octets | None, Octets | None]:
+    """Bounds of uuids, unknown where uuids between them depend on who has ordered them (`are_bounds_in_any_order`)."""
+    if lower is None or upper is None or lower.width != _UUID_BYTES or upper.width != _UUID_BYTES:
+        return lower, upper
+    assert isinstance(lower.values, np.ndarray)
+    assert isinstance(upper.values, np.ndarray)
+    signs = (lower.values ^ upper.values)[:, [0, _UUID_BYTES // 2]] >> 7
+    agreeing = np.broadcast_to(~signs.any(axis=1), (lower.size,))
+    return _known_where(lower, agreeing), _known_where(upper, agreeing)
+
+
+def _known_where(bounds: Octets, rows: Mask) -> Octets:
+    return replace(bounds, valid=rows if bounds.valid is None else bounds.valid & rows)
 
 
 def _whole_numbers(bounds: Octets, value_type: Type, known: Mask) -> BoundColumn | None:
@@ -131,7 +149,7 @@ def _only_nulls_are_empty(array: pa.BinaryArray, lengths: npt.NDArray[np.int64])
 
 def _texts(bounds: Octets, value_type: Type, known: Mask) -> BoundColumn | None:
     array = bounds.arrow()
-    if isinstance(value_type, UuidType) and bounds.width != 16:
+    if isinstance(value_type, UuidType) and bounds.width != _UUID_BYTES:
         return None
     if isinstance(value_type, StringType):
         try:

@@ -14,14 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sqlext.scan.bound_column import bound_column
+from sqlext.scan.bound_column import bound_column, in_any_order
 from sqlext.scan.partition_outcomes import partition_outcomes
 from sqlext.scan.pruning import ANY_OUTCOME, ORDERS, Order, Outcome, conjoined, negated, outcomes
 from sqlext.scan.value_range import (
     UNKNOWN_RANGE,
     UNORDERED,
     ValueRange,
-    decode_bound,
+    decode_bounds,
     is_nan,
     point_range,
 )
@@ -44,7 +44,7 @@ from sqlext.spec.expression import (
 )
 from sqlext.spec.manifest_columns import ManifestColumns
 from sqlext.spec.partition_spec import PartitionSpec
-from sqlext.spec.types import DoubleType, FloatType, Type
+from sqlext.spec.types import DoubleType, FloatType, Type, UuidType
 
 Outcomes: TypeAlias = npt.NDArray[np.uint8]
 """`Outcome` flags by entry, or a single element for all."""
@@ -176,8 +176,11 @@ class _Ranges:
         self._may_be_nan = (~nans.known | (nans.number != 0)) & (~counted | (nulls.number < values.number))
         present = nulls.number + np.where(nans.known, nans.number, 0)
         self._may_be_value = ~counted | (present < values.number)
-        self._lower = bound_column(self._bounds("lower_bounds"), value_type, self._size)
-        self._upper = bound_column(self._bounds("upper_bounds"), value_type, self._size)
+        lower, upper = self._bounds("lower_bounds"), self._bounds("upper_bounds")
+        if isinstance(value_type, UuidType):
+            lower, upper = in_any_order(lower, upper)
+        self._lower = bound_column(lower, value_type, self._size)
+        self._upper = bound_column(upper, value_type, self._size)
 
     def outcomes(self, term: Any) -> Outcomes:
         found = self._vectorised(term)
@@ -263,7 +266,7 @@ class _Ranges:
         found = np.zeros(self._size, np.uint8)
         counts = (self._may_be_null.tolist(), self._may_be_nan.tolist(), self._may_be_value.tolist())
         for row, null, nan, value, low, high in zip(rows, *counts, lower, upper, strict=True):
-            of_row = ValueRange(null, nan, value, decode_bound(self._type, low), decode_bound(self._type, high))
+            of_row = ValueRange(null, nan, value, *decode_bounds(self._type, low, high))
             found[row] = outcomes(term, lambda _, of_row=of_row: of_row)  # type: ignore[misc]
         return found
 

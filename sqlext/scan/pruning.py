@@ -93,10 +93,10 @@ def manifest_ranges(manifest: ManifestFile, spec: PartitionSpec, types: Mapping[
 
     def range_of(field_id: int) -> ValueRange:
         position = positions.get(field_id)
-        # v1 manifest lists may leave the summaries out
-        if position is None or position >= len(manifest.partitions) or field_id not in types:
+        summaries = manifest.partitions or ()
+        if position is None or position >= len(summaries) or field_id not in types:
             return UNKNOWN_RANGE
-        return summary_range(manifest.partitions[position], types[field_id])
+        return summary_range(summaries[position], types[field_id])
 
     return range_of
 

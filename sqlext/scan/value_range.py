@@ -11,10 +11,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.manifest import FieldSummary
-from sqlext.spec.single_value import decode
+from sqlext.spec.single_value import are_bounds_in_any_order, decode
 from sqlext.spec.types import (
     DoubleType,
     FloatType,
@@ -83,8 +84,7 @@ def summary_range(summary: FieldSummary, value_type: Type) -> ValueRange:
         return UNKNOWN_RANGE
     floating = isinstance(value_type, (FloatType, DoubleType))
     may_be_nan = floating and summary.contains_nan is not False
-    lower = decode_bound(value_type, summary.lower_bound)
-    upper = decode_bound(value_type, summary.upper_bound)
+    lower, upper = decode_bounds(value_type, summary.lower_bound, summary.upper_bound)
     if summary.lower_bound is None and summary.upper_bound is None:
         stated = summary.contains_null or summary.contains_nan
         return ValueRange(summary.contains_null, may_be_nan, False) if stated else UNKNOWN_RANGE
@@ -104,13 +104,22 @@ def metrics_range(file: ContentFile, field_id: int, value_type: Type) -> ValueRa
     values = _metric(file.value_counts, field_id)
     nulls = _metric(file.null_value_counts, field_id)
     nans = _metric(file.nan_value_counts, field_id) if isinstance(value_type, (FloatType, DoubleType)) else 0
+    lower, upper = decode_bounds(value_type, _metric(file.lower_bounds, field_id), _metric(file.upper_bounds, field_id))
     return ValueRange(
         may_be_null=nulls != 0,
         may_be_nan=nans != 0 and (values is None or nulls is None or nulls < values),
         may_be_value=values is None or nulls is None or nulls + (nans or 0) < values,
-        lower=decode_bound(value_type, _metric(file.lower_bounds, field_id)),
-        upper=decode_bound(value_type, _metric(file.upper_bounds, field_id)),
+        lower=lower,
+        upper=upper,
     )
+
+
+def decode_bounds(value_type: Type, lower: bytes | None, upper: bytes | None) -> tuple[Any, Any]:
+    """Both bounds by `decode_bound`; neither where uuids between them depend on who has ordered them."""
+    least, largest = decode_bound(value_type, lower), decode_bound(value_type, upper)
+    if isinstance(least, UUID) and isinstance(largest, UUID) and not are_bounds_in_any_order(least, largest):
+        return None, None
+    return least, largest
 
 
 def decode_bound(value_type: Type, bound: bytes | None) -> Any:

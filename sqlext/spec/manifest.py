@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, TypeVar
+from uuid import UUID
 
 from sqlext.errors import CorruptionError
 from sqlext.spec import avro_file, single_value
@@ -22,6 +23,7 @@ from sqlext.spec.manifest_codec import (
 )
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
+from sqlext.spec.single_value import are_bounds_in_any_order
 from sqlext.spec.types import Type
 
 UNASSIGNED_SEQUENCE_NUMBER = -1
@@ -92,7 +94,7 @@ class FieldSummary:
 class ManifestFile:
     """A manifest in a manifest list.
 
-    `partitions` has a summary per field of spec `spec_id`, or is empty when none was recorded. Counts are None only in
+    `partitions` has a summary per field of spec `spec_id`, or is None when none was recorded. Counts are None only in
     format version 1 lists that lack them: then nothing is known about the manifest's entries.
     """
 
@@ -109,20 +111,24 @@ class ManifestFile:
     added_rows_count: int | None
     existing_rows_count: int | None
     deleted_rows_count: int | None
-    partitions: tuple[FieldSummary, ...] = ()
+    partitions: tuple[FieldSummary, ...] | None = ()
     key_metadata: bytes | None = None
     first_row_id: int | None = None
 
 
 def summarise_partitions(
     entries: Iterable[ManifestEntry], spec: PartitionSpec, schema: Schema
-) -> tuple[FieldSummary, ...]:
-    """A summary per partition field, over the files of all entries."""
+) -> tuple[FieldSummary, ...] | None:
+    """A summary per partition field, over the files of all entries; None where its bounds would mislead a reader."""
     partitions = [entry.file.partition for entry in entries]
-    return tuple(
-        _summary(field.type, [partition[position] for partition in partitions])
-        for position, field in enumerate(spec.partition_type(schema).fields)
-    )
+    summaries = []
+    for position, field in enumerate(spec.partition_type(schema).fields):
+        values = [partition[position] for partition in partitions]
+        uuids = [value for value in values if isinstance(value, UUID)]
+        if uuids and not are_bounds_in_any_order(min(uuids), max(uuids)):
+            return None
+        summaries.append(_summary(field.type, values))
+    return tuple(summaries)
 
 
 def _summary(type: Type, values: Sequence[Any]) -> FieldSummary:
@@ -374,7 +380,9 @@ def _manifest_record(manifest: ManifestFile, sequence_number: int, format_versio
         "sequence_number": assigned(manifest.sequence_number),
         "min_sequence_number": assigned(manifest.min_sequence_number),
         "added_snapshot_id": manifest.added_snapshot_id,
-        "partitions": [
+        "partitions": None
+        if manifest.partitions is None
+        else [
             {
                 "contains_null": summary.contains_null,
                 "contains_nan": summary.contains_nan,
@@ -406,17 +414,18 @@ def _manifest_file(record: Mapping[str, Any]) -> ManifestFile:
         min_sequence_number=record.get("min_sequence_number", 0),
         added_snapshot_id=record["added_snapshot_id"],
         **{name: record.get(name) for name in _COUNT_NAMES},
-        partitions=tuple(
-            FieldSummary(
-                summary["contains_null"],
-                summary.get("contains_nan"),
-                summary.get("lower_bound"),
-                summary.get("upper_bound"),
-            )
-            for summary in record.get("partitions") or ()
-        ),
+        partitions=_summaries(record.get("partitions")),
         key_metadata=record.get("key_metadata"),
         first_row_id=record.get("first_row_id"),
+    )
+
+
+def _summaries(records: Sequence[Mapping[str, Any]] | None) -> tuple[FieldSummary, ...] | None:
+    if records is None:
+        return None
+    return tuple(
+        FieldSummary(one["contains_null"], one.get("contains_nan"), one.get("lower_bound"), one.get("upper_bound"))
+        for one in records
     )
 
 

@@ -234,3 +234,13 @@ def _typed(type: Type, value: Any) -> Any:
     if value.__class__ is not expected:
         raise ValueError(f"{value!r} is no JSON value of type {type}")
     return value
+
+
+def are_bounds_in_any_order(lower: UUID, upper: UUID) -> bool:
+    """Whether uuids between two lie between them also when halves are compared as signed numbers.
+
+    Uuids are ordered by their bytes here and in Parquet; Iceberg's Java library takes Java's order, so bounds between
+    which the sign changes would make it pass over rows that are there.
+    """
+    differing = lower.int ^ upper.int
+    return not (differing >> 127 & 1 or differing >> 63 & 1)

@@ -192,10 +192,10 @@ def validate_spec(spec: PartitionSpec, schema: Schema) -> None:
             transform=partition_field.name,
             reason=f"{transform} is not defined for {column}",
         )
-    if (partition_field := spec.not_portable(schema)) is not None:
+    if (fixed_field := spec.not_portable(schema)) is not None:
         raise AnalysisError(
             "INVALID_PARTITION_TRANSFORM",
-            transform=partition_field.name,
+            transform=fixed_field.name,
             reason="Iceberg's Java library cannot read values of type fixed from manifests; use bucket",
         )
 

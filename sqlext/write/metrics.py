@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from sqlext.errors import AnalysisError
 from sqlext.properties import METADATA_METRICS_COLUMN_PREFIX, METADATA_METRICS_DEFAULT, METADATA_METRICS_MAX_INFERRED
 from sqlext.spec.schema import Schema
-from sqlext.spec.single_value import encode, scaled
+from sqlext.spec.single_value import are_bounds_in_any_order, encode, scaled
 from sqlext.spec.types import BinaryType, DecimalType, StringType, Type, UuidType, VariantType
 from sqlext.write.parquet_column import ParquetColumn
 
@@ -145,6 +145,8 @@ def _add_bounds(
         return
     lower = min(stored_value(column.type, one.min_raw) for one in known)
     upper = max(stored_value(column.type, one.max_raw) for one in known)
+    if isinstance(column.type, UuidType) and not are_bounds_in_any_order(lower, upper):
+        return
     if isinstance(column.type, StringType | BinaryType) and length is not None:
         lower, upper = lower[:length], truncated_upper(upper, length)
     metrics.lower_bounds[id] = encode(column.type, lower)

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
 
-# Iceberg 1.12 orders uuids by signed halves, so it passes over bounds from 8 on.
+# Iceberg 1.12 orders uuids by signed halves, so it passes over row groups with uuids on both sides of 8.
 FIRST, SECOND, THIRD = (f"{n}b5f6c1e-1111-4222-8333-44445555666{n}" for n in ("0", "4", "7"))
 
 
@@ -39,3 +39,33 @@ def test_deletes_by_a_uuid_are_those_of_iceberg(spark: SparkSession, iceberg: Ic
     expected = [[FIRST, 1], [SECOND, 20], [THIRD, 30]]
     assert canonical_rows(spark.table(table_name)) == expected
     assert iceberg.sql(f"SELECT * FROM {table_name}") == expected
+
+
+def test_partitions_by_uuids_that_java_orders_otherwise(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str
+) -> None:
+    uuids = [f"{digit}fffffff-ffff-4fff-8fff-ffffffffffff" for digit in "07f"]
+    rows = ", ".join(f"({number}, '{one}')" for number, one in enumerate(uuids))
+    for writer, name in ((spark, f"{table_name}_ours"), (iceberg, f"{table_name}_theirs")):
+        spark.sql(f"CREATE TABLE {name} (id INT, u UUID) PARTITIONED BY (u)")
+        writer.sql(f"INSERT INTO {name} VALUES {rows}, (3, NULL)")
+        for number, one in enumerate(uuids):
+            query = f"SELECT id FROM {name} WHERE u = '{one}'"
+            assert canonical_rows(spark.sql(query)) == [[number]], query
+            if writer is spark:
+                assert iceberg.sql(query) == [[number]], query
+        summaries = f"SELECT partition_summaries FROM {name}.manifests"
+        (told,) = canonical_rows(spark.sql(summaries))
+        (theirs,) = iceberg.sql(summaries)
+        assert told == ([[]] if theirs == [None] else theirs)
+
+
+def test_uuids_in_row_groups_that_java_orders_otherwise(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str
+) -> None:
+    uuids = [f"{digit}fffffff-ffff-4fff-8fff-ffffffffffff" for digit in "07f"]
+    spark.sql(f"CREATE TABLE {table_name} (u UUID)")
+    rows = ", ".join(f"('{one}')" for one in uuids)
+    iceberg.sql(f"INSERT INTO {table_name} VALUES {rows}")
+    for one in uuids:
+        assert canonical_rows(spark.sql(f"SELECT u FROM {table_name} WHERE u = '{one}'")) == [[one]]

@@ -94,7 +94,7 @@ def _manifest_row(
         },
         "partition_summaries": [
             _summary_row(summary, spec, position, types[position])
-            for position, summary in enumerate(manifest.partitions)
+            for position, summary in enumerate(manifest.partitions or ())
         ],
     }
 

@@ -120,9 +120,17 @@ def test_nothing_inside_lists_and_maps_has_counts_or_bounds(tmp_path: Path) -> N
 
 def test_uuid_bounds_are_by_unsigned_bytes(tmp_path: Path) -> None:
     schema = Schema((NestedField(1, "u", UuidType()),))
-    ids = [UUID(int=1), UUID(int=(1 << 128) - 1), UUID(int=1 << 64)]
+    ids = [UUID(int=1), UUID(int=1 << 126), UUID(int=1 << 64)]
     file = written(tmp_path, schema, batch(schema, [id.bytes for id in ids]))
     assert bounds(schema, file, "u") == (ids[0], ids[1])
+
+
+@pytest.mark.parametrize("highest", [127, 63])
+def test_uuids_that_java_orders_otherwise_have_no_bounds(tmp_path: Path, highest: int) -> None:
+    schema = Schema((NestedField(1, "u", UuidType()),))
+    file = written(tmp_path, schema, batch(schema, [UUID(int=1).bytes, UUID(int=1 << highest).bytes]))
+    assert not {**(file.lower_bounds or {}), **(file.upper_bounds or {})}
+    assert (file.value_counts, file.null_value_counts) == ({1: 2}, {1: 0})
 
 
 @pytest.mark.parametrize(
