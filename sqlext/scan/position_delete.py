@@ -55,7 +55,7 @@ class PositionDeleteCache:
         return self._vectors.load_once(file.key, load)
 
 
-def read_position_deletes(io: FileIO, location: str, file_format: str = PARQUET) -> dict[str, BitMap64]:
+def read_position_deletes(io: FileIO, location: str, file_format: str) -> dict[str, BitMap64]:
     """Deleted row positions by data file path. Raises NotFoundError or CorruptionError naming `location`."""
     try:
         with io.open_input(location) as source:

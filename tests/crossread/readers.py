@@ -101,6 +101,7 @@ _PYICEBERG_LIMITS: Mapping[str, str] = {
     r"Cannot promote (an )?(fixed\[4\] to binary|binary to fixed\[4\])": (
         "a column of a replaced table with the id of another type"
     ),
+    r"Unsupported schema projection from timestamp\[ns\] to timestamp\[us\]": "timestamps in ORC",
     "ArrowNotImplementedError: extension": "tables without rows that have uuids in structs",
 }
 _POLARS_LIMITS: Mapping[str, str] = _PYICEBERG_LIMITS

@@ -51,6 +51,7 @@ def test_data_files(spark: SparkSession, iceberg: IcebergJudge, table_name: str,
     assert len(check(spark, iceberg, f"SELECT * FROM {t}")) == 4
     check(spark, iceberg, f"SELECT st.y.z, deep, id FROM {t} WHERE s <> ''")
     iceberg.sql(f"DELETE FROM {t} WHERE id = 2")
+    assert len(check(spark, iceberg, f"SELECT file_path, pos FROM {t}.position_deletes")) == 1
     iceberg.sql(f"ALTER TABLE {t} UNSET TBLPROPERTIES ('write.format.default')")
     spark.sql(f"INSERT INTO {t} (id, s) VALUES (4, 'by sqlext'), (5, 'x')")
     spark.sql(f"DELETE FROM {t} WHERE id = 3")

@@ -67,7 +67,7 @@ def _positions(state: TableState, file: ContentFile) -> Iterator[tuple[Any, Any]
     if file.is_deletion_vector:
         yield file.referenced_data_file, list(read_deletion_vector(state.io, file).positions())
     else:
-        for path, positions in read_position_deletes(state.io, file.file_path).items():
+        for path, positions in read_position_deletes(state.io, file.file_path, file.file_format).items():
             yield path, list(positions)
 
 

@@ -26,15 +26,15 @@ def test_positions_by_path(tmp_path: Path, is_sorted: bool) -> None:
     expected: dict[str, set[int]] = {}
     for path, position in rows:
         expected.setdefault(path, set()).add(position)
-    found = read_position_deletes(RecordingIO(), str(tmp_path / "d.parquet"))
+    found = read_position_deletes(RecordingIO(), str(tmp_path / "d.parquet"), "PARQUET")
     assert {path: set(bitmap) for path, bitmap in found.items()} == expected
 
 
 def test_empty_file_and_plain_encoding(tmp_path: Path) -> None:
-    assert read_position_deletes(RecordingIO(), SmallTable(tmp_path).position_deletes("d.parquet", {})) == {}
+    assert read_position_deletes(RecordingIO(), SmallTable(tmp_path).position_deletes("d.parquet", {}), "PARQUET") == {}
     table = pa.table({"file_path": ["f", "g"], "pos": pa.array([1, 2], pa.int64()), "row": [1, 2]})
     pq.write_table(table, tmp_path / "e.parquet", use_dictionary=False)
-    found = read_position_deletes(RecordingIO(), str(tmp_path / "e.parquet"))
+    found = read_position_deletes(RecordingIO(), str(tmp_path / "e.parquet"), "PARQUET")
     assert found == {"f": BitMap64([1]), "g": BitMap64([2])}
 
 
@@ -59,15 +59,15 @@ def test_a_file_is_read_once_while_it_fits(tmp_path: Path) -> None:
 def test_what_is_no_position_delete_file_is_corrupt(tmp_path: Path, table: pa.Table) -> None:
     pq.write_table(table, tmp_path / "d.parquet")
     with pytest.raises(CorruptionError) as error:
-        read_position_deletes(RecordingIO(), str(tmp_path / "d.parquet"))
+        read_position_deletes(RecordingIO(), str(tmp_path / "d.parquet"), "PARQUET")
     assert error.value.parameters["path"] == str(tmp_path / "d.parquet")
 
 
 def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError) as missing:
-        read_position_deletes(RecordingIO(), str(tmp_path / "d.parquet"))
+        read_position_deletes(RecordingIO(), str(tmp_path / "d.parquet"), "PARQUET")
     assert missing.value.condition == "FILE_NOT_FOUND"
     (tmp_path / "d.parquet").write_bytes(b"PAR1 no parquet at all PAR1")
     with pytest.raises(CorruptionError) as damaged:
-        read_position_deletes(RecordingIO(), str(tmp_path / "d.parquet"))
+        read_position_deletes(RecordingIO(), str(tmp_path / "d.parquet"), "PARQUET")
     assert damaged.value.condition == "CORRUPT_FILE"

@@ -60,7 +60,7 @@ def test_position_deletes_have_the_reserved_ids_and_whole_bounds(tmp_path: Path)
 def test_the_scan_reads_back_what_was_written(tmp_path: Path) -> None:
     positions = {f"f{n:03d}": BitMap64(range(n, 70_000, n + 1)) for n in range(40)}
     (file,) = write_position_deletes(LocalFileIO(), plan(tmp_path), positions, dict.fromkeys(positions, (0, ())))
-    assert read_position_deletes(LocalFileIO(), file.file_path) == positions
+    assert read_position_deletes(LocalFileIO(), file.file_path, "PARQUET") == positions
 
 
 def test_nothing_deleted_makes_no_file(tmp_path: Path) -> None:
