@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -22,8 +22,9 @@ from sqlext.command.environment import Environment
 from sqlext.command.explain import explain
 from sqlext.command.insert import insert
 from sqlext.command.merge import merge
-from sqlext.command.outcome import count_schema, struct
+from sqlext.command.outcome import Outcome, count_schema, struct
 from sqlext.command.reference_change import create_reference, drop_reference
+from sqlext.command.rerun import run_until_not_overtaken
 from sqlext.command.restore import RESTORE_COLUMNS, restore
 from sqlext.command.show_create_table import show_create_table
 from sqlext.command.show_views import SHOW_VIEWS_COLUMNS, show_views
@@ -140,17 +141,14 @@ class Dispatch:
 
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs a parsed statement; the answer is its rows."""
-        statement = _parse(arguments)
-        outcome = _COMMANDS[type(statement)](self._environment, spark, statement)
-        return {"rows": [list(row) for row in outcome.rows]}
+        return {"rows": [list(row) for row in self._outcome(spark, _parse(arguments)).rows]}
 
     def row_change(
         self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None
     ) -> Mapping[str, Any]:
         """Runs a MERGE, UPDATE or DELETE that came as a plan; the answer is its counts."""
         statement = planned_statement(arguments, written_table(TableHandle.decode(arguments["table"])))
-        outcome = _COMMANDS[type(statement)](self._environment, spark, statement)
-        return {"rows": [list(row) for row in outcome.rows]}
+        return {"rows": [list(row) for row in self._outcome(spark, statement).rows]}
 
     def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Makes or replaces a table with the rows of a DataFrame."""
@@ -163,6 +161,13 @@ class Dispatch:
         assert rows is not None
         write_data_frame(self._environment, spark, arguments, rows)
         return {}
+
+    def _outcome(self, spark: SparkSession, statement: Statement | ViewStatement | None) -> Outcome:
+        command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]
+        changes_rows = isinstance(statement, Delete | Merge | Update)
+        if changes_rows or (isinstance(statement, Insert) and not statement.overwrite):
+            return run_until_not_overtaken(self._environment, lambda now: command(now, spark, statement))
+        return command(self._environment, spark, statement)
 
 
 def _parse(arguments: Mapping[str, Any]) -> Statement | ViewStatement | None:

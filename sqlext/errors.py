@@ -74,5 +74,9 @@ class ValidationConflict(SqlextError):
     """Another commit changed what this statement read; it must be run again from the start."""
 
 
+class StaleRead(ValidationConflict):
+    """Rows that the statement read are no more what they were: it may be run again by itself."""
+
+
 class CommitStateUnknown(SqlextError):
     """The store gave no answer to the compare-and-swap: no file of the commit may be deleted."""

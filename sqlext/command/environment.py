@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.errors import StaleRead
 from sqlext.spark.catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.transaction.action import MAIN, Action, Destination
@@ -14,14 +15,23 @@ from sqlext.transaction.transaction import CommitOutcome, commit
 
 
 @dataclass(frozen=True, slots=True)
+class Overtaken:
+    """A statement that runs again: what ended its last run, and how many there were."""
+
+    conflict: StaleRead
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
-    """Injected into every command by the session."""
+    """Injected into every command by the session. `overtaken`: in a statement that runs again."""
 
     catalogs: Catalogs
     scans: ScanBridge
     clock: Callable[[], int]
     rng: random.Random
     sleep: Callable[[float], None]
+    overtaken: Overtaken | None = None
 
     def version(self, catalog: str, table: LoadedTable, branch: str | None = None) -> TableVersion:
         """A loaded table as scans see it, at the head of a branch."""

@@ -7,8 +7,9 @@ from functools import reduce
 
 from pyspark.sql import DataFrame
 
+from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.spark.catalogs import TableVersion
-from sqlext.spark.read_tables import read_predicates
+from sqlext.spark.read_tables import read_predicates, reads_other_versions
 from sqlext.spec.expression import Or, Predicate
 
 
@@ -45,12 +46,17 @@ class Reads:
     unique_key: bool = False
 
 
-def reads_of(query: DataFrame, version: TableVersion, reach: Reach) -> Reads:
+def reads_of(query: DataFrame, version: TableVersion, reach: Reach, overtaken: StaleRead | None) -> Reads:
     """What the query of a statement's changes read of its target.
 
     Where the target is scanned more than once (by a subquery, or as the source), all that is read may matter to any
     row. Where it is not scanned at all, Spark has found that no row of it matters.
+
+    A statement that runs again ends with what it was `overtaken` by, a ValidationConflict, where it reads its target at
+    another version too: a source that was resolved before it began does not see what the conflict was about.
     """
+    if overtaken is not None and reads_other_versions(query, version):
+        raise ValidationConflict(overtaken.condition, **overtaken.parameters)
     predicates = read_predicates(query, version)
     if not predicates:
         return Reads(unique_key=reach.unique_key)

@@ -14,7 +14,8 @@ from sqlext.command.destination import destination
 from sqlext.command.environment import Environment
 from sqlext.command.reads import Reads
 from sqlext.command.write_operation import WriteOperation
-from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.errors import AnalysisError, StaleRead, UnsupportedError, ValidationConflict
+from sqlext.properties import MAX_RERUNS
 from sqlext.spark.catalogs import TableVersion, handle_of
 from sqlext.spark.time_travel import travel
 from sqlext.spark.write_job import WrittenFiles
@@ -37,7 +38,7 @@ class Target:
 
     `name` is the statement's, which may name a branch as well. `grown_from` is the table as its catalog has it, where
     the statement gives it columns: `table` has them already. `settings` stand in for properties of the table while
-    the statement's files are written.
+    the statement's files are written. `overtaken` is what ended the last run of a statement that runs again.
     """
 
     name: TableName
@@ -46,6 +47,7 @@ class Target:
     destination: Destination = MAIN
     grown_from: LoadedTable | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    overtaken: StaleRead | None = None
 
     @property
     def written_as(self) -> TableMetadata:
@@ -62,13 +64,22 @@ class Target:
 
 
 def commit_change(environment: Environment, target: Target, action: Action) -> None:
-    """Commits what was written into the target, with the columns that it got for it."""
+    """Commits what was written into the target, with the columns that it got for it.
+
+    StaleRead only while the statement may run again.
+    """
     base = target.table
     if target.grown_from is not None:
         base = target.grown_from
         schema = target.table.metadata.schema()
         action = WriteWithSchema(action, schema, base.metadata.current_schema_id, base.metadata.last_column_id)
-    environment.commit(target.name.catalog, base, action, target.destination)
+    try:
+        environment.commit(target.name.catalog, base, action, target.destination)
+    except StaleRead as conflict:
+        runs_before = 0 if environment.overtaken is None else environment.overtaken.times
+        if runs_before < MAX_RERUNS.of(target.table.metadata.properties):
+            raise
+        raise ValidationConflict(conflict.condition, **conflict.parameters) from None
 
 
 def load_target(environment: Environment, spark: SparkSession, name: TableName, branch: str | None = None) -> Target:
@@ -81,7 +92,8 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
         raise AnalysisError("PLACE_READ_ONLY", name=name)
     handle = travel(handle_of(name.catalog, table), table.metadata, place.at)
     to = destination(spark, table.metadata, handle.branch or branch, str(name))
-    return Target(name, table, environment.version(name.catalog, table, to.branch), to)
+    overtaken = None if environment.overtaken is None else environment.overtaken.conflict
+    return Target(name, table, environment.version(name.catalog, table, to.branch), to, overtaken=overtaken)
 
 
 def require_delete_files(target: Target, verb: str) -> None:

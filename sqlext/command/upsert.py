@@ -210,7 +210,7 @@ def upsert_by_lookup(environment: Environment, target: Target, batch: ChangeBatc
         new = _new_rows(changed, updates, matches.key_rows, replaced_ids, len(schema.fields))
         written = write_on_driver(new, task)
         written = replace(written, positions=matches.positions)
-        reads = reads_of(held, target.version, Reach(alone=False, unique_key=True))
+        reads = reads_of(held, target.version, Reach(alone=False, unique_key=True), target.overtaken)
         delta = row_delta(environment, target, operation, written, reads=reads, isolation=isolation)
     if delta is not None:
         commit_change(environment, target, delta)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import zip_longest
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -23,17 +24,26 @@ def read_predicates(query: DataFrame, version: TableVersion) -> Sequence[Predica
 
     The predicates name the fields of the schema of `version`.
     """
-    optimized = query._jdf.queryExecution().optimizedPlan()
-    found = json.loads(query.sparkSession.sparkContext._jvm.io.sqlext.ReadTables.of(optimized))
     scans: dict[bool | None, list[Predicate]] = {None: [], True: [], False: []}
-    for text, filters, touched_by_key in found:
-        handle = TableHandle.decode(text)
-        if handle.table_uuid == version.handle.table_uuid:
-            same = _at_head(handle) == _at_head(version.handle)
-            scans[touched_by_key].append(predicate_of(filters, version.schema) if same else AlwaysTrue())
+    for handle, filters, touched_by_key in _scans(query, version):
+        same = _at_head(handle) == _at_head(version.handle)
+        scans[touched_by_key].append(predicate_of(filters, version.schema) if same else AlwaysTrue())
     # Files that equality deletes touch and those that none touches are two scans for one place.
     halves = zip_longest(scans[True], scans[False])
     return [*scans[None], *(reduce(Or, (one for one in pair if one is not None)) for pair in halves)]
+
+
+def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:
+    """Whether the query reads the table at another version, or another branch."""
+    return any(_at_head(handle) != _at_head(version.handle) for handle, _, _ in _scans(query, version))
+
+
+def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, list[Any], bool | None]]:
+    """Of each scan of the table its handle, its filters, and which files it has by what equality deletes may touch."""
+    optimized = query._jdf.queryExecution().optimizedPlan()
+    found = json.loads(query.sparkSession.sparkContext._jvm.io.sqlext.ReadTables.of(optimized))
+    scans = [(TableHandle.decode(text), filters, touched_by_key) for text, filters, touched_by_key in found]
+    return [scan for scan in scans if scan[0].table_uuid == version.handle.table_uuid]
 
 
 def _at_head(handle: TableHandle) -> TableHandle:

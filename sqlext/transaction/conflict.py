@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from functools import cached_property
 from itertools import chain
 
-from sqlext.errors import ValidationConflict
+from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
 from sqlext.scan.position_delete import FILE_PATH_ID
 from sqlext.spec.content_file import Content, ContentFile
@@ -43,15 +43,15 @@ class History:
         _ = self.snapshots
 
     def require_files_remain(self, paths: frozenset[str]) -> None:
-        """`ValidationConflict` when another commit removed one of these data files."""
+        """`StaleRead` when another commit removed one of these data files."""
         if not paths:
             return
         for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.DELETED):
             if entry.file.file_path in paths:
-                raise self.conflict(f"{by(snapshot)} removed the data file {entry.file.file_path}")
+                raise self._stale(f"{by(snapshot)} removed the data file {entry.file.file_path}")
 
     def require_no_new_deletes(self, paths: frozenset[str], read_filter: Predicate | None) -> None:
-        """`ValidationConflict` when another commit deleted rows that may be of these data files.
+        """`StaleRead` when another commit deleted rows that may be of these data files.
 
         `read_filter` tells which rows of them matter; None: all.
         """
@@ -61,19 +61,19 @@ class History:
         may_match = self._file_filter(AlwaysTrue() if read_filter is None else read_filter)
         for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
             if touched.by(entry.file) and may_match.file_may_match(entry.file):
-                raise self.conflict(f"{by(snapshot)} deleted rows of the same data files ({entry.file.file_path})")
+                raise self._stale(f"{by(snapshot)} deleted rows of the same data files ({entry.file.file_path})")
 
     def require_no_new_rows(self, read_filter: Predicate | None) -> None:
-        """`ValidationConflict` when another commit added rows that may satisfy the filter; None: no row was read."""
+        """`StaleRead` when another commit added rows that may satisfy the filter; None: no row was read."""
         if read_filter is None:
             return
         may_match = self._file_filter(read_filter)
         for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED, rewrites=False):
             if may_match.file_may_match(entry.file):
-                raise self.conflict(f"{by(snapshot)} added rows that it would have read ({entry.file.file_path})")
+                raise self._stale(f"{by(snapshot)} added rows that it would have read ({entry.file.file_path})")
 
     def require_no_lost_rows(self, read_filter: Predicate | None) -> None:
-        """`ValidationConflict` when another commit took away rows that may satisfy the filter; None: no row was read.
+        """`StaleRead` when another commit took away rows that may satisfy the filter; None: no row was read.
 
         A compaction takes none away.
         """
@@ -84,14 +84,14 @@ class History:
         deleted = self.changes(ManifestContent.DELETES, EntryStatus.ADDED, rewrites=False)
         for snapshot, entry in chain(removed, deleted):
             if may_match.file_may_match(entry.file):
-                raise self.conflict(f"{by(snapshot)} deleted rows that it had read ({entry.file.file_path})")
+                raise self._stale(f"{by(snapshot)} deleted rows that it had read ({entry.file.file_path})")
 
     def require_whole_files(self, row_filter: Predicate) -> None:
-        """`ValidationConflict` when another commit added a data file of which perhaps only some rows match."""
+        """`StaleRead` when another commit added a data file of which perhaps only some rows match."""
         files = self._file_filter(row_filter)
         for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED):
             if files.file_may_match(entry.file) and not files.file_must_match(entry.file):
-                raise self.conflict(f"{by(snapshot)} added rows that it may have to replace ({entry.file.file_path})")
+                raise self._stale(f"{by(snapshot)} added rows that it may have to replace ({entry.file.file_path})")
 
     def require_partitions_untouched(self, partitions: Set[PartitionKey]) -> None:
         """`ValidationConflict` when another commit added files to one of these partitions."""
@@ -144,6 +144,9 @@ class History:
     def conflict(self, reason: str) -> ValidationConflict:
         """The error that says so."""
         return ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+
+    def _stale(self, reason: str) -> StaleRead:
+        return StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
 
 def is_rewrite(snapshot: Snapshot) -> bool:

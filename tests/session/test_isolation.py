@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from sqlext.command import environment
 
@@ -66,11 +67,11 @@ CASES = [
 
 
 @pytest.fixture
-def overtaken(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str | None]:
+def overtaken(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], str | None]:
     """Runs a statement that another one overtakes; its error condition."""
     commit = environment.commit
 
-    def run(statement: str, other: str) -> str | None:
+    def run(statement: str | Callable[[], None], other: str) -> str | None:
         def commit_behind(*arguments: Any, **options: Any) -> Any:
             monkeypatch.setattr(environment, "commit", commit)
             spark.sql(other)
@@ -78,7 +79,10 @@ def overtaken(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
         monkeypatch.setattr(environment, "commit", commit_behind)
         try:
-            spark.sql(statement)
+            if isinstance(statement, str):
+                spark.sql(statement)
+            else:
+                statement()
         except PySparkException as failure:
             return failure.getCondition()
         return LANDS
@@ -86,8 +90,9 @@ def overtaken(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[
     return run
 
 
-def _filled(spark: SparkSession, name: str, *, level: str = "serializable", version: int = 3) -> None:
+def _filled(spark: SparkSession, name: str, *, level: str = "serializable", version: int = 3, reruns: int = 0) -> None:
     verbs = "".join(f", 'write.{verb}.isolation-level'='{level}'" for verb in ("delete", "update", "merge"))
+    verbs += f", 'write.conflict.max-reruns'='{reruns}'"
     spark.sql(
         f"CREATE TABLE {name} (part STRING, id INT, v INT, PRIMARY KEY (part, id)) PARTITIONED BY (part)"
         f" TBLPROPERTIES ('format-version'='{version}'{verbs})"
@@ -117,6 +122,50 @@ def test_a_statement_that_another_overtakes(
             if expected is LANDS:
                 spark.sql(statement.format(t=name))
             assert found == _rows(spark, name)
+
+
+OVERTAKEN = [
+    (DELETE_PART, APPEND_A, "merge-on-read"),
+    (CHANGE_5, UPDATE_5, "merge-on-read"),
+    (PUT_ALL, APPEND_B, "merge-on-read"),
+    (PUT_5_21, OVERWRITE_A, "merge-on-read"),
+    (UPDATE_5.replace("id = 5", "id IN (5, 6)"), UPDATE_6, "copy-on-write"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OVERTAKEN)))
+def test_a_statement_whose_reads_others_changed_runs_again(
+    spark: SparkSession, table_name: str, overtaken: Callable[[str, str], str | None], number: int
+) -> None:
+    """On the table as it is then."""
+    statement, other, mode = OVERTAKEN[number]
+    names = [f"{table_name}_{order}" for order in ("overtaken", "in_order")]
+    for name in names:
+        _filled(spark, name, version=2 + number % 2, reruns=1)
+        modes = ", ".join(f"'write.{verb}.mode'='{mode}'" for verb in ("update", "merge", "delete"))
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({modes})")
+    assert overtaken(statement.format(t=names[0]), other.format(t=names[0])) is LANDS
+    spark.sql(other.format(t=names[1]))
+    spark.sql(statement.format(t=names[1]))
+    assert _rows(spark, names[0]) == _rows(spark, names[1])
+
+
+def test_a_source_that_keeps_to_an_older_version_is_not_run_again(
+    spark: SparkSession, table_name: str, overtaken: Callable[[Any, str], str | None]
+) -> None:
+    """As that of a DataFrame, which has the version that the table had when it was made."""
+    _filled(spark, table_name, reruns=1)
+    own = table_name.rpartition(".")[2]
+    same_key = F.expr(f"{own}.part = s.part AND {own}.id = s.id")
+
+    def merge() -> None:
+        source = spark.table(table_name).alias("s").mergeInto(table_name, same_key)
+        source.whenMatched().updateAll().whenNotMatched().insertAll().merge()
+
+    assert overtaken(merge, APPEND_B.format(t=table_name)) == NEW_ROWS
+    travelling = PUT_ALL.replace("FROM {t}", f"FROM {{t}} VERSION AS OF {_first(spark, table_name)}")
+    assert overtaken(travelling.format(t=table_name), APPEND_A.format(t=table_name)) == NEW_ROWS
+    assert len(_rows(spark, table_name)) == 22
 
 
 COPIES = [

@@ -32,7 +32,7 @@ class HeldChange:
 def hold_change(spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange) -> HeldChange:
     """Evaluates the change. The rows are held to the table's rules on the way. Errors: see `Strategy`."""
     query = changed_rows(spark, operation, change)
-    reads = reads_of(query, target.version, reach_of(change, target))
+    reads = reads_of(query, target.version, reach_of(change, target), target.overtaken)
     rows = query.localCheckpoint()
     task = write_changes(
         operation.plan, task_identity=task_identity, distinct_keys=change.distinct_keys, writes_rows=False

@@ -32,7 +32,7 @@ def insert_only(environment: Environment, spark: SparkSession, target: Target, c
     with operation.cleaned_on_failure():
         written = run_write(spread, write_changes(operation.plan, task_identity=task_identity), on_driver=on_driver)
         require_unique_keys(environment, spark, target, written.data_files, Removed())
-        reads = reads_of(rows, target.version, reach_of(change, target))
+        reads = reads_of(rows, target.version, reach_of(change, target), target.overtaken)
         delta = row_delta(environment, target, operation, written, reads=reads, isolation=change.isolation)
     if delta is not None:
         commit_change(environment, target, delta)

@@ -30,7 +30,7 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         rows = changed_rows(spark, operation, change)
-        reads = reads_of(rows, target.version, reach_of(change, target))
+        reads = reads_of(rows, target.version, reach_of(change, target), target.overtaken)
         written = _write(spark, target, operation, change, rows)
         delta = _delta(environment, spark, target, operation, change, written, reads)
     if delta is not None:
