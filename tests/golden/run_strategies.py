@@ -7,6 +7,7 @@ anything does.
 import os
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, ".ci"), os.path.join(ROOT, "tests")]
@@ -17,7 +18,7 @@ environment.enter("test")
 
 from pathlib import Path
 
-from golden.strategies import AREAS, STRATEGIES, answers, recorded, run_as
+from golden.strategies import STRATEGIES, areas_of, differences
 from sessions import open_session
 
 
@@ -28,13 +29,13 @@ def main() -> None:
         root = Path(temporary).resolve()
         spark = open_session(root / "lake")
         for name in names:
-            for area in AREAS:
-                got, wanted = answers(run_as(spark, root / name, name, area)), answers(recorded(area))
-                different = [(text, a, b) for (text, a), (_, b) in zip(got, wanted, strict=True) if a != b]
-                unequal += len(different)
-                print(f"{name}: {area}: {len(got)} statements, {len(different)} different", flush=True)
-                for text, a, b in different:
-                    print(f"{text}\n  got    {a}\n  wanted {b}", flush=True)
+            for area in areas_of(name):
+                started = time.monotonic()
+                found = differences(spark, root / name, name, area)
+                unequal += len(found)
+                print(f"{name}: {area}: {len(found)} different, {time.monotonic() - started:.0f} s", flush=True)
+                for difference in found:
+                    print(difference, flush=True)
         spark.stop()
     sys.exit(1 if unequal else 0)
 
