@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import operator
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Row: TypeAlias = Mapping[str, Any]
-"""Values by column; the columns of a MERGE have `t.` and `s.` before their names."""
+"""Values by column, where there are two relations with `t.` and the like before their names; `TARGET` has all rows."""
+
+TARGET = "<target>"
+"""Stands in an expression's text for the name of the table that the statement changes."""
 
 TYPES: Mapping[str, tuple[Any, ...]] = {
     "INT": (-3, 0, 1, 2, 7, 2147483647),
@@ -53,7 +55,7 @@ def constant(value: Any, type_: str) -> Expression:
     return Expression(literal(value, type_), lambda row: value)
 
 
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
     "<": operator.lt,
@@ -64,7 +66,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 def compared(left: Expression, sign: str, right: Expression) -> Expression:
     def of(row: Row) -> bool | None:
         one, two = left.of(row), right.of(row)
-        return None if one is None or two is None else _COMPARISONS[sign](one, two)
+        return None if one is None or two is None else COMPARISONS[sign](one, two)
 
     return Expression(f"{left.sql} {sign} {right.sql}", of)
 
@@ -107,36 +109,3 @@ def among(of: Expression, members: list[Any], type_: str) -> Expression:
         return True if one in [m for m in members if m is not None] else None if None in members else False
 
     return Expression(f"{of.sql} IN ({', '.join(literal(m, type_) for m in members)})", value)
-
-
-def random_condition(rng: random.Random, columns: Mapping[str, str], depth: int = 2) -> Expression:
-    """Over columns, which have their types here by the names that expressions have for them."""
-    if depth and rng.random() < 0.4:
-        one, two = (random_condition(rng, columns, depth - 1) for _ in range(2))
-        return rng.choice([lambda: both(one, two), lambda: either(one, two), lambda: negated(one)])()
-    name = rng.choice(list(columns))
-    type_, of = columns[name], column(name)
-    alike = [other for other in columns if columns[other] == type_ and other != name]
-    if alike and rng.random() < 0.25:
-        other = column(rng.choice(alike))
-        return rng.choice([compared(of, rng.choice(list(_COMPARISONS)), other), same(of, other)])
-    value = random_value(rng, type_, nulls=0.05)
-    choices = [
-        compared(of, rng.choice(list(_COMPARISONS)), constant(value, type_)),
-        same(of, constant(value, type_)),
-        is_null(of),
-        among(of, [random_value(rng, type_) for _ in range(3)], type_),
-    ]
-    return rng.choice(choices)
-
-
-def random_value(rng: random.Random, type_: str, nulls: float = 0.2) -> Any:
-    return None if rng.random() < nulls else rng.choice(TYPES[type_])
-
-
-def random_expression(rng: random.Random, type_: str, columns: Mapping[str, str]) -> Expression:
-    """A value of a type: a constant, or a column of the same type."""
-    alike = [name for name in columns if columns[name] == type_]
-    if alike and rng.random() < 0.5:
-        return column(rng.choice(alike))
-    return constant(random_value(rng, type_), type_)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from fuzz.expressions import Expression, literal
+from fuzz.expressions import TARGET, Expression, literal
 
 Engine = Literal["sqlext", "iceberg"]
 Counts: TypeAlias = tuple[int, int, int]
@@ -31,6 +31,11 @@ class Table:
 class Statement:
     def sql(self, table: str, engine: Engine) -> str | None:
         """The text; None where the engine has no such statement and the table stays as it is."""
+        text = self.text(table, engine)
+        return None if text is None else text.replace(TARGET, table)
+
+    def text(self, table: str, engine: Engine) -> str | None:
+        """The same, with `TARGET` in its expressions."""
         raise NotImplementedError
 
     def apply(self, table: Table) -> Counts | None:
@@ -38,7 +43,11 @@ class Statement:
         raise NotImplementedError
 
 
-def _values(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+def values(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+    """A relation of the rows, of which there may be none."""
+    if not rows:
+        nothing = ", ".join(f"{literal(None, type_)} AS {name}" for name, type_ in columns.items())
+        return f"(SELECT {nothing} WHERE false) AS v"
     listed = ", ".join(f"({', '.join(literal(row[name], type_) for name, type_ in columns.items())})" for row in rows)
     return f"VALUES {listed} AS v({', '.join(columns)})"
 
@@ -48,11 +57,11 @@ class Insert(Statement):
     columns: Mapping[str, str]
     rows: tuple[Mapping[str, Any], ...]
 
-    def sql(self, table: str, engine: Engine) -> str:
-        return f"INSERT INTO {table} ({', '.join(self.columns)}) SELECT * FROM {_values(self.rows, self.columns)}"
+    def text(self, table: str, engine: Engine) -> str:
+        return f"INSERT INTO {table} ({', '.join(self.columns)}) SELECT * FROM {values(self.rows, self.columns)}"
 
     def apply(self, table: Table) -> Counts:
-        _require(self.columns, table)
+        require(self.columns, table)
         table.rows += [{name: row.get(name) for name in table.columns} for row in self.rows]
         return len(self.rows), 0, 0
 
@@ -61,11 +70,14 @@ class Insert(Statement):
 class Delete(Statement):
     where: Expression
 
-    def sql(self, table: str, engine: Engine) -> str:
+    def text(self, table: str, engine: Engine) -> str:
+        if engine == "iceberg" and "SELECT" not in self.where.sql:
+            # By metadata it drops files with nulls where the condition is `<>`, or NOT b; with a function it reads.
+            return f"DELETE FROM {table} WHERE coalesce({self.where.sql}, false)"
         return f"DELETE FROM {table} WHERE {self.where.sql}"
 
     def apply(self, table: Table) -> Counts:
-        kept = [row for row in table.rows if self.where.of({**_known(table), **row}) is not True]
+        kept = [row for row in table.rows if self.where.of({**row, TARGET: table.rows}) is not True]
         deleted = len(table.rows) - len(kept)
         table.rows = kept
         return 0, 0, deleted
@@ -76,17 +88,19 @@ class Update(Statement):
     assignments: Mapping[str, Expression]
     where: Expression
 
-    def sql(self, table: str, engine: Engine) -> str:
-        return f"UPDATE {table} SET {_assigned(self.assignments)} WHERE {self.where.sql}"
+    def text(self, table: str, engine: Engine) -> str:
+        return f"UPDATE {table} SET {assigned(self.assignments)} WHERE {self.where.sql}"
 
     def apply(self, table: Table) -> Counts:
-        _require(self.assignments, table)
-        changed = [self.where.of(row) is True for row in table.rows]
-        table.rows = [
-            {**row, **{name: value.of(row) for name, value in self.assignments.items()}} if hit else row
-            for row, hit in zip(table.rows, changed, strict=True)
-        ]
-        return 0, sum(changed), 0
+        require(self.assignments, table)
+        rows, changed = [], 0
+        for row in table.rows:
+            seen = {**row, TARGET: table.rows}
+            hit = self.where.of(seen) is True
+            changed += hit
+            rows.append({**row, **{name: value.of(seen) for name, value in self.assignments.items()}} if hit else row)
+        table.rows = rows
+        return 0, changed, 0
 
 
 @dataclass(frozen=True)
@@ -108,7 +122,7 @@ class Clause:
         if self.assignments is None:
             return "UPDATE SET *" if self.action == "UPDATE" else "INSERT *"
         if self.action == "UPDATE":
-            return f"UPDATE SET {_assigned(self.assignments)}"
+            return f"UPDATE SET {assigned(self.assignments)}"
         values = ", ".join(value.sql for value in self.assignments.values())
         return f"INSERT ({', '.join(self.assignments)}) VALUES ({values})"
 
@@ -118,25 +132,30 @@ class Clause:
 
 @dataclass(frozen=True)
 class Merge(Statement):
-    """`on` are the columns that are compared by `=`."""
+    """`on` are the columns that are compared by `=`. The source is `rows`, or the target's own where `own` holds."""
 
     columns: Mapping[str, str]
     rows: tuple[Mapping[str, Any], ...]
     on: tuple[str, ...]
     clauses: tuple[Clause, ...]
+    own: Expression | None = None
 
-    def sql(self, table: str, engine: Engine) -> str:
+    def text(self, table: str, engine: Engine) -> str:
         test = " AND ".join(f"t.{name} = s.{name}" for name in self.on)
-        source = f"(SELECT * FROM {_values(self.rows, self.columns)})"
+        own = f"(SELECT {', '.join(self.columns)} FROM {TARGET} WHERE {self.own.sql})" if self.own else None
+        source = own or f"(SELECT * FROM {values(self.rows, self.columns)})"
         return f"MERGE INTO {table} AS t USING {source} AS s ON {test} {' '.join(one.sql() for one in self.clauses)}"
 
     def apply(self, table: Table) -> Counts:
-        _require(self.columns, table)
+        require(self.columns, table)
         counts: Counter[str] = Counter()
+        sources: Sequence[Mapping[str, Any]] = self.rows
+        if self.own:
+            sources = [row for row in table.rows if self.own.of({**row, TARGET: table.rows}) is True]
         rows: list[dict[str, Any]] = []
         for row in table.rows:
-            rows += self._changed(row, table, counts)
-        for source in self.rows:
+            rows += self._changed(row, sources, table, counts)
+        for source in sources:
             if not any(self._match(row, source) for row in table.rows):
                 rows += self._inserted(source, table, counts)
         table.rows = rows
@@ -145,18 +164,20 @@ class Merge(Statement):
     def _match(self, row: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
         return all(row[name] is not None and row[name] == source[name] for name in self.on)
 
-    def _changed(self, row: dict[str, Any], table: Table, counts: Counter[str]) -> list[dict[str, Any]]:
-        matches = [source for source in self.rows if self._match(row, source)]
+    def _changed(
+        self, row: dict[str, Any], sources: Sequence[Mapping[str, Any]], table: Table, counts: Counter[str]
+    ) -> list[dict[str, Any]]:
+        matches = [source for source in sources if self._match(row, source)]
         kind = "MATCHED" if matches else "NOT MATCHED BY SOURCE"
         hits = []
         for source in matches or [{}]:
-            seen = _seen(row, source)
+            seen = seen_by({"t": row, "s": source}, table)
             clause = next((one for one in self.clauses if one.kind == kind and one.holds(seen)), None)
             if clause is not None:
                 hits.append((clause, seen))
         if not hits:
             return [row]
-        if len(hits) > 1:
+        if len(hits) > 1 and not self._deletes_whatever_matches():
             raise Refused("MERGE_CARDINALITY_VIOLATION")
         clause, seen = hits[0]
         counts[clause.action] += 1
@@ -166,8 +187,12 @@ class Merge(Statement):
             return [{name: seen[f"s.{name}"] if name in self.columns else row[name] for name in table.columns}]
         return [{**row, **{name: value.of(seen) for name, value in clause.assignments.items()}}]
 
+    def _deletes_whatever_matches(self) -> bool:
+        matched = [clause for clause in self.clauses if clause.kind == "MATCHED"]
+        return len(matched) == 1 and matched[0].action == "DELETE" and matched[0].condition is None
+
     def _inserted(self, source: Mapping[str, Any], table: Table, counts: Counter[str]) -> list[dict[str, Any]]:
-        seen = _seen({}, source)
+        seen = seen_by({"s": source}, table)
         clause = next((one for one in self.clauses if one.kind == "NOT MATCHED" and one.holds(seen)), None)
         if clause is None:
             return []
@@ -179,45 +204,18 @@ class Merge(Statement):
 
 
 @dataclass(frozen=True)
-class Upsert(Statement):
-    """By key, which another engine says as a MERGE."""
-
-    columns: Mapping[str, str]
-    rows: tuple[Mapping[str, Any], ...]
-    key: tuple[str, ...]
-    spelling: Literal["UPSERT", "MERGE", "OPTION"]
-
-    def sql(self, table: str, engine: Engine) -> str:
-        if engine == "iceberg" or self.spelling == "MERGE":
-            return self._merge().sql(table, engine)
-        rows = f"SELECT * FROM {_values(self.rows, self.columns)}"
-        if self.spelling == "OPTION":
-            return f"INSERT INTO {table} /*+ OPTIONS('upsert-enabled'='true') */ {rows}"
-        return f"UPSERT INTO {table} {rows}"
-
-    def apply(self, table: Table) -> Counts:
-        if list(self.columns) != list(table.columns) or self.key != table.key:
-            raise KeyError("other columns")
-        keys = Counter(tuple(row[name] for name in self.key) for row in self.rows)
-        if max(keys.values()) > 1:
-            raise Refused("DUPLICATE_KEY")
-        return self._merge().apply(table)
-
-    def _merge(self) -> Merge:
-        return Merge(self.columns, self.rows, self.key, (Clause("MATCHED", "UPDATE"), Clause("NOT MATCHED", "INSERT")))
-
-
-@dataclass(frozen=True)
 class Alter(Statement):
-    """A change of the table that leaves the rows, but for the columns `added`, `dropped` and `renamed`."""
+    """A change of the table that leaves the rows, but for the columns `added`, `dropped` and the like."""
 
     change: str
     added: tuple[str, str] | None = None
     dropped: str | None = None
     renamed: tuple[str, str] | None = None
+    moved: str | None = None
+    widened: tuple[str, str] | None = None
     for_iceberg: bool = True
 
-    def sql(self, table: str, engine: Engine) -> str | None:
+    def text(self, table: str, engine: Engine) -> str | None:
         return f"ALTER TABLE {table} {self.change}" if engine == "sqlext" or self.for_iceberg else None
 
     def apply(self, table: Table) -> None:
@@ -230,26 +228,30 @@ class Alter(Statement):
             del table.columns[self.dropped]
             for row in table.rows:
                 del row[self.dropped]
+        if self.moved:
+            table.columns = {self.moved: table.columns[self.moved], **table.columns}
+        if self.widened:
+            name, type_ = self.widened
+            require((name,), table)
+            table.columns[name] = type_
         if self.renamed:
             old, new = self.renamed
-            _require((old,), table)
+            require((old,), table)
             table.columns = {new if name == old else name: type_ for name, type_ in table.columns.items()}
             table.rows = [{new if name == old else name: value for name, value in row.items()} for row in table.rows]
 
 
-def _assigned(assignments: Mapping[str, Expression]) -> str:
+def assigned(assignments: Mapping[str, Expression]) -> str:
     return ", ".join(f"{name} = {value.sql}" for name, value in assignments.items())
 
 
-def _seen(row: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"t.{name}": value for name, value in row.items()} | {f"s.{name}": value for name, value in source.items()}
+def seen_by(rows: Mapping[str, Mapping[str, Any]], table: Table) -> dict[str, Any]:
+    """What an expression sees of rows, by the names of their relations."""
+    seen = {f"{relation}.{name}": value for relation, row in rows.items() for name, value in row.items()}
+    return {**seen, TARGET: table.rows}
 
 
-def _known(table: Table) -> dict[str, Any]:
-    return dict.fromkeys(table.columns)
-
-
-def _require(names: object, table: Table) -> None:
+def require(names: object, table: Table) -> None:
     for name in names:  # type: ignore[attr-defined]
         if name not in table.columns:
             raise KeyError(name)
