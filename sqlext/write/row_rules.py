@@ -47,11 +47,10 @@ def _violation(plan: WritePlan, number: int, row: pa.RecordBatch) -> DataError:
 
 
 def _shown_values(plan: WritePlan, columns: tuple[str, ...], row: pa.RecordBatch) -> str:
-    before = row.num_columns - len(plan.schema.fields)
     values: dict[str, Any] = {}
-    for number, field in enumerate(plan.schema.fields):
+    for field in plan.schema.fields:
         if field.name in columns:
-            aligned = Aligner(Schema((field,)), plan.table_name).align([row.column(before + number)])
+            aligned = Aligner(Schema((field,)), plan.table_name).align([row.column(field.name)])
             values[field.name] = aligned.column(0)[0].as_py()
     return shown_row(values)
 

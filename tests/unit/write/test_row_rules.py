@@ -37,6 +37,13 @@ def test_the_first_row_that_breaks_one_is_shown(tmp_path: Path) -> None:
     assert refusal.value.parameters["values"] == f'price = "{Decimal("2.00")}", note = "n1"'
 
 
+def test_the_values_are_the_columns_own_whatever_stands_beside_them(tmp_path: Path) -> None:
+    with_row_id = rows(1).add_column(0, "__operation", pa.array([2])).add_column(3, "_row_id", pa.array([77]))
+    with pytest.raises(DataError) as refusal:
+        held_rows(plan(tmp_path, SCHEMA, rules=RULES), with_row_id)
+    assert refusal.value.parameters["values"] == f'price = "{Decimal("1.00")}", note = "n0"'
+
+
 def test_a_long_value_is_cut_in_the_message(tmp_path: Path) -> None:
     batch = rows(0).set_column(1, "note", pa.array(["x" * 1000]))
     with pytest.raises(DataError) as refusal:
