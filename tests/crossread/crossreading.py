@@ -152,6 +152,8 @@ class CrossReading:
         if name == "Iceberg, aggregates":
             # either of 0.0 and -0.0 is the least where both are there
             self._same(_without_signed_zero(ours), _without_signed_zero(answer), f"{name} ({query})")
+        elif query.endswith(".partitions"):
+            self._same(*map(_without_forgotten_specs, (ours, answer)), f"{name} ({query})")
         else:
             self._same(ours, answer, f"{name} ({query})")
         return ours
@@ -198,6 +200,11 @@ def _unpruned(query: str) -> str:
 
 def _without_signed_zero(rows: Rows) -> Rows:
     return [["0.0" if value == "-0.0" else value for value in row] for row in rows]
+
+
+def _without_forgotten_specs(rows: Rows) -> Rows:
+    """Rows of `partitions`; where the last change has expired, Iceberg takes the spec to be number 0."""
+    return [[row[0], None, *row[2:]] if isinstance(row[0], dict) and row[-1] is None else row for row in rows]
 
 
 _METADATA_QUERIES = (

@@ -165,6 +165,9 @@ def _manifest_numbers(file: AvroFile, listed: Mapping[str, Any], version: int) -
 
 
 def _partition_summaries(file: AvroFile, listed: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[str]:
+    partitions = [entry["data_file"]["partition"].values() for entry in file.records]
+    if listed["partitions"] is None and any(isinstance(value, UUID) for values in partitions for value in values):
+        return  # engines differ in the order of uuids
     summaries = listed["partitions"] or []
     if len(summaries) != len(spec["fields"]):
         yield f"{file.path}: {len(summaries)} partition summaries for {len(spec['fields'])} fields"
