@@ -48,10 +48,10 @@ AREAS = (
     "upsert_into",
 )
 CORE = (("copy_on_write", "merge_clauses"), ("copy_on_write", "update"))
-ROTATING = ("delete", "merge_partitions", "on_conflict", "upsert_into")
-# what looks at the stored row's place in an order of rows is not for equality deletes, which do not look at it
+ROTATING = ("delete", "merge_partitions", "on_conflict", "upsert")
 _BY_EQUALITY = ("equality", "vectors_equality")
-_RESOLVED_ONLY = ("row_kinds",)
+# those with upserts in them, and with no table whose partitioning or order of rows asks for the stored row
+_EQUALITY_AREAS = ("merge_clauses", "merge_sources", "merge_values", "on_conflict", "upsert")
 _COUNTS = "num_affected_rows:"
 _SECTIONS = re.compile(r"^-- (schema|rows|error|lowered|summary)$")
 _OF_THE_WAY = re.compile(
@@ -62,7 +62,7 @@ _OF_THE_WAY = re.compile(
 
 
 def areas_of(strategy: str) -> Sequence[str]:
-    return [area for area in AREAS if strategy not in _BY_EQUALITY or area not in _RESOLVED_ONLY]
+    return _EQUALITY_AREAS if strategy in _BY_EQUALITY else AREAS
 
 
 def rotating_strategy() -> str:
