@@ -17,7 +17,7 @@ from crossread.history import History
 from crossread.invariants import violations
 from crossread.random_table import Engine, RandomTable, Step
 from crossread.readers import OTHERS, Rows, Skipped, by_pyiceberg
-from judges.canonical import canonical_rows
+from judges.canonical import canonical_rows, sort_rows
 from judges.iceberg import IcebergJudge, JudgeError
 
 STATEMENTS = 6
@@ -204,7 +204,7 @@ def _without_signed_zero(rows: Rows) -> Rows:
 
 def _without_forgotten_specs(rows: Rows) -> Rows:
     """Rows of `partitions`; where the last change has expired, Iceberg takes the spec to be number 0."""
-    return [[row[0], None, *row[2:]] if isinstance(row[0], dict) and row[-1] is None else row for row in rows]
+    return sort_rows([row[0], None, *row[2:]] if isinstance(row[0], dict) and row[-1] is None else row for row in rows)
 
 
 _METADATA_QUERIES = (
