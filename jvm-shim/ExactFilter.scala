@@ -11,7 +11,7 @@ import scala.util.control.NonFatal
 
 /** The condition of `SELECT … FROM table WHERE …` as a predicate that selects just the same rows. */
 object ExactFilter {
-  private val simplified: Seq[Rule[LogicalPlan]] = Seq(ComputeCurrentTime, ConstantFolding, NullPropagation, OptimizeIn,
+  private val simplified: Seq[Rule[LogicalPlan]] = Seq(ReplaceExpressions, RewriteWithExpression, ComputeCurrentTime, ConstantFolding, NullPropagation, OptimizeIn,
     SimplifyCasts, UnwrapCastInBinaryComparison, BooleanSimplification, SimplifyBinaryComparison, ConstantFolding, BooleanSimplification)
 
   /** Its JSON, or null where it has no such form. One that cannot be evaluated has none: it fails where rows are read. */

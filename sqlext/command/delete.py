@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
@@ -9,8 +11,9 @@ from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, load_target
 from sqlext.command.strategy.metadata_delete import covered_files, delete_everything, metadata_delete
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import Choice, RowChange
+from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.properties import DELETE_ISOLATION_LEVEL, DELETE_MODE
+from sqlext.scan.row_estimate import expected_rows
 from sqlext.spark.exact_filter import exact_filter
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.sql.lowering.delete import lower_delete
@@ -37,6 +40,9 @@ def choose_delete(environment: Environment, spark: SparkSession, statement: Dele
     if row_filter is None:
         return target, by_rows
     covered = covered_files(environment, target, row_filter)
+    guessed = expected_rows(row_filter, [task.file for task in covered.undecided], schema)
+    change = replace(change, few=likely_few(target, guessed))
+    by_rows = by_mode(target, DELETE_MODE, change)
     if not covered.undecided:
         reason = f"partitions and bounds decide of all files, and cover {len(covered.whole)}"
         return target, Choice("metadata alone", reason, metadata_delete, change)

@@ -16,13 +16,14 @@ from sqlext.command.schema_evolution import changes_for_merge, grown
 from sqlext.command.strategy.insert_only import insert_only
 from sqlext.command.strategy.key_upsert import changelog_upsert, equality_upsert, lookup_upsert
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import Choice, RowChange
+from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.upsert import by_position, can_look_up, goes_by_equality
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import require_strict_policy
+from sqlext.spark.write_job import estimated_rows
 from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
@@ -64,7 +65,10 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     lowered, names = lower_merge(
         statement, schema, source.columns, target.relation, row_ids=row_ids, case_sensitive=exact
     )
-    change = RowChange(lowered, isolation, names, reach=_reach(statement, schema, source.columns))
+    # As many rows as the source has, where the condition is on a key; the target's own would come beside them.
+    few = _clauses_need_source(statement) and likely_few(target, estimated_rows(source))
+    reach = _reach(statement, schema, source.columns)
+    change = RowChange(lowered, isolation, names, reach=reach, few=few)
     if only_inserts:
         return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
     return target, by_mode(target, MERGE_MODE, change)
@@ -82,14 +86,17 @@ def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, 
     return by_position(target, choice)
 
 
+def _clauses_need_source(statement: Merge) -> bool:
+    return not any(clause.kind == "not matched by source" for clause in statement.clauses)
+
+
 def _reach(statement: Merge, schema: Schema, source_columns: Sequence[str]) -> Reach:
     """Rows that come matter by their keys alone where each source row whose key is not there brings it. One that goes
     matters to the row that it matched, which would come in, unless that changed it."""
     inserts = any(clause.kind == "not matched" for clause in statement.clauses)
     keyed = compares_keys(statement, schema, source_columns)
-    by_source = any(clause.kind == "not matched by source" for clause in statement.clauses)
     return Reach(
-        by_key=keyed and not by_source and ends_unconditionally(statement, "not matched"),
+        by_key=keyed and _clauses_need_source(statement) and ends_unconditionally(statement, "not matched"),
         alone=not inserts or ends_unconditionally(statement, "matched"),
         unique_key=keyed and inserts,
     )

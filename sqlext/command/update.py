@@ -8,8 +8,11 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, has_row_ids, load_target
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import Choice, RowChange
+from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.properties import UPDATE_ISOLATION_LEVEL, UPDATE_MODE
+from sqlext.scan.row_estimate import expected_rows
+from sqlext.spark.exact_filter import exact_filter
+from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import require_strict_policy
 from sqlext.sql.lowering.update import keeps_keys, lower_update
@@ -28,9 +31,16 @@ def choose_update(environment: Environment, spark: SparkSession, statement: Upda
     target = load_target(environment, spark, statement.table)
     schema = target.table.metadata.schema()
     exact = is_case_sensitive(spark)
+    lowered = lower_update(statement, schema, target.relation, row_ids=has_row_ids(target), case_sensitive=exact)
+    row_filter = None if statement.where is None else exact_filter(spark, lowered_query(spark, lowered), schema)
+    guessed = None
+    if row_filter is not None:
+        files = [task.file for task in environment.scans.plan(target.version, row_filter).tasks]
+        guessed = expected_rows(row_filter, files, schema)
     change = RowChange(
-        lower_update(statement, schema, target.relation, row_ids=has_row_ids(target), case_sensitive=exact),
+        lowered,
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
         keeps_keys=keeps_keys(statement, schema, case_sensitive=exact),
+        few=likely_few(target, guessed),
     )
     return target, by_mode(target, UPDATE_MODE, change)

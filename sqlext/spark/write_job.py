@@ -1,7 +1,8 @@
 """One Spark job that writes: the rows of a DataFrame go through a write task, its messages come to the driver.
 
 A change known to be small comes to the driver as Arrow and goes through the same task there, since a Python worker's
-start costs more than such a write. Rows of any other change never pass through the driver.
+start costs more than such a write. So does one that is likely to be, up to a number of rows. Rows of any other change
+never pass through the driver.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ _BATCH_SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
+# Spark's own figure for what a row has beside its columns.
+_ROW_BYTES = 8
 SMALL_BYTES = 32 * 1024 * 1024
+# Of what these bring the optimiser's estimate says nothing: a row may become any number of rows.
+_MULTIPLYING = ("Generate", "MapIn", "MapPartitions", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,31 @@ def is_small(rows: DataFrame) -> bool:
 
     PySpark cannot collect all types as Arrow: null variants, and nulls of type void within arrays.
     """
-    return _can_be_collected(rows.schema) and estimated_bytes(rows) <= SMALL_BYTES
+    return _can_be_collected(rows.schema) and estimated_bytes(rows) <= SMALL_BYTES and not _multiplies(rows)
+
+
+def estimated_rows(rows: DataFrame) -> int:
+    """The optimiser's estimate of the number of rows, by their size where it has no other."""
+    statistics = rows._jdf.queryExecution().optimizedPlan().stats()
+    if statistics.rowCount().isDefined():
+        return int(str(statistics.rowCount().get()))
+    return int(str(statistics.sizeInBytes())) // (_ROW_BYTES + int(rows._jdf.schema().defaultSize()))
+
+
+def is_repeatable(rows: DataFrame) -> bool:
+    """Whether the query gives the same rows when it is run again on the same data."""
+    return bool(rows._jdf.queryExecution().optimizedPlan().deterministic())
+
+
+def _multiplies(rows: DataFrame) -> bool:
+    waiting = [rows._jdf.queryExecution().optimizedPlan()]
+    while waiting:
+        plan = waiting.pop()
+        if str(plan.nodeName()).startswith(_MULTIPLYING):
+            return True
+        children = plan.children()
+        waiting += [children.apply(number) for number in range(children.size())]
+    return False
 
 
 def _can_be_collected(type: DataType, *, repeated: bool = False) -> bool:
@@ -97,6 +126,19 @@ def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFi
         _await_idle_executors(rows.sparkSession)
         raise
     return _gather(messages.to_batches())
+
+
+def run_few(
+    rows: DataFrame, task: WriteTask, most: int, arranged: Callable[[DataFrame], DataFrame] = lambda rows: rows
+) -> WrittenFiles | None:
+    """Runs the task on the driver if there are at most `most` rows; else None, and nothing is written.
+
+    No more than one row beyond `most` comes to the driver. `arranged` sorts what comes. Errors as `run_write`.
+    """
+    if not _can_be_collected(rows.schema):
+        return None
+    found = arranged(rows.limit(most + 1)).toArrow()
+    return write_on_driver(found, task) if found.num_rows <= most else None
 
 
 @contextmanager

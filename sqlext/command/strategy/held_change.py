@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.reads import Reads, reads_of
 from sqlext.command.row_level import Target
-from sqlext.command.strategy.strategy import RowChange, changed_rows, reach_of, require_one_change
+from sqlext.command.strategy.strategy import RowChange, changed_rows, most_rows, reach_of, require_one_change
 from sqlext.command.write_operation import WriteOperation
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
+from sqlext.spark.write_job import WrittenFiles, run_few, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.write.task import write_changes
 
@@ -37,7 +37,7 @@ def hold_change(spark: SparkSession, target: Target, operation: WriteOperation, 
     task = write_changes(
         operation.plan, task_identity=task_identity, distinct_keys=change.distinct_keys, writes_rows=False
     )
-    found = run_write(rows, task, on_driver=is_small(rows))
+    found = run_few(rows, task, most_rows(target)) or run_write(rows, task, on_driver=False)
     require_one_change(spark, target, change, found)
     return HeldChange(operation, rows, reads, found)
 

@@ -16,11 +16,12 @@ from sqlext.command.strategy.strategy import (
     changed_counts,
     changed_rows,
     has_new_rows,
+    most_rows,
     reach_of,
     require_one_change,
 )
 from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
+from sqlext.spark.write_job import WrittenFiles, is_repeatable, is_small, run_few, run_write, task_identity
 from sqlext.transaction.row_delta import RowDelta
 from sqlext.write.task import write_changes
 
@@ -52,11 +53,19 @@ def _write(
     """New rows in data files, and the positions of the old ones."""
     new_rows = has_new_rows(rows)
     plan = operation.plan.with_row_ids() if new_rows and has_row_ids(target) else operation.plan
-    on_driver = is_small(rows)
-    if new_rows:
-        rows = order(rows, target.table.metadata, one_task=on_driver)
+    metadata, on_driver = target.table.metadata, is_small(rows)
+
+    def arranged(some: DataFrame, *, one_task: bool = True) -> DataFrame:
+        return order(some, metadata, one_task=one_task) if new_rows else some
+
     task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
-    written = run_write(rows, task, on_driver=on_driver)
+    written = None
+    if change.few and not on_driver:
+        # What is run again, should there be more rows, must not give others.
+        rows = rows if is_repeatable(rows) else rows.localCheckpoint()
+        written = run_few(rows, task, most_rows(target), arranged)
+    if written is None:
+        written = run_write(arranged(rows, one_task=on_driver), task, on_driver=on_driver)
     require_one_change(spark, target, change, written)
     return written
 

@@ -21,13 +21,18 @@ from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import DataError
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_change, lowered_query
-from sqlext.spark.write_job import WrittenFiles
+from sqlext.spark.write_job import SMALL_BYTES, WrittenFiles
 from sqlext.spec.expression import Predicate
 from sqlext.sql.lowering.text import selected
 from sqlext.sql.quoting import quote_name, quote_string
 from sqlext.write.row_operation import OPERATION_COLUMNS
 
 _NAMED_ROWS = 5
+_MOST_ROWS = 65_536
+# What a byte of a data file may become in memory.
+_UNPACKED = 4
+# The factor by which a guess may be short.
+_MISJUDGED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class RowChange:
     change it; without it a row may be hit twice. With `distinct_keys` the rows come distributed by key, and no two
     source rows may have one. With `keeps_keys` each new row has the key of the row it replaces.
     `reach` tells which rows it depends on. `row_filter` selects exactly the rows that a DELETE deletes, where that can
-    be said.
+    be said. `few`: it is likely to have so few rows that the driver may write them.
     """
 
     lowered: str
@@ -52,6 +57,7 @@ class RowChange:
     keeps_keys: bool = False
     reach: Reach = ITS_SCAN
     row_filter: Predicate | None = None
+    few: bool = False
 
 
 Strategy: TypeAlias = Callable[[Environment, SparkSession, Target, RowChange], Counts]
@@ -67,6 +73,20 @@ class Choice:
     reason: str
     run: Strategy
     change: RowChange
+
+
+def most_rows(target: Target) -> int:
+    """As many rows as the driver takes of a change that is likely to have few, by the size of the table's rows."""
+    snapshot = target.version.snapshot
+    summary = {} if snapshot is None else snapshot.summary
+    told = (summary.get(name, "") for name in ("total-files-size", "total-records"))
+    size, rows = (int(text) if text.isdecimal() else 0 for text in told)
+    return min(_MOST_ROWS, SMALL_BYTES * max(rows, 1) // max(_UNPACKED * size, 1))
+
+
+def likely_few(target: Target, expected: int | None) -> bool:
+    """Whether the driver may try to take that many rows; a guess that is short costs another run of the query."""
+    return expected is not None and expected * _MISJUDGED <= most_rows(target)
 
 
 def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChange) -> DataFrame:

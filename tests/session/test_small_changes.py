@@ -1,0 +1,105 @@
+"""Changes that are small go without Python workers, whatever their statement; large ones never come to the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from judges.canonical import canonical_rows
+from judges.iceberg import IcebergJudge
+
+MERGE = "MERGE INTO {t} AS t USING {s} AS s ON t.id = s.id "
+CHANGED = "WHEN MATCHED AND t.n >= 0 THEN UPDATE SET n = -1 WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
+ROWS = 100_000
+
+
+@pytest.fixture(scope="module")
+def source_of_rows(spark: SparkSession) -> str:
+    spark.range(0, ROWS, 1, 2).selectExpr("id", "id % 100 AS n", "uuid() AS v", "uuid() AS w").createTempView("many")
+    return "many"
+
+
+@pytest.fixture
+def table(spark: SparkSession, table_name: str, source_of_rows: str) -> str:
+    """Too large for the optimiser's estimate of a change, which is that of the files read."""
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, n BIGINT, v STRING, w STRING)")
+    spark.sql(f"INSERT INTO {table_name} SELECT * FROM {source_of_rows}")
+    return table_name
+
+
+@pytest.fixture
+def small_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if tables were larger: no estimate of what a change reads is small."""
+    monkeypatch.setattr("sqlext.spark.write_job.SMALL_BYTES", 4_096)
+
+
+class Jobs:
+    """Counts the write jobs with Python workers, and the rows that come to the driver."""
+
+    def __init__(self) -> None:
+        self.workers = 0
+        self.rows = 0
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    counted = Jobs()
+    map_in_arrow: Callable[..., DataFrame] = DataFrame.mapInArrow
+    to_arrow: Callable[[DataFrame], pa.Table] = DataFrame.toArrow
+
+    def with_workers(frame: DataFrame, *arguments: Any, **named: Any) -> DataFrame:
+        counted.workers += 1
+        return map_in_arrow(frame, *arguments, **named)
+
+    def collected(frame: DataFrame) -> pa.Table:
+        rows = to_arrow(frame)
+        counted.rows += rows.num_rows
+        return rows
+
+    kind = type(SparkSession.active().range(1))
+    map_in_arrow, to_arrow = kind.mapInArrow, kind.toArrow
+    monkeypatch.setattr(kind, "mapInArrow", with_workers)
+    monkeypatch.setattr(kind, "toArrow", collected)
+    return counted
+
+
+@pytest.mark.parametrize(
+    ("statement", "changed", "workers"),
+    [
+        (f"{MERGE}{CHANGED}".replace("{s}", "(SELECT * FROM VALUES (5), (6), (-1) AS v(id))"), 3, 0),
+        (f"{MERGE}WHEN MATCHED THEN DELETE".replace("{s}", "(SELECT 7 AS id)"), 1, 0),
+        ("UPDATE {t} SET n = 1000 WHERE id = 5", 1, 0),
+        ("UPDATE {t} SET n = CAST(rand() AS INT) WHERE id IN (5, 99)", 2, 0),
+        ("DELETE FROM {t} WHERE id BETWEEN 5 AND 5 OR id = 7", 2, 0),
+        ("DELETE FROM {t} WHERE n = 3", ROWS // 100, 0),
+        ("UPDATE {t} SET v = 'x' WHERE v LIKE '%'", ROWS, 1),
+        (f"{MERGE}WHEN MATCHED THEN DELETE".replace("{s}", "(SELECT id FROM many)"), ROWS, 1),
+        # one source row, and all of the table: what was taken for few is not
+        (f"{MERGE}WHEN MATCHED THEN DELETE".replace("{s}", "(SELECT 1 AS id)").replace("= s.id", "> -s.id"), ROWS, 1),
+    ],
+)
+@pytest.mark.usefixtures("small_estimates")
+def test_the_rows_decide(
+    spark: SparkSession, iceberg: IcebergJudge, table: str, jobs: Jobs, statement: str, changed: int, workers: int
+) -> None:
+    answer = spark.sql(statement.format(t=table)).first()
+    assert answer["num_affected_rows"] == changed
+    assert jobs.workers == workers
+    assert jobs.rows <= 65_537 + 10
+    totals = "SELECT count(*), sum(n), count(v), max(id) FROM {}"
+    assert canonical_rows(spark.sql(totals.format(table))) == iceberg.sql(totals.format(table))
+
+
+def test_a_generator_says_nothing_of_how_many_rows_there_will_be(
+    spark: SparkSession, table_name: str, jobs: Jobs
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT)")
+    for rows, query in ((2, "VALUES (1), (2)"), (50, "SELECT explode(sequence(1, 50))")):
+        before: Sequence[int] = (jobs.workers, jobs.rows)
+        spark.sql(f"INSERT INTO {table_name} {query}")
+        came = jobs.rows - before[1]
+        assert (jobs.workers - before[0], came >= rows) == ((0, True) if rows == 2 else (1, False))
