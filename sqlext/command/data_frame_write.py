@@ -183,5 +183,7 @@ def _action(target: Target, files: Sequence[ContentFile], mode: WriteMode, read:
 
 def _overwrite(removal: OverwriteRows, files: Sequence[ContentFile], read: Predicate | None) -> Action | None:
     """With a filter even when nothing is there that goes: by the time of the commit there may be."""
-    changes = files or removal.row_filter is not None or removal.deleted_files or removal.referenced_data_files
-    return replace(removal, added=files, read_filter=read) if changes else None
+    gone = removal.deleted_files or removal.rewritten_files or removal.referenced_data_files
+    if not (files or gone) and removal.row_filter is None:
+        return None
+    return replace(removal, added=(*files, *removal.added), read_filter=read)

@@ -80,7 +80,8 @@ def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, 
     if goes_by_equality(environment, target):
         return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", equality_upsert, rows)
     lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
-    choice = by_mode(target, MERGE_MODE, RowChange(lowered, isolation, distinct_keys=True, reach=OWN_KEYS))
+    few = likely_few(target, estimated_rows(source))
+    choice = by_mode(target, MERGE_MODE, RowChange(lowered, isolation, distinct_keys=True, reach=OWN_KEYS, few=few))
     if choice.name != "copy-on-write" and can_look_up(environment, target, source):
         choice = Choice("key upsert by position", "the source is small", lookup_upsert, rows)
     return by_position(target, choice)

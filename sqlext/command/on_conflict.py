@@ -14,11 +14,12 @@ from sqlext.command.reads import OWN_KEYS
 from sqlext.command.row_level import Target, has_row_ids
 from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import Choice, RowChange
+from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.upsert import explain_upsert, require_upsertable, upsert
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.spark.temporary_relation import named_rows
+from sqlext.spark.write_job import estimated_rows
 from sqlext.sql.lowering.on_conflict import lower_on_conflict, replaces_whole_rows
 from sqlext.sql.statement import Insert, OnConflict
 
@@ -70,5 +71,6 @@ def _chosen(
     schema, isolation = target.table.metadata.schema(), MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     with named_rows(one_row_a_key(target, rows).rows, environment.rng) as relation:
         lowered = lower_on_conflict(insert, conflict, relation, target.relation, schema, row_ids=has_row_ids(target))
-        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS)
+        few = likely_few(target, estimated_rows(rows))
+        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS, few=few)
         yield by_mode(target, MERGE_MODE, change)

@@ -1,24 +1,31 @@
-"""The rows that an overwrite with a condition takes out: whole files, and positions where only some rows go."""
+"""The rows that an overwrite with a condition takes out: whole files, and positions where only some rows go.
+
+Format version 1 has no deletes by position: there such a file is written anew, with the rows that stay.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyroaring import BitMap64
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
+from sqlext.command.distribution import distribute, order
 from sqlext.command.environment import Environment
-from sqlext.command.row_level import Target, delete_rows, require_delete_files
+from sqlext.command.row_level import Target, delete_rows
 from sqlext.command.write_operation import WriteOperation
 from sqlext.scan.file_filter import FileFilter
-from sqlext.scan.scan_plan import FileScanTask
+from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import is_small, run_write, task_identity
+from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.sql.quoting import quote_identifier
 from sqlext.transaction.overwrite_rows import OverwriteRows
-from sqlext.write.task import write_changes
+from sqlext.write.task import write_changes, write_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,34 +41,32 @@ def take_out(
 ) -> tuple[OverwriteRows, Mapping[str, BitMap64]]:
     """The removal of what goes, no rows in its place yet, and the positions that go by data file.
 
-    Files are read only where partition and metrics leave it open. Writes delete files for those of which a part goes.
-    UnsupportedError FORMAT_VERSION_1_ROW_LEVEL where a file of a version 1 table holds other rows too.
+    Files are read only where partition and metrics leave it open. Writes delete files for those of which a part goes,
+    or the other rows of these.
     """
     undecided = _undecided(environment, target, rows.row_filter)
     positions = _positions(spark, target, operation, rows.condition) if undecided else {}
-    whole, partial = [], {}
-    for task in undecided:
-        selected = positions.get(task.file.file_path)
-        if selected is None:
-            continue
-        if task.deleted_rows + len(selected) == task.file.record_count:
-            whole.append(task.file)
-        else:
-            partial[task.file.file_path] = selected
-    if partial:
-        require_delete_files(target, "Overwriting some of the rows of a data file")
-    partitions = {task.file.file_path: (task.spec_id, task.partition) for task in undecided}
-    deletes = delete_rows(operation, partial, partitions)
+    touched = [task for task in undecided if positions.get(task.file.file_path)]
+    kept_from = [task for task in touched if not goes_whole(task, positions)]
+    partial = {task.file.file_path: positions[task.file.file_path] for task in kept_from}
     snapshot = target.version.snapshot
     removal = OverwriteRows(
         rows.row_filter,
-        deleted_files=whole,
+        deleted_files=[task.file for task in touched if task.file.file_path not in partial],
+        base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+    )
+    if target.table.metadata.format_version < 2:
+        kept = _rewrite(spark, target, operation, rows.condition, list(partial))
+        return replace(removal, added=kept, rewritten_files=[task.file for task in kept_from]), partial
+    partitions = {task.file.file_path: (task.spec_id, task.partition) for task in kept_from}
+    deletes = delete_rows(operation, partial, partitions)
+    marked = replace(
+        removal,
         delete_files=deletes.files,
         deleted_rows=deletes.rows,
         referenced_data_files=frozenset(partial),
-        base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
     )
-    return removal, partial
+    return marked, partial
 
 
 def _undecided(environment: Environment, target: Target, row_filter: Predicate | None) -> Sequence[FileScanTask]:
@@ -86,3 +91,20 @@ def _positions(
     selected = lowered_query(spark, lowered)
     task = write_changes(operation.plan, task_identity=task_identity)
     return run_write(selected, task, on_driver=is_small(selected)).positions
+
+
+def _rewrite(
+    spark: SparkSession, target: Target, operation: WriteOperation, condition: str, paths: Sequence[str]
+) -> Sequence[ContentFile]:
+    """Data files of the rows of other ones that the condition does not select."""
+    if not paths:
+        return ()
+    metadata = target.table.metadata
+    columns = ", ".join(quote_identifier(field.name) for field in metadata.schema().fields)
+    lowered = f"SELECT {columns}, `_file`\nFROM {target.relation}\nWHERE ((NOT coalesce(({condition}), false)))"
+    journal.record(lowered)
+    kept = lowered_query(spark, lowered).where(F.col("_file").isin(list(paths))).drop("_file")
+    on_driver = is_small(kept)
+    spread = order(kept if on_driver else distribute(kept, metadata), metadata, one_task=on_driver)
+    task = write_rows(operation.plan, task_identity=task_identity)
+    return run_write(spread, task, on_driver=on_driver).data_files

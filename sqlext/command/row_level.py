@@ -14,7 +14,7 @@ from sqlext.command.destination import destination
 from sqlext.command.environment import Environment
 from sqlext.command.reads import Reads
 from sqlext.command.write_operation import WriteOperation
-from sqlext.errors import AnalysisError, StaleRead, UnsupportedError, ValidationConflict
+from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS
 from sqlext.spark.catalogs import TableVersion, handle_of
 from sqlext.spark.time_travel import travel
@@ -94,12 +94,6 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
     to = destination(spark, table.metadata, handle.branch or branch, str(name))
     overtaken = None if environment.overtaken is None else environment.overtaken.conflict
     return Target(name, table, environment.version(name.catalog, table, to.branch), to, overtaken=overtaken)
-
-
-def require_delete_files(target: Target, verb: str) -> None:
-    """Format version 1 has no delete files, so a row of it cannot be changed in place."""
-    if target.table.metadata.format_version < 2:
-        raise UnsupportedError("FORMAT_VERSION_1_ROW_LEVEL", verb=verb, name=target.name)
 
 
 def has_row_ids(target: Target) -> bool:

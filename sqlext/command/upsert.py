@@ -28,13 +28,13 @@ from sqlext.command.reads import OWN_KEYS, Reach, Reads, reads_of
 from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import Choice, RowChange
+from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
 from sqlext.properties import MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
 from sqlext.spark.temporary_relation import named_rows
-from sqlext.spark.write_job import is_small, run_write, task_identity, write_on_driver
+from sqlext.spark.write_job import estimated_rows, is_small, run_write, task_identity, write_on_driver
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.types import VariantType
@@ -111,7 +111,8 @@ def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isol
             row_ids=has_row_ids(target),
         )
         reach = replace(OWN_KEYS, alone=not compared)
-        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=reach)
+        few = likely_few(target, estimated_rows(batch.rows))
+        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=reach, few=few)
         choice = by_mode(target, MERGE_MODE, change)
         if choice.name != "copy-on-write" and not compared and can_look_up(environment, target, batch.rows):
 

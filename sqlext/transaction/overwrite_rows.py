@@ -22,8 +22,9 @@ class OverwriteRows:
     With `row_filter`, which must say exactly what the condition does, data files go of which partition or metrics say
     that all rows match, whoever added them: the last writer wins. All others that may match were read at
     `base_snapshot_id`: of them `deleted_files` hold such rows only and go too, while `delete_files`, or from format
-    version 3 on `deleted_rows`, delete the rows of `referenced_data_files` by position. It conflicts with a commit
-    since then that removed one of those, or that added a file of which only some rows may match.
+    version 3 on `deleted_rows`, delete the rows of `referenced_data_files` by position. `rewritten_files` go as well,
+    and `added` has their other rows. It conflicts with a commit since then that removed one of those, that deleted rows
+    of a rewritten one, or that added a file of which only some rows may match.
 
     `read_filter` selects rows that the added ones depend on: a commit that adds one of them is a conflict as well.
     Without `row_filter` every file was read, and any new row is a conflict.
@@ -37,10 +38,11 @@ class OverwriteRows:
     base_snapshot_id: int | None = None
     read_filter: Predicate | None = None
     deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
+    rewritten_files: Sequence[ContentFile] = ()
 
     def __post_init__(self) -> None:
-        if any(file.content != Content.DATA for file in (*self.added, *self.deleted_files)):
-            raise ValueError("added and deleted_files hold data files only")
+        if any(file.content != Content.DATA for file in (*self.added, *self.deleted_files, *self.rewritten_files)):
+            raise ValueError("added, deleted_files and rewritten_files hold data files only")
         if any(file.content == Content.DATA for file in self.delete_files):
             raise ValueError("delete_files holds a data file")
 
@@ -53,7 +55,9 @@ class OverwriteRows:
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
         history = History(context, base, self.base_snapshot_id)
-        history.require_files_remain(self.referenced_data_files)
+        rewritten = frozenset(file.file_path for file in self.rewritten_files)
+        history.require_files_remain(self.referenced_data_files | rewritten)
+        history.require_no_new_deletes(rewritten, None)
         if self.row_filter is None:
             history.require_no_new_rows(AlwaysTrue())
         else:
@@ -61,7 +65,7 @@ class OverwriteRows:
         history.require_no_new_rows(self.read_filter)
 
     def _removal(self) -> Removal:
-        paths = frozenset(file.file_path for file in self.deleted_files)
+        paths = frozenset(file.file_path for file in (*self.deleted_files, *self.rewritten_files))
         if self.row_filter is not None:
             return RemoveMatching(self.row_filter, paths)
         return RemovePaths(paths) if paths else RemoveNothing()

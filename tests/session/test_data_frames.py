@@ -78,14 +78,15 @@ def test_overwrite_by_a_condition_in_format_version_1(
 ) -> None:
     properties = "TBLPROPERTIES ('format-version'='1')"
     spark.sql(f"CREATE TABLE {table_name} (id INT, kind STRING) PARTITIONED BY (kind) {properties}")
-    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'a'), (3, 'b')")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'a'), (3, 'b'), (NULL, 'b')")
     rows = frame(spark, "(9, 'a')", "id", "kind")
-    files = sorted(warehouse.joinpath(*table_name.split(".")[1:]).rglob("*"))
-    with pytest.raises(AnalysisException, match="FORMAT_VERSION_1_ROW_LEVEL"):
-        rows.writeTo(table_name).overwrite(F.expr("id = 1"))
-    assert sorted(warehouse.joinpath(*table_name.split(".")[1:]).rglob("*")) == files
+    rows.writeTo(table_name).overwrite(F.expr("id = 1"))
+    assert rows_of(spark, table_name) == [[2, "a"], [3, "b"], [9, "a"], [None, "b"]]
+    frame(spark, "(7, 'b')", "id", "kind").where("id < 0").writeTo(table_name).overwrite(F.expr("id + 0 = 3"))
+    assert rows_of(spark, table_name) == [[2, "a"], [9, "a"], [None, "b"]] == iceberg.sql(f"SELECT * FROM {table_name}")
+    assert list(warehouse.joinpath(*table_name.split(".")[1:]).rglob("*delete*")) == []
     rows.writeTo(table_name).overwrite(F.expr("concat(kind, '') = 'a'"))
-    assert rows_of(spark, table_name) == [[3, "b"], [9, "a"]] == iceberg.sql(f"SELECT * FROM {table_name}")
+    assert rows_of(spark, table_name) == [[9, "a"], [None, "b"]] == iceberg.sql(f"SELECT * FROM {table_name}")
 
 
 def test_insert_into_goes_by_position(spark: SparkSession, table: str) -> None:

@@ -255,6 +255,22 @@ def test_an_overwrite_by_a_filter_on_metrics(writer: Writer) -> None:
     assert _counters(table)["operation"] == "delete"
 
 
+def test_an_overwrite_by_a_filter_writes_a_file_of_a_version_1_table_anew(writer: Writer) -> None:
+    table = writer.create(format_version=1)
+    table = writer.append(1, 2, 3, base=table).table
+    file = next(iter(_entries(writer, table))).file
+    action = OverwriteRows(
+        Comparison("=", 1, 2),
+        (data_file(table.metadata, [9]), data_file(table.metadata, [1, 3])),
+        rewritten_files=(file,),
+        base_snapshot_id=table.metadata.current_snapshot_id,
+    )
+    table = writer.commit(action, base=table).table
+    assert ids_read_by_pyiceberg(table) == [1, 3, 9]
+    assert _counters(table)["deleted-data-files"] == "1"
+    assert _counters(table)["operation"] == "overwrite"
+
+
 def test_an_overwrite_by_a_filter_of_a_version_1_table(writer: Writer) -> None:
     table = writer.create(spec=BY_REGION, format_version=1)
     for number, region in enumerate(["eu", "us"]):

@@ -172,6 +172,19 @@ def test_an_overwrite_by_a_filter_conflicts_with_the_removal_of_a_file_it_read(r
         race.second.commit(second, base=race.base)
 
 
+def test_an_overwrite_conflicts_with_new_deletes_of_a_file_that_it_writes_anew(race: Race) -> None:
+    """They would be lost: the row that another commit deleted is in the new file."""
+    added = race.new_file(1, 2)
+    second = OverwriteRows(Comparison("=", 1, 3), (added,), rewritten_files=(race.file,), base_snapshot_id=race.base_id)
+    race.refuse(race.delta(positions=(0,)), second, "deleted rows", added)
+
+
+def test_an_overwrite_conflicts_with_the_removal_of_a_file_that_it_writes_anew(race: Race) -> None:
+    added = race.new_file(1, 2)
+    second = OverwriteRows(Comparison("=", 1, 3), (added,), rewritten_files=(race.file,), base_snapshot_id=race.base_id)
+    race.refuse(OverwriteFiles(delete_all=True), second, "removed the data file", added)
+
+
 def test_an_overwrite_without_filter_conflicts_with_new_rows(race: Race) -> None:
     second = OverwriteRows(None, (race.new_file(7),), deleted_files=(race.file,), base_snapshot_id=race.base_id)
     race.refuse(AppendFiles((race.new_file(9),)), second, "added rows", *second.added)
