@@ -12,7 +12,7 @@ from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.properties import UPDATE_ISOLATION_LEVEL, UPDATE_MODE
 from sqlext.scan.row_estimate import expected_rows
 from sqlext.spark.exact_filter import exact_filter
-from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.lowered_sql import lowered_change
 from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import require_strict_policy
 from sqlext.sql.lowering.update import keeps_keys, lower_update
@@ -32,7 +32,7 @@ def choose_update(environment: Environment, spark: SparkSession, statement: Upda
     schema = target.table.metadata.schema()
     exact = is_case_sensitive(spark)
     lowered = lower_update(statement, schema, target.relation, row_ids=has_row_ids(target), case_sensitive=exact)
-    row_filter = None if statement.where is None else exact_filter(spark, lowered_query(spark, lowered), schema)
+    row_filter = None if statement.where is None else exact_filter(spark, lowered_change(spark, lowered), schema)
     guessed = None
     if row_filter is not None:
         files = [task.file for task in environment.scans.plan(target.version, row_filter).tasks]

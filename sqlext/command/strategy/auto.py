@@ -23,7 +23,7 @@ from sqlext.command.strategy.strategy import Choice, RowChange, changed_counts
 from sqlext.command.write_operation import begin_write
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spark.explained_plan import read_bytes
-from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.lowered_sql import lowered_change
 from sqlext.spark.read_tables import read_predicates
 from sqlext.spec.expression import Or
 from sqlext.transaction.action import Action
@@ -79,7 +79,7 @@ def expected(environment: Environment, spark: SparkSession, target: Target, choi
     The sample is some of the files that may hold rows which change. It is not taken where the query would read much
     for it.
     """
-    rows = lowered_query(spark, choice.change.lowered)
+    rows = lowered_change(spark, choice.change.lowered)
     tasks = _candidates(environment, target, rows)
     limit = f"{REWRITTEN_SHARE:.0%}"
     if not tasks:
