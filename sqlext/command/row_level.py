@@ -16,6 +16,7 @@ from sqlext.command.reads import Reads
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS
+from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark.catalogs import TableVersion, handle_of
 from sqlext.spark.time_travel import travel
 from sqlext.spark.write_job import WrittenFiles
@@ -109,13 +110,20 @@ def row_delta(
     *,
     reads: Reads,
     isolation: str,
+    drops_files: bool = False,
 ) -> RowDelta | None:
-    """The action that adds the new files and, in delete files it writes, the deleted positions; None for no change."""
+    """The action that adds the new files and, in delete files it writes, the deleted positions; None for no change.
+
+    With `drops_files` data files that lose all rows go, and there are no deletes for them.
+    """
     positions = {path: bitmap for path, bitmap in written.positions.items() if bitmap}
     if not (written.data_files or written.delete_files or positions):
         return None
-    partitions = _partitions(environment, target, positions)
-    deletes = delete_rows(operation, positions, partitions)
+    tasks = _tasks(environment, target, positions)
+    partitions = {path: (task.spec_id, task.partition) for path, task in tasks.items()}
+    dropped = [task.file for task in tasks.values() if drops_files and goes_whole(task, positions)]
+    marked = positions.keys() - {file.file_path for file in dropped}
+    deletes = delete_rows(operation, {path: positions[path] for path in positions if path in marked}, partitions)
     snapshot = target.version.snapshot
     return RowDelta(
         data_files=written.data_files,
@@ -127,6 +135,7 @@ def row_delta(
         needed_filter=reads.going,
         isolation=isolation,
         unique_key=target.table.metadata.schema().identifier_field_ids if reads.unique_key else (),
+        deleted_files=dropped,
     )
 
 
@@ -149,11 +158,9 @@ def delete_rows(
     return PositionDeletes(write_position_deletes(operation.io, operation.plan, positions, partitions))
 
 
-def _partitions(
-    environment: Environment, target: Target, paths: Collection[str]
-) -> dict[str, tuple[int, tuple[Any, ...]]]:
-    """Spec id and partition of each data file of the scan that the positions came from."""
+def _tasks(environment: Environment, target: Target, paths: Collection[str]) -> dict[str, FileScanTask]:
+    """The data files of the scan that the positions came from."""
     if not paths:
         return {}
     tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
-    return {task.file.file_path: (task.spec_id, task.partition) for task in tasks if task.file.file_path in paths}
+    return {task.file.file_path: task for task in tasks if task.file.file_path in paths}

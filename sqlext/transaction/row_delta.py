@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from sqlext.spec.content_file import Content, ContentFile
@@ -13,7 +14,7 @@ from sqlext.transaction.action import CommitContext
 from sqlext.transaction.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
 from sqlext.transaction.contested_rows import ContestedRows, KeyReader
 from sqlext.transaction.deletion_vectors import DeletedRows
-from sqlext.transaction.removal import RemoveDeleteFiles, RemoveNothing
+from sqlext.transaction.removal import Removal, RemoveDeleteFiles, RemoveNothing, RemovePaths
 from sqlext.transaction.snapshot_production import FileChange, SnapshotProduction
 
 
@@ -22,7 +23,8 @@ class RowDelta:
     """Adds data files and deletes, and says what it read of the table at `base_snapshot_id`.
 
     Deletes by position are `deleted_rows`, by data file; in format version 2 position-delete files among `delete_files`
-    hold the same. `referenced_data_files` are those of which rows are deleted.
+    hold the same. `referenced_data_files` are those of which rows are deleted. Of these `deleted_files` lose all their
+    rows, which `deleted_rows` has too, and go themselves.
 
     At either isolation level it conflicts with a commit since then that
 
@@ -48,12 +50,17 @@ class RowDelta:
     deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
     unique_key: Sequence[int] = ()
     needed_filter: Predicate | None = None
+    deleted_files: Sequence[ContentFile] = ()
 
     def __post_init__(self) -> None:
         if self.isolation not in ISOLATION_LEVELS:
             raise ValueError(f"{self.isolation!r} is no isolation level")
-        if any(file.content != Content.DATA for file in self.data_files):
-            raise ValueError("data_files holds a delete file")
+        if any(file.content != Content.DATA for file in (*self.data_files, *self.deleted_files)):
+            raise ValueError("data_files and deleted_files hold data files only")
+        if self.deleted_files and self.removed_delete_files:
+            raise ValueError("deleted_files and removed_delete_files exclude each other")
+        if not {file.file_path for file in self.deleted_files} <= self.deleted_rows.keys():
+            raise ValueError("the rows of deleted_files are not told")
         if any(file.content == Content.DATA for file in (*self.delete_files, *self.removed_delete_files)):
             raise ValueError("delete_files holds a data file")
 
@@ -62,7 +69,7 @@ class RowDelta:
 
     def operation(self) -> str:
         """The snapshot's: append, overwrite or delete."""
-        deletes = bool(self.delete_files or self.deleted_rows)
+        deletes = bool(self.delete_files or self.deleted_rows or self.deleted_files)
         if not (deletes or self.removed_delete_files):
             return "append"
         return "overwrite" if self.data_files or not deletes else "delete"
@@ -78,15 +85,24 @@ class _RowDeltaCommit:
 
     def change(self) -> FileChange:
         delta = self.delta
-        removed = frozenset(file.key for file in delta.removed_delete_files)
         in_files = any(file.content == Content.POSITION_DELETES for file in delta.delete_files)
         return FileChange(
             operation=delta.operation(),
             added=(*delta.data_files, *delta.delete_files),
-            removal=RemoveDeleteFiles(removed) if removed else RemoveNothing(),
-            deleted_rows={} if in_files else delta.deleted_rows,
+            removal=self._removal(),
+            deleted_rows={} if in_files else {path: delta.deleted_rows[path] for path in self._marked()},
             summary_properties=delta.summary_properties,
         )
+
+    def _removal(self) -> Removal:
+        if self.delta.deleted_files:
+            return RemovePaths(frozenset(file.file_path for file in self.delta.deleted_files))
+        removed = frozenset(file.key for file in self.delta.removed_delete_files)
+        return RemoveDeleteFiles(removed) if removed else RemoveNothing()
+
+    def _marked(self) -> AbstractSet[str]:
+        """The data files whose rows are deleted by position."""
+        return self.delta.deleted_rows.keys() - {file.file_path for file in self.delta.deleted_files}
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
         delta = self.delta

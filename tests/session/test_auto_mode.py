@@ -64,6 +64,20 @@ def test_the_share_of_the_files_touched_decides(
         assert canonical_rows(spark.table(table)) == iceberg.sql(f"SELECT * FROM {table}")
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_files_that_lose_all_rows_go_and_others_are_marked(
+    spark: SparkSession, warehouse: Path, iceberg: IcebergJudge, table_name: str, version: int
+) -> None:
+    make(spark, table_name, version)
+    spark.sql(f"DELETE FROM {table_name} WHERE v = 3")
+    spark.sql(f"UPDATE {table_name} SET v = -v WHERE v + 0 BETWEEN 0 AND 11")
+    summary = last_summary(warehouse, table_name)
+    assert (summary["deleted-data-files"], summary["added-position-deletes"]) == ("1", "2")
+    rows = canonical_rows(spark.table(table_name))
+    assert len(rows) == 19
+    assert rows == iceberg.sql(f"SELECT * FROM {table_name}")
+
+
 def test_iceberg_changes_the_table_by_the_mode_it_knows(
     spark: SparkSession, warehouse: Path, iceberg: IcebergJudge, table_name: str
 ) -> None:

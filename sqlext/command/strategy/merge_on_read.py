@@ -42,9 +42,12 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
 def mark_held(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, held: HeldChange
 ) -> RowDelta | None:
-    """Writes the new rows of a change that is held; the action that adds them and marks the old ones."""
+    """Writes the new rows of a change that is held; the action that adds them and marks the old ones.
+
+    Files that lose all rows go. A change that nobody weighs leaves them, as others may change rows of them meanwhile.
+    """
     written = _write(spark, target, held.operation, change, held.rows)
-    return _delta(environment, spark, target, held.operation, change, written, held.reads)
+    return _delta(environment, spark, target, held.operation, change, written, held.reads, drops_files=True)
 
 
 def _write(
@@ -78,8 +81,18 @@ def _delta(
     change: RowChange,
     written: WrittenFiles,
     reads: Reads,
+    *,
+    drops_files: bool = False,
 ) -> RowDelta | None:
     if not (change.distinct_keys or change.keeps_keys):
         removed = Removed(positions=written.positions)
         require_unique_keys(environment, spark, target, written.data_files, removed)
-    return row_delta(environment, target, operation, written, reads=reads, isolation=change.isolation)
+    return row_delta(
+        environment,
+        target,
+        operation,
+        written,
+        reads=reads,
+        isolation=change.isolation,
+        drops_files=drops_files,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyroaring import BitMap64
 
 from small_tables import (
     BY_REGION,
@@ -22,6 +23,7 @@ from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Comparison
 from sqlext.transaction.action import Action
 from sqlext.transaction.append import AppendFiles
+from sqlext.transaction.deletion_vectors import DeletedRows
 from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.transaction.overwrite_rows import OverwriteRows
 from sqlext.transaction.row_delta import RowDelta
@@ -56,6 +58,19 @@ class Race:
             referenced_data_files=frozenset({self.file.file_path}) if positions else frozenset(),
             base_snapshot_id=self.base_id,
             **options,  # type: ignore[arg-type]
+        )
+
+    def rows(self, *positions: int) -> dict[str, DeletedRows]:
+        return {self.file.file_path: DeletedRows(self.file.spec_id, self.file.partition, BitMap64(positions))}
+
+    def whole_file(self, *rows: ContentFile) -> RowDelta:
+        """A change of all rows of the one file."""
+        return RowDelta(
+            data_files=rows,
+            referenced_data_files=frozenset({self.file.file_path}),
+            base_snapshot_id=self.base_id,
+            deleted_rows=self.rows(0, 1, 2),
+            deleted_files=(self.file,),
         )
 
     def run(self, first: Action, second: Action) -> LoadedTable:
@@ -126,6 +141,27 @@ def test_upserts_that_read_nothing_do_not_conflict(race: Race) -> None:
     second = RowDelta((race.new_file(2),), (equality_deletes(race.metadata, [2]),), base_snapshot_id=race.base_id)
     table = race.run(first, second)
     assert [one.sequence_number for one in table.metadata.snapshots] == [1, 2, 3]
+
+
+def test_a_change_of_all_rows_of_a_file_conflicts_with_a_delete_of_one(race: Race) -> None:
+    """Else that row would be back, in its new form."""
+    first = race.delta(positions=(0,), deleted_rows=race.rows(0))
+    second = race.whole_file(race.new_file(10, 20, 30))
+    race.first.commit(first, base=race.base)
+    with pytest.raises(ValidationConflict) as raised:
+        race.second.commit(second, base=race.base)
+    assert raised.value.condition == "WRITE_CONFLICT"
+
+
+def test_a_delete_of_all_rows_of_a_file_lands_on_one_of_some(race: Race) -> None:
+    table = race.run(race.delta(positions=(0,), deleted_rows=race.rows(0)), race.whole_file())
+    assert ids_read_by_pyiceberg(table) == []
+    assert table.metadata.current_snapshot().summary["deleted-data-files"] == "1"
+
+
+def test_a_delete_of_some_rows_conflicts_with_one_of_the_whole_file(race: Race) -> None:
+    second = race.delta(positions=(0,), deleted_rows=race.rows(0))
+    race.refuse(race.whole_file(), second, "removed the data file", *second.delete_files)
 
 
 def test_a_copy_on_write_conflicts_with_new_deletes_of_its_files(race: Race) -> None:
