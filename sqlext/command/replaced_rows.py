@@ -106,5 +106,10 @@ def _rewrite(
     kept = lowered_query(spark, lowered).where(F.col("_file").isin(list(paths))).drop("_file")
     on_driver = is_small(kept)
     spread = order(kept if on_driver else distribute(kept, metadata), metadata, one_task=on_driver)
-    task = write_rows(operation.plan, task_identity=task_identity)
+    task = write_rows(operation.plan, task_identity=_second_on_driver if on_driver else task_identity)
     return run_write(spread, task, on_driver=on_driver).data_files
+
+
+def _second_on_driver() -> tuple[int, int]:
+    """Of a further write by the driver in one operation; the first is that of the new rows."""
+    return 1, 0
