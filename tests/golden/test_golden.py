@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from golden.runner import INPUTS, RESULTS, area_names, run_area, split_statements
+
+ROW_LEVEL = re.compile(r"\s*(WITH\b.*?\)\s*)?(MERGE|UPDATE|DELETE|UPSERT|INSERT\b.*\bON\s+CONFLICT)\b", re.I | re.S)
 
 
 @pytest.mark.parametrize("area", area_names())
@@ -21,7 +24,9 @@ def test_every_result_has_an_input() -> None:
 
 
 def test_the_areas_hold_enough_statements() -> None:
-    assert sum(len(split_statements(path.read_text())) for path in INPUTS.glob("*.sql")) >= 150
+    texts = [one.text for path in INPUTS.glob("*.sql") for one in split_statements(path.read_text())]
+    assert len(texts) >= 1600
+    assert sum(bool(ROW_LEVEL.match(text)) for text in texts) >= 400
 
 
 def test_every_recorded_error_has_a_condition() -> None:
