@@ -26,7 +26,7 @@ private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], con
 
   def count: Int = files.size
 
-  def bytes: Long = files.elements.asScala.map(size).sum
+  def bytes: Long = files.elements.asScala.map(PlannedFiles.size).sum
 
   /** Pieces of these files of at most `splitBytes`, the largest first. */
   def splits(numbers: Seq[Int], splitBytes: Long): Seq[PartitionedFile] = {
@@ -39,7 +39,7 @@ private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], con
     val file = files.get(number)
     val values = if (constants.isEmpty) InternalRow.empty else InternalRow.fromSeq(constants.map(constant(file, _)))
     val path = paths.encoded(file.get(0).asText)
-    val whole = size(file)
+    val whole = PlannedFiles.size(file)
     val reading = fileReadings.flatMap(numbers => Option(numbers.get(number))).filterNot(_.isNull).map(n => readings.get(n.asInt))
     val vector = if (appliesVectors && PlannedFiles.hasVector(file)) Some(Base64.getDecoder.decode(file.get(PlannedFiles.vectorAt).asText)) else None
     val known = described(number, reading) ++ vector.map(LiveRows.key -> _)
@@ -51,8 +51,6 @@ private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], con
       start += length
     }
   }
-
-  private def size(file: JsonNode): Long = file.get(1).asLong
 
   private def some(name: String): Option[JsonNode] = Option(plan.get(name)).filterNot(_.isEmpty)
 
@@ -90,6 +88,8 @@ private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], con
 private[sqlext] object PlannedFiles {
   /** Where the plan has the deletion vector of a file. */
   private val vectorAt = 4
+
+  def size(file: JsonNode): Long = file.get(1).asLong
 
   def hasVector(file: JsonNode): Boolean = !file.get(vectorAt).isNull
 

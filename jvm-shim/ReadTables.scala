@@ -15,4 +15,13 @@ object ReadTables {
       val filters = scan match { case own: SqlextScan => own.filters.flatMap(PredicateJson.encode); case _ => Nil }
       Seq(table.handle, filters, table.role match { case StoredRows(_, touched) => touched; case _ => None })
   })
+
+  /** The largest factor by which the files of a scan outweigh what Spark takes its rows for; 1 where none do. Spark has one
+    * size for all texts, however long. */
+  def understated(optimized: LogicalPlan): Double = (1.0 +: optimized.collectWithSubqueries {
+    case relation: DataSourceV2ScanRelation => relation.scan match {
+      case own: SqlextScan => own.storedBytes.toDouble / relation.stats.sizeInBytes.max(1).toDouble
+      case _ => 1.0
+    }
+  }).max
 }

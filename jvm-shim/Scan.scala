@@ -130,6 +130,9 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     override def sizeInBytes: OptionalLong = OptionalLong.of(math.max(1L, plan.get("rows").asLong * (8L + columns.defaultSize)))
   }
 
+  /** Of the files as they are, with all their columns. */
+  private[sqlext] def storedBytes: Long = plan.get("files").elements.asScala.map(PlannedFiles.size).sum
+
   /** A scan may not start on a relation whose deletes no rule has taken away. */
   private[sqlext] def partitions(plan: JsonNode): Array[InputPartition] = {
     require(table.role != Rows || !table.hasDeletes, s"deletes of ${table.name} were not applied")

@@ -74,9 +74,15 @@ def estimated_bytes(rows: DataFrame) -> int:
 def is_small(rows: DataFrame) -> bool:
     """Whether the optimiser's own upper estimate of the rows lets the driver write them.
 
+    It is raised where the table's files are larger than Spark takes their rows to be, as those of long texts.
     PySpark cannot collect all types as Arrow: null variants, and nulls of type void within arrays.
     """
-    return _can_be_collected(rows.schema) and estimated_bytes(rows) <= SMALL_BYTES and not _multiplies(rows)
+    size = estimated_bytes(rows)
+    if size > SMALL_BYTES or not _can_be_collected(rows.schema) or _multiplies(rows):
+        return False
+    plan = rows._jdf.queryExecution().optimizedPlan()
+    factor = float(rows.sparkSession.sparkContext._jvm.io.sqlext.ReadTables.understated(plan))
+    return size * max(factor, 1.0) <= SMALL_BYTES
 
 
 def estimated_rows(rows: DataFrame) -> int:

@@ -94,6 +94,20 @@ def test_the_rows_decide(
     assert canonical_rows(spark.sql(totals.format(table))) == iceberg.sql(totals.format(table))
 
 
+def test_long_texts_weigh_what_their_files_do(
+    spark: SparkSession, table_name: str, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, doc STRING)")
+    text = "array_join(transform(sequence(1, 60), n -> md5(CAST(id * 100 + n AS STRING))), '')"
+    spark.sql(f"INSERT INTO {table_name} SELECT id, {text} FROM range(50)")
+    spark.sql(f"CREATE TABLE {table_name}_copy (id BIGINT, doc STRING)")
+    monkeypatch.setattr("sqlext.spark.write_job.SMALL_BYTES", 20_000)
+    for query, workers in (("id, doc", 1), ("max(id), min(doc)", 0)):
+        before = jobs.workers
+        spark.sql(f"INSERT INTO {table_name}_copy SELECT {query} FROM {table_name}")
+        assert jobs.workers - before == workers
+
+
 def test_a_generator_says_nothing_of_how_many_rows_there_will_be(
     spark: SparkSession, table_name: str, jobs: Jobs
 ) -> None:
