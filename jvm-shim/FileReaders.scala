@@ -2,6 +2,7 @@ package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.mapred.JobConf
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -20,6 +21,15 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
   private val storedWithIds = stored.map(FileReaders.withId(table, _))
   private val parquetColumns = StructType(stored.map(FileReaders.inParquet(table, _)))
 
+  /** A column that is tested and not read would count as null throughout. */
+  private val pushed = {
+    val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
+    filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read))
+  }
+
+  /** Whether the readers give every row of a file. */
+  def skipsNothing: Boolean = pushed.isEmpty
+
   /** What the readers give. */
   val schema: StructType = StructType(stored ++ constants)
 
@@ -30,20 +40,21 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
   def behind(column: StructField): FileReaders =
     new FileReaders(spark, table, stored :+ column, constants, filters, plan, batches)
 
+  /** A copy that Spark's reader writes its columns into. It makes a `JobConf` of any other kind, for each file, and sets
+    * the filters of the file there: only where there are none may files share one. */
+  private def configuration(hadoop: Configuration): Configuration =
+    if (skipsNothing) new JobConf(hadoop) else new Configuration(hadoop)
+
   def reader: PartitionedFile => Iterator[InternalRow] = {
     val hadoop = spark.sessionState.newHadoopConf()
     hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
     hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
-    // a column that is tested and not read would count as null throughout
-    val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
     val columns = InitialDefaults.leftToSpark(parquetColumns, batches)
     val promotions = plan.get("unpromoted_columns").elements.asScala.flatMap(Promotion.decode).toSet + Set.empty[Long]
     val open = promotions.map { ids =>
       val inFile = Promotion.undone(columns, ids)
-      // readers write the columns they are for into the configuration that they are given
       ids -> new ParquetFileFormat().buildReaderWithPartitionValues(spark, inFile, constants, inFile,
-        filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)),
-        Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), new Configuration(hadoop))
+        pushed, Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), configuration(hadoop))
     }.toMap
     val (whole, inTable) = (schema, parquetColumns)
     // those of a batch with fewer files are among them

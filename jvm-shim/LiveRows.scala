@@ -1,5 +1,7 @@
 package io.sqlext
 
+import java.util
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -15,27 +17,39 @@ object LiveRows {
   val key = "sqlext_deletion_vector"
 
   /** A reader of the columns that `plain` gives. `positioned` is for files with a vector: it gives `columns`, which have
-    * the position of the row at `positionAt`; unless it `isWanted`, nobody else needs it. */
+    * the position of the row at `positionAt`; unless it `isWanted`, nobody else needs it. Then the rows of a file that
+    * is read whole are counted instead, if `plain` `skipsNothing`: Spark makes positions one by one. */
   def reader(plain: PartitionedFile => Iterator[InternalRow], positioned: PartitionedFile => Iterator[InternalRow],
-      columns: StructType, positionAt: Int, isWanted: Boolean): PartitionedFile => Iterator[InternalRow] = {
+      columns: StructType, positionAt: Int, isWanted: Boolean, skipsNothing: Boolean): PartitionedFile => Iterator[InternalRow] = {
     val shown = columns.indices.filter(i => isWanted || i != positionAt).toArray
     val types = columns.map(_.dataType).toArray
+    val shownTypes = shown.map(types)
     file => file.otherConstantMetadataColumnValues.get(key) match {
       case Some(vector: Array[Byte]) =>
-        new LiveRows(positioned(file), new DecodedVector(vector), positionAt, shown, types).asInstanceOf[Iterator[InternalRow]]
+        val deleted = new DecodedVector(vector)
+        val rows =
+          if (skipsNothing && !isWanted && file.start == 0 && file.length == file.fileSize)
+            new LiveRows(plain(file), deleted, None, shownTypes.indices.toArray, shownTypes)
+          else new LiveRows(positioned(file), deleted, Some(positionAt), shown, types)
+        rows.asInstanceOf[Iterator[InternalRow]]
       case _ => plain(file)
     }
   }
 }
 
-private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: Int, shown: Array[Int], types: Array[DataType])
+/** `positionAt` is where the position of a row is among its columns; without it rows are counted from 0. */
+private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: Option[Int], shown: Array[Int], types: Array[DataType])
     extends Iterator[Any] with AutoCloseable {
   private var ahead: Option[Any] = None
+  private var counted = 0L
 
   override def hasNext: Boolean = {
     while (ahead.isEmpty && read.hasNext) ahead = read.next() match {
       case batch: ColumnarBatch => live(batch)
-      case row: InternalRow => Option.unless(deleted.contains(row.getLong(positionAt)))(projected(row))
+      case row: InternalRow =>
+        val position = positionAt.fold(counted)(row.getLong)
+        counted += 1
+        Option.unless(deleted.contains(position))(projected(row))
     }
     ahead.isDefined
   }
@@ -53,26 +67,32 @@ private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: 
   }
 
   private def live(batch: ColumnarBatch): Option[ColumnarBatch] = {
-    val rows = liveRows(batch.column(positionAt), batch.numRows)
+    val rows = liveRows(batch)
     if (rows.isEmpty) None
     else if (rows.length == batch.numRows) Some(new ColumnarBatch(shown.map(batch.column), batch.numRows))
     else Some(new ColumnarBatch(shown.map(i => SelectedRows.of(batch.column(i), rows)), rows.length))
   }
 
   /** The numbers of those rows of a batch that are not deleted. */
-  private def liveRows(positions: ColumnVector, count: Int): Array[Int] = {
-    val rows = new Array[Int](count)
-    val marks = if (count > 0) deleted.within(positions.getLong(0), positions.getLong(count - 1), count) else None
-    var live = 0
-    var row = 0
-    while (row < count) {
-      if (!marks.fold(deleted.contains(positions.getLong(row)))(_.get(row))) {
-        rows(live) = row
-        live += 1
-      }
-      row += 1
+  private def liveRows(batch: ColumnarBatch): Array[Int] = {
+    val (count, begin) = (batch.numRows, counted)
+    counted += count
+    def position(row: Int): Long = positionAt.fold(begin + row)(batch.column(_).getLong(row))
+    if (count == 0) Array.emptyIntArray
+    else deleted.within(position(0), position(count - 1), count) match {
+      case Some(marks) => clear(marks, count)
+      case None => (0 until count).filterNot(row => deleted.contains(position(row))).toArray
     }
-    if (live == count) rows else java.util.Arrays.copyOf(rows, live)
+  }
+
+  private def clear(marks: util.BitSet, count: Int): Array[Int] = {
+    val rows = new Array[Int](count - marks.cardinality)
+    var row = -1
+    rows.indices.foreach { i =>
+      row = marks.nextClearBit(row + 1)
+      rows(i) = row
+    }
+    rows
   }
 
   private def projected(row: InternalRow): InternalRow =

@@ -52,3 +52,27 @@ def test_rows(spark: SparkSession, table_name: str) -> None:
     live = f"SELECT CAST(id AS INT), NULL FROM range(10000) WHERE NOT ({DELETED})"
     assert canonical_rows(spark.table(table_name)) == canonical_rows(spark.sql(live))
     assert spark.sql(f"SELECT * FROM {table_name} WHERE id <> _pos").count() == 0
+
+
+def test_parts_of_files(spark: SparkSession, table_name: str) -> None:
+    """Row groups of one file are read by several tasks, or left out by a filter: rows keep their positions."""
+    spark.sql(
+        f"CREATE TABLE {table_name} (id INT, name STRING) TBLPROPERTIES ('format-version'='3',"
+        " 'write.parquet.row-group-size-bytes'='8000', 'write.parquet.compression-codec'='uncompressed')"
+    )
+    rows = "SELECT /*+ COALESCE(1) */ CAST(id AS INT) AS id, concat('name ', id) AS name FROM range(10000)"
+    spark.sql(f"INSERT INTO {table_name} {rows}")
+    spark.sql(f"DELETE FROM {table_name} WHERE {DELETED}")
+    live = f"(SELECT * FROM ({rows}) WHERE NOT ({DELETED}))"
+    for size in ("128m", "20000"):
+        spark.conf.set("spark.sql.files.maxPartitionBytes", size)
+        spark.conf.set("spark.sql.files.openCostInBytes", "1")
+        try:
+            for query in ("SELECT * FROM {rows}", "SELECT name FROM {rows} WHERE id > 9000"):
+                found = spark.sql(query.format(rows=table_name))
+                assert canonical_rows(found) == canonical_rows(spark.sql(query.format(rows=live))), (size, query)
+            parts = spark.table(table_name).rdd.getNumPartitions()
+        finally:
+            spark.conf.unset("spark.sql.files.maxPartitionBytes")
+            spark.conf.unset("spark.sql.files.openCostInBytes")
+    assert parts > 2
