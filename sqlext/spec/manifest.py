@@ -117,12 +117,15 @@ class ManifestFile:
 
 
 def summarise_partitions(
-    entries: Iterable[ManifestEntry], spec: PartitionSpec, schema: Schema
+    entries: Iterable[ManifestEntry], spec: PartitionSpec, schema: Schema, others: Sequence[Schema] = ()
 ) -> tuple[FieldSummary, ...] | None:
-    """A summary per partition field, over the files of all entries; None where its bounds would mislead a reader."""
+    """A summary per partition field, over the files of all entries; None where its bounds would mislead a reader.
+
+    Source columns that are not in `schema` are looked for in the `others`.
+    """
     partitions = [entry.file.partition for entry in entries]
     summaries = []
-    for position, field in enumerate(spec.partition_type(schema).fields):
+    for position, field in enumerate(spec.partition_type(schema, others).fields):
         values = [partition[position] for partition in partitions]
         uuids = [value for value in values if isinstance(value, UUID)]
         if uuids and not are_bounds_in_any_order(min(uuids), max(uuids)):
@@ -155,15 +158,18 @@ def encode_manifest(
     spec: PartitionSpec,
     content: ManifestContent,
     format_version: int,
+    others: Sequence[Schema] = (),
     codec: str = "deflate",
 ) -> bytes:
     """The bytes of a manifest. Entries with None for a snapshot id or sequence number inherit it at the commit.
+
+    Source columns of partition fields that are not in `schema` are looked for in the `others`.
 
     Raises ValueError for deletes in format version 1, or a partition value its type does not hold.
     """
     if format_version == 1 and content != ManifestContent.DATA:
         raise ValueError("format version 1 has no delete manifests")
-    writer = entry_writer(format_version, spec.partition_type(schema))
+    writer = entry_writer(format_version, spec.partition_type(schema, others))
     metadata = {
         "schema": json_text(schema.to_json()),
         "schema-id": str(schema.schema_id),

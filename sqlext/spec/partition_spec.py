@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
@@ -64,11 +64,15 @@ class PartitionSpec:
         """The highest partition field id; 999 for none."""
         return max((field.field_id for field in self.fields), default=FIRST_PARTITION_FIELD_ID - 1)
 
-    def partition_type(self, schema: Schema) -> StructType:
-        """The type of the spec's partition tuples; `unknown` for a field whose source column is gone."""
+    def partition_type(self, schema: Schema, others: Sequence[Schema] = ()) -> StructType:
+        """The type of the spec's partition tuples.
+
+        A source column that is not in `schema` is looked for in the `others`; if it is in none, its field is `unknown`.
+        """
+        schemas = (schema, *others)
         return StructType(
             tuple(
-                NestedField(field.field_id, field.name, field.transform.result_type(_source_type(schema, field)))
+                NestedField(field.field_id, field.name, field.transform.result_type(_source_type(schemas, field)))
                 for field in self.fields
             )
         )
@@ -85,7 +89,7 @@ class PartitionSpec:
     def partition_path(self, schema: Schema, values: Sequence[Any]) -> str:
         """The folder of a partition, `a=1/b_bucket=3`: readable, URL-encoded, and never parsed again."""
         return "/".join(
-            f"{_escape(field.name)}={_escape(field.transform.human(_source_type(schema, field), value))}"
+            f"{_escape(field.name)}={_escape(field.transform.human(_source_type([schema], field), value))}"
             for field, value in zip(self.fields, values, strict=True)
         )
 
@@ -116,9 +120,9 @@ def partition_fields_from_json(fields: Sequence[Mapping[str, Any]]) -> tuple[Par
     )
 
 
-def _source_type(schema: Schema, field: PartitionField) -> Type:
-    source = schema.field_or_none(field.source_id)
-    return UnknownType() if source is None else source.type
+def _source_type(schemas: Iterable[Schema], field: PartitionField) -> Type:
+    sources = (schema.field_or_none(field.source_id) for schema in schemas)
+    return next((source.type for source in sources if source is not None), UnknownType())
 
 
 def _escape(text: str) -> str:

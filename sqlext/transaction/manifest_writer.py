@@ -17,12 +17,15 @@ from sqlext.spec.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.manifest import (
     UNASSIGNED_SEQUENCE_NUMBER,
     EntryStatus,
+    FieldSummary,
     ManifestContent,
     ManifestEntry,
     ManifestFile,
     encode_manifest,
     summarise_partitions,
 )
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join, metadata_location
@@ -115,7 +118,7 @@ class ManifestWriter:
         files, rows = _counts(entries)
         return replace(
             manifest,
-            partitions=summarise_partitions(entries, metadata.specs_by_id()[manifest.spec_id], metadata.schema()),
+            partitions=_summaries(entries, metadata.specs_by_id()[manifest.spec_id], metadata),
             added_files_count=files[EntryStatus.ADDED],
             existing_files_count=files[EntryStatus.EXISTING],
             deleted_files_count=files[EntryStatus.DELETED],
@@ -135,7 +138,9 @@ class ManifestWriter:
         schema, spec, version = metadata.schema(), metadata.specs_by_id()[spec_id], metadata.format_version
         if (field := spec.not_portable(schema)) is not None:
             raise UnsupportedError("UNSUPPORTED_WRITE", feature=f"the type of partition field {field.name}, fixed,")
-        data = encode_manifest(entries, schema=schema, spec=spec, content=content, format_version=version)
+        data = encode_manifest(
+            entries, schema=schema, spec=spec, content=content, format_version=version, others=_older_schemas(metadata)
+        )
         path = self.create(f"{self._commit_id}-m{self._count}.avro", data, metadata)
         self._count += 1
         self._own_entries[path] = entries
@@ -154,8 +159,19 @@ class ManifestWriter:
             added_rows_count=rows[EntryStatus.ADDED],
             existing_rows_count=rows[EntryStatus.EXISTING],
             deleted_rows_count=rows[EntryStatus.DELETED],
-            partitions=summarise_partitions(entries, spec, schema),
+            partitions=_summaries(entries, spec, metadata),
         )
+
+
+def _summaries(
+    entries: Sequence[ManifestEntry], spec: PartitionSpec, metadata: TableMetadata
+) -> tuple[FieldSummary, ...] | None:
+    return summarise_partitions(entries, spec, metadata.schema(), _older_schemas(metadata))
+
+
+def _older_schemas(metadata: TableMetadata) -> Sequence[Schema]:
+    """Newest first: a column that was dropped has its partitions still, those of a branch or an older file."""
+    return metadata.schemas[::-1]
 
 
 def merge_groups(manifests: Sequence[ManifestFile], metadata: TableMetadata) -> Iterator[tuple[ManifestFile, ...]]:

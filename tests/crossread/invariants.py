@@ -165,7 +165,7 @@ def _manifest_numbers(file: AvroFile, listed: Mapping[str, Any], version: int) -
 
 
 def _partition_summaries(file: AvroFile, listed: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[str]:
-    if listed["partitions"] is None and '"uuid"' in file.metadata["avro.schema"]:
+    if listed["partitions"] is None and '"uuid"' in file.header["avro.schema"]:
         return  # engines differ in the order of uuids
     summaries = listed["partitions"] or []
     if len(summaries) != len(spec["fields"]):

@@ -102,6 +102,7 @@ _PYICEBERG_LIMITS: Mapping[str, str] = {
         "a column of a replaced table with the id of another type"
     ),
     r"Unsupported schema projection from timestamp\[ns\] to timestamp\[us\]": "timestamps in ORC",
+    "Cannot promote an binary to uuid": "uuids in ORC",
     "ArrowNotImplementedError: extension": "tables without rows that have uuids in structs",
 }
 _POLARS_LIMITS: Mapping[str, str] = _PYICEBERG_LIMITS

@@ -65,3 +65,23 @@ def test_sqlext_reads_and_writes_branches_of_iceberg(
     spark.sql(f"INSERT INTO {table_name}.branch_b VALUES (3)")
     spark.sql(f"CALL lake.system.fast_forward('{table_name}', 'main', 'b')")
     assert iceberg.sql(f"SELECT * FROM {table_name}") == [[1], [2], [3]]
+
+
+@pytest.mark.parametrize("how", ["dropped", "replaced"])
+def test_rows_are_deleted_whose_partition_column_is_gone(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str, how: str
+) -> None:
+    properties = "TBLPROPERTIES ('write.delete.mode'='merge-on-read')"
+    spark.sql(f"CREATE TABLE {table_name} (id INT, b STRING) PARTITIONED BY (truncate(2, b)) {properties}")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'one'), (2, 'only'), (3, 'onto')")
+    spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH old")
+    if how == "dropped":
+        spark.sql(f"ALTER TABLE {table_name} DROP PARTITION FIELD truncate(2, b)")
+        spark.sql(f"ALTER TABLE {table_name} DROP COLUMN b")
+    else:
+        spark.sql(f"CREATE OR REPLACE TABLE {table_name} {properties} AS SELECT 7 AS id")
+    spark.sql(f"DELETE FROM {table_name}.branch_old WHERE _pos = 1")
+    of_branch = f"SELECT * FROM {table_name}.branch_old"
+    left = canonical_rows(spark.sql(of_branch))
+    assert left == iceberg.sql(of_branch)
+    assert len(left) == 2
