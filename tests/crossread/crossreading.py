@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, SparkRuntimeException
 from pyspark.sql import SparkSession
 
 from crossread.history import History
@@ -140,7 +141,13 @@ class CrossReading:
     def _both(self, query: str, name: str) -> Rows:
         """What sqlext answers, which must be what Iceberg does; both work at the same time."""
         theirs = self._beside.submit(self.iceberg.sql, query)
-        ours = canonical_rows(self.spark.sql(query))
+        try:
+            ours = canonical_rows(self.spark.sql(query))
+        except SparkRuntimeException as error:
+            if error.getCondition() != _OTHER_TYPE or theirs.exception() is None:
+                raise
+            self.skipped["both: a branch with files of a replaced table, whose columns of one id have other types"] += 1
+            return []
         try:
             answer = theirs.result()
         except JudgeError as error:
@@ -148,6 +155,9 @@ class CrossReading:
             return ours
         if name == "Iceberg, a filter" and _lost_to_nan(ours, answer):
             self.skipped["Iceberg's filter: files where a column is NaN in all rows are left out"] += 1
+            answer = self.iceberg.sql(_unpruned(query))
+        if name == "Iceberg, a filter" and ours != answer and _A_UUID.search(query):
+            self.skipped["Iceberg's filter: uuids in Java's order"] += 1
             answer = self.iceberg.sql(_unpruned(query))
         if name == "Iceberg, aggregates":
             # either of 0.0 and -0.0 is the least where both are there
@@ -218,6 +228,9 @@ _METADATA_QUERIES = (
     "SELECT * FROM {t}.snapshots",
     "SELECT file_path, pos, spec_id, delete_file_path FROM {t}.position_deletes",
 )
+
+_A_UUID = re.compile(r"'[0-9a-f]{8}-[0-9a-f]{4}-")
+_OTHER_TYPE = "FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH"
 
 # What sqlext refuses of random statements on a table of the equality way.
 _SQLEXT_REFUSES = ("UPSERT_PARTITION_NOT_IN_KEY",)
