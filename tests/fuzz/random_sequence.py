@@ -85,6 +85,7 @@ class RandomSequence:
             self._fixed.add(self._order.column)
         fields = tuple(self.rng.choice(_TRANSFORMS[columns[name]]).format(c=name) for name in sources)
         self._field = next(iter(fields), None)
+        self._repartitioned = bool(fields)
         self.creation = Creation(columns, key, fields, properties)
 
     def statements(self, count: int) -> list[Statement]:
@@ -249,7 +250,7 @@ class RandomSequence:
         if sources:
             source = self.rng.choice(sources)
             field = self.rng.choice(_TRANSFORMS[table.columns[source]]).format(c=source)
-            if source not in self._fixed or (self._by_equality and not self.creation.partitioning):
+            if source not in self._fixed or (self._by_equality and not self._repartitioned):
                 choices.append(Alter(f"ADD PARTITION FIELD {field}"))
         chosen = self.rng.choice(choices)
         if chosen.change.startswith("ADD PARTITION"):
@@ -257,7 +258,7 @@ class RandomSequence:
         if chosen.change.startswith("DROP PARTITION"):
             self._field = None
         if "PARTITION FIELD" in chosen.change:
-            self._by_equality = False
+            self._repartitioned = True
         if "format-version" in chosen.change:
             self._version += 1
         return chosen
