@@ -119,7 +119,7 @@ object MetadataColumns {
   val deleted: StructField = StructField("_deleted", BooleanType, nullable = false)
   val partitionName: String = "_partition"
   /** Whether an equality delete took the row, and no position delete: for the procedure that converts them. */
-  val deletedByKey: StructField = StructField("__sqlext_deleted_by_key", BooleanType, nullable = false)
+  val deletedByKey: StructField = StructField("_deleted_by_key", BooleanType, nullable = false)
 
   val sequenceNumber: StructField = StructField("__sqlext_sequence_number", LongType, nullable = false)
   val partitionKey: StructField = StructField("__sqlext_partition_key", StringType)

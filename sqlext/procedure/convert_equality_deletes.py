@@ -80,7 +80,7 @@ def _hit_rows(
     spark: SparkSession, target: Target, operation: WriteOperation, paths: Set[str] | None
 ) -> Mapping[str, BitMap64]:
     """Positions of rows that are deleted by key alone, by data file: of those at `paths`; None for all."""
-    lowered = f"SELECT 1Y AS `__operation`, `_file`, `_pos`\nFROM {target.relation}\nWHERE `__sqlext_deleted_by_key`"
+    lowered = f"SELECT 1Y AS `__operation`, `_file`, `_pos`\nFROM {target.relation}\nWHERE `_deleted_by_key`"
     journal.record(lowered)
     rows = lowered_query(spark, lowered)
     if paths is not None:

@@ -16,6 +16,7 @@ RESERVED_NAMES = frozenset(
         "_change_type",
         "_commit_snapshot_id",
         "_deleted",
+        "_deleted_by_key",
         "_file",
         "_last_updated_sequence_number",
         "_partition",
