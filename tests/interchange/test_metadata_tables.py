@@ -25,7 +25,7 @@ def evolved(spark: SparkSession) -> str:
     spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD bucket(4, id)")
     spark.sql(f"INSERT INTO {name} VALUES (3, DATE'2024-01-01', double('NaN'), NULL), (4, DATE'2024-01-03', 4, NULL)")
     spark.sql(f"DELETE FROM {name} WHERE id = 1")
-    source = "SELECT 4 AS id, DATE'2024-01-03' AS day, 4.5D AS d, struct('d') AS s"
+    source = "SELECT 4 AS id, DATE'2024-01-03' AS day, 4.5D AS d, named_struct('t', 'd') AS s"
     spark.sql(f"MERGE INTO {name} AS t USING ({source}) AS s ON t.id = s.id AND t.day = s.day"
               " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")  # fmt: skip
     spark.sql(f"ALTER TABLE {name} CREATE BRANCH b")

@@ -32,7 +32,6 @@ def read(text, current=SPARK, **options):
         "SHOW TABLES IN lake.db",
         "SHOW CREATE TABLE db.t",
         "DESCRIBE TABLE lake.db.t",
-        "EXPLAIN INSERT INTO lake.db.t VALUES (1)",
         "WITH a AS (SELECT 1) SELECT * FROM a, lake.db.t",
         "WITH a AS (SELECT 'merge') SELECT * FROM a, lake.db.t",
         "WITH a AS (SELECT 1) INSERT INTO db.t SELECT * FROM lake.db.a",
