@@ -24,4 +24,11 @@ object ReadTables {
       case _ => 1.0
     }
   }).max
+
+  /** Of what these bring Spark's estimate says nothing: a row may become any number of rows. */
+  private val Multiplying =
+    Seq("Generate", "MapIn", "MapPartitions", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
+
+  def multiplies(optimized: LogicalPlan): Boolean =
+    optimized.exists(node => Multiplying.exists(node.nodeName.startsWith))
 }

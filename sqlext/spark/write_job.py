@@ -39,8 +39,6 @@ _BATCH_SETTINGS = {
 # Spark's own figure for what a row has beside its columns.
 _ROW_BYTES = 8
 SMALL_BYTES = 32 * 1024 * 1024
-# Of what these bring the optimiser's estimate says nothing: a row may become any number of rows.
-_MULTIPLYING = ("Generate", "MapIn", "MapPartitions", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +76,13 @@ def is_small(rows: DataFrame) -> bool:
     PySpark cannot collect all types as Arrow: null variants, and nulls of type void within arrays.
     """
     size = estimated_bytes(rows)
-    if size > SMALL_BYTES or not _can_be_collected(rows.schema) or _multiplies(rows):
+    if size > SMALL_BYTES or not _can_be_collected(rows.schema):
         return False
     plan = rows._jdf.queryExecution().optimizedPlan()
-    factor = float(rows.sparkSession.sparkContext._jvm.io.sqlext.ReadTables.understated(plan))
+    reads = rows.sparkSession.sparkContext._jvm.io.sqlext.ReadTables
+    if reads.multiplies(plan):
+        return False
+    factor = float(reads.understated(plan))
     return size * max(factor, 1.0) <= SMALL_BYTES
 
 
@@ -96,17 +97,6 @@ def estimated_rows(rows: DataFrame) -> int:
 def is_repeatable(rows: DataFrame) -> bool:
     """Whether the query gives the same rows when it is run again on the same data."""
     return bool(rows._jdf.queryExecution().optimizedPlan().deterministic())
-
-
-def _multiplies(rows: DataFrame) -> bool:
-    waiting = [rows._jdf.queryExecution().optimizedPlan()]
-    while waiting:
-        plan = waiting.pop()
-        if str(plan.nodeName()).startswith(_MULTIPLYING):
-            return True
-        children = plan.children()
-        waiting += [children.apply(number) for number in range(children.size())]
-    return False
 
 
 def _can_be_collected(type: DataType, *, repeated: bool = False) -> bool:
