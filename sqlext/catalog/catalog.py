@@ -71,6 +71,12 @@ class Catalog(Protocol):
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
         """Removes the table from the catalog, and with `purge` every file of it; False if there is none."""
 
+    def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
+        """Gives the table another name, in any namespace that is there; it stays where it is.
+
+        `AlreadyExistsError` when the name is taken, `UnsupportedError` where a table's folder is its name.
+        """
+
     def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
         """`AlreadyExistsError` when it is there; `UnsupportedError` for properties the catalog cannot keep."""
 

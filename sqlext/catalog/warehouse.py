@@ -146,6 +146,10 @@ class WarehouseCatalog:
                 self._io.delete(path)
         return True
 
+    def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
+        self.current_metadata_location(identifier)
+        raise UnsupportedError("RENAME_NOT_SUPPORTED", name=self._qualified_table(identifier))
+
     # namespaces
 
     def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:

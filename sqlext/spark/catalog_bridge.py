@@ -166,7 +166,10 @@ class CatalogBridge:
         return {"dropped": catalog.drop_table(_identifier(arguments), purge=arguments["purge"])}
 
     def _rename_table(self, arguments: Arguments) -> Answer:
-        raise UnsupportedError("RENAME_NOT_SUPPORTED", name=".".join(_parts(arguments)))
+        to = arguments["to"]
+        catalog = self._catalogs.catalog(arguments["catalog"])
+        catalog.rename_table(_identifier(arguments), TableIdentifier(tuple(to[:-1]), to[-1]))
+        return {}
 
     # namespaces
 

@@ -1,0 +1,360 @@
+"""What every catalog must do, as one class of tests; each kind of catalog derives from it and says how it is opened.
+
+Nothing here looks into a catalog: what is asked is asked through its interface, at times by several processes.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
+from typing import Any
+
+import pytest
+
+from small_tables import ORDERS, SCHEMA, UNPARTITIONED, UNSORTED, Clock
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.errors import (
+    AlreadyExistsError,
+    AnalysisError,
+    CommitConflict,
+    NotFoundError,
+    SqlextError,
+    UnsupportedError,
+    ValidationConflict,
+)
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.transaction.registration import RegisterTable
+from sqlext.transaction.table_creation import CreateTable
+from sqlext.transaction.transaction import commit
+from unit.spec.test_view_metadata import LONGS, version, view
+
+Opener = Callable[[], Catalog]
+
+DB = ("db",)
+OTHER = TableIdentifier(DB, "other")
+VIEW = TableIdentifier(DB, "big_orders")
+RACERS = 4
+TURNS = 5
+
+
+class CatalogContract:
+    """Tests of one kind of catalog. Each starts with an empty catalog that has the namespace `db`."""
+
+    keeps_namespace_properties = True
+    renames = True
+
+    @pytest.fixture
+    def opener(self) -> Iterator[Opener]:
+        """Opens one and the same catalog anew, also in another process: it can be pickled."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def catalog(self, opener: Opener) -> Catalog:
+        catalog = opener()
+        catalog.create_namespace(DB, {})
+        return catalog
+
+    # tables
+
+    def test_a_table_is_made_loaded_listed_and_dropped(self, catalog: Catalog) -> None:
+        assert not catalog.table_exists(ORDERS)
+        made = create(catalog, properties={"a": "1"})
+        loaded = catalog.load_table(ORDERS)
+        assert loaded.metadata == made.metadata
+        assert loaded.metadata_location == made.metadata_location == catalog.current_metadata_location(ORDERS)
+        assert loaded.metadata.properties["a"] == "1"
+        assert catalog.table_exists(ORDERS)
+        assert catalog.list_tables(DB) == (ORDERS,)
+        assert catalog.drop_table(ORDERS, purge=False)
+        assert not catalog.table_exists(ORDERS)
+        assert catalog.list_tables(DB) == ()
+        assert not catalog.drop_table(ORDERS, purge=False)
+
+    def test_what_is_not_there_is_not_found(self, catalog: Catalog) -> None:
+        for ask in (catalog.load_table, catalog.current_metadata_location, catalog.views.load_view):
+            with pytest.raises(NotFoundError) as caught:
+                ask(ORDERS)
+            assert caught.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
+        nowhere = TableIdentifier(("nowhere",), "t")
+        assert not catalog.table_exists(nowhere)
+        with pytest.raises(NotFoundError) as caught:
+            catalog.list_tables(("nowhere",))
+        assert caught.value.condition == "SCHEMA_NOT_FOUND"
+
+    def test_a_table_is_made_once(self, catalog: Catalog) -> None:
+        made = create(catalog)
+        with pytest.raises(AlreadyExistsError):
+            create(catalog)
+        assert catalog.load_table(ORDERS).metadata == made.metadata
+
+    def test_of_two_commits_on_one_base_one_lands(self, catalog: Catalog) -> None:
+        base = create(catalog)
+        landed = catalog.commit(ORDERS, base, changed(base, winner="first"))
+        with pytest.raises(CommitConflict):
+            catalog.commit(ORDERS, base, changed(base, winner="second"))
+        current = catalog.load_table(ORDERS)
+        assert current.metadata == landed.metadata
+        assert current.metadata.properties["winner"] == "first"
+        log = [entry.metadata_file for entry in current.metadata.metadata_log]
+        assert log == [base.metadata_location]
+
+    def test_each_commit_goes_on_from_the_last(self, catalog: Catalog) -> None:
+        table = create(catalog)
+        for number in range(4):
+            table = catalog.commit(ORDERS, table, changed(table, number=str(number)))
+            assert catalog.load_table(ORDERS).metadata == table.metadata
+        assert len(table.metadata.metadata_log) == 4
+        assert table.metadata.table_uuid == catalog.load_table(ORDERS).metadata.table_uuid
+
+    def test_a_commit_to_a_dropped_table_does_not_land(self, catalog: Catalog) -> None:
+        base = create(catalog)
+        catalog.drop_table(ORDERS, purge=False)
+        with pytest.raises((NotFoundError, CommitConflict)):
+            catalog.commit(ORDERS, base, changed(base, a="1"))
+        assert not catalog.table_exists(ORDERS)
+
+    def test_a_commit_to_a_table_made_anew_does_not_land(self, catalog: Catalog) -> None:
+        base = create(catalog)
+        catalog.drop_table(ORDERS, purge=False)
+        anew = create(catalog)
+        with pytest.raises((CommitConflict, NotFoundError, ValidationConflict)):
+            catalog.commit(ORDERS, base, changed(base, a="1"))
+        assert catalog.load_table(ORDERS).metadata == anew.metadata
+
+    def test_purge_takes_the_files_along(self, catalog: Catalog) -> None:
+        table = create(catalog)
+        table = catalog.commit(ORDERS, table, changed(table, a="1"))
+        assert catalog.drop_table(ORDERS, purge=True)
+        assert list(catalog.io.list(table.metadata.location)) == []
+
+    def test_purge_is_refused_where_files_are_shared(self, catalog: Catalog) -> None:
+        table = create(catalog, properties={"gc.enabled": "false"})
+        with pytest.raises(UnsupportedError) as caught:
+            catalog.drop_table(ORDERS, purge=True)
+        assert caught.value.condition == "UNSUPPORTED_CATALOG_OPERATION"
+        assert catalog.load_table(ORDERS).metadata == table.metadata
+
+    def test_metadata_that_is_there_is_registered(self, catalog: Catalog) -> None:
+        table = create(catalog)
+        moved = replace(
+            table.metadata,
+            location=catalog.default_table_location(OTHER),
+            table_uuid=str(uuid.UUID(int=7, version=4)),
+            metadata_log=(),
+        )
+        registered = land(catalog, RegisterTable(moved), OTHER)
+        assert registered.metadata.table_uuid == moved.table_uuid
+        assert catalog.load_table(OTHER).metadata == registered.metadata
+        assert catalog.list_tables(DB) == (ORDERS, OTHER)
+
+    def test_a_second_table_at_one_location_is_refused(self, catalog: Catalog) -> None:
+        table = create(catalog)
+        with pytest.raises(SqlextError) as caught:
+            create(catalog, OTHER, location=table.metadata.location)
+        assert caught.value.condition in ("UNSUPPORTED_CATALOG_OPERATION", "LOCATION_IN_USE")
+        assert not catalog.table_exists(OTHER)
+        assert catalog.load_table(ORDERS).metadata == table.metadata
+
+    # rename
+
+    def test_a_renamed_table_is_the_same_table(self, catalog: Catalog) -> None:
+        table = create(catalog)
+        if not self.renames:
+            with pytest.raises(UnsupportedError):
+                catalog.rename_table(ORDERS, OTHER)
+            return
+        catalog.rename_table(ORDERS, OTHER)
+        assert catalog.list_tables(DB) == (OTHER,)
+        renamed = catalog.load_table(OTHER)
+        assert renamed.metadata == table.metadata
+        catalog.commit(OTHER, renamed, changed(renamed, a="1"))
+        with pytest.raises(NotFoundError):
+            catalog.load_table(ORDERS)
+        with pytest.raises(NotFoundError):
+            catalog.rename_table(ORDERS, TableIdentifier(DB, "third"))
+
+    def test_a_table_in_the_place_of_a_renamed_one_keeps_to_itself(self, catalog: Catalog) -> None:
+        if not self.renames:
+            return
+        first = create(catalog)
+        catalog.rename_table(ORDERS, OTHER)
+        second = create(catalog)
+        assert second.metadata.location != first.metadata.location
+        catalog.drop_table(ORDERS, purge=True)
+        assert catalog.load_table(OTHER).metadata == first.metadata
+
+    def test_a_rename_takes_no_name_that_is_taken(self, catalog: Catalog) -> None:
+        if not self.renames:
+            return
+        table, other = create(catalog), create(catalog, OTHER)
+        catalog.views.commit_view(VIEW, None, view_at(catalog))
+        for taken in (OTHER, VIEW):
+            with pytest.raises(AlreadyExistsError):
+                catalog.rename_table(ORDERS, taken)
+        with pytest.raises(NotFoundError):
+            catalog.rename_table(ORDERS, TableIdentifier(("nowhere",), "t"))
+        assert catalog.load_table(ORDERS).metadata == table.metadata
+        assert catalog.load_table(OTHER).metadata == other.metadata
+
+    # namespaces
+
+    def test_namespaces_are_made_listed_and_dropped(self, catalog: Catalog) -> None:
+        catalog.create_namespace(("db", "inner"), {})
+        catalog.create_namespace(("zoo",), {})
+        assert catalog.list_namespaces() == (DB, ("zoo",))
+        assert catalog.list_namespaces(DB) == (("db", "inner"),)
+        assert catalog.namespace_exists(("db", "inner"))
+        assert not catalog.namespace_exists(("inner",))
+        with pytest.raises(AlreadyExistsError):
+            catalog.create_namespace(("zoo",), {})
+        assert catalog.drop_namespace(("zoo",), cascade=False)
+        assert not catalog.drop_namespace(("zoo",), cascade=False)
+        assert catalog.list_namespaces() == (DB,)
+
+    def test_a_namespace_is_dropped_when_it_is_empty(self, catalog: Catalog) -> None:
+        create(catalog)
+        with pytest.raises(AnalysisError) as caught:
+            catalog.drop_namespace(DB, cascade=False)
+        assert caught.value.condition == "SCHEMA_NOT_EMPTY"
+        assert catalog.table_exists(ORDERS)
+        assert catalog.drop_namespace(DB, cascade=True)
+        assert not catalog.namespace_exists(DB)
+        assert not catalog.table_exists(ORDERS)
+
+    def test_properties_of_a_namespace(self, catalog: Catalog) -> None:
+        if not self.keeps_namespace_properties:
+            with pytest.raises(UnsupportedError):
+                catalog.create_namespace(("zoo",), {"comment": "animals"})
+            return
+        catalog.create_namespace(("zoo",), {"comment": "animals", "owner": "Ada"})
+        catalog.set_namespace_properties(("zoo",), {"owner": "Bob", "since": "1900"})
+        catalog.remove_namespace_properties(("zoo",), frozenset({"comment", "absent"}))
+        properties = dict(catalog.load_namespace(("zoo",)))
+        properties.pop("location", None)
+        assert properties == {"owner": "Bob", "since": "1900"}
+        with pytest.raises(NotFoundError):
+            catalog.set_namespace_properties(("nowhere",), {"a": "1"})
+        with pytest.raises(NotFoundError):
+            catalog.load_namespace(("nowhere",))
+
+    # views
+
+    def test_views_are_made_changed_listed_and_dropped(self, catalog: Catalog) -> None:
+        create(catalog)
+        made = catalog.views.commit_view(VIEW, None, view_at(catalog))
+        assert catalog.views.load_view(VIEW).metadata == made.metadata
+        assert catalog.views.list_views(DB) == (VIEW,)
+        assert catalog.list_tables(DB) == (ORDERS,)
+        again = made.metadata.with_version(version("q2", 1_700_000_000_001), LONGS)
+        landed = catalog.views.commit_view(VIEW, made, again)
+        assert catalog.views.load_view(VIEW).metadata == landed.metadata
+        assert landed.metadata.version().sql("spark") == "q2"
+        with pytest.raises(CommitConflict):
+            catalog.views.commit_view(VIEW, made, made.metadata.with_version(version("q3"), LONGS))
+        assert catalog.views.drop_view(VIEW)
+        assert not catalog.views.drop_view(VIEW)
+        assert not catalog.views.view_exists(VIEW)
+
+    def test_tables_and_views_share_their_names(self, catalog: Catalog) -> None:
+        create(catalog)
+        made = catalog.views.commit_view(VIEW, None, view_at(catalog))
+        for taken in (VIEW, ORDERS):
+            with pytest.raises(AlreadyExistsError):
+                catalog.views.commit_view(taken, None, view_at(catalog))
+        with pytest.raises(AlreadyExistsError):
+            create(catalog, VIEW)
+        with pytest.raises(AnalysisError) as caught:
+            catalog.load_table(VIEW)
+        assert caught.value.condition == "EXPECT_TABLE_NOT_VIEW"
+        with pytest.raises(AnalysisError) as caught:
+            catalog.views.load_view(ORDERS)
+        assert caught.value.condition == "EXPECT_VIEW_NOT_TABLE"
+        with pytest.raises(AnalysisError):
+            catalog.drop_table(VIEW, purge=False)
+        with pytest.raises(AnalysisError):
+            catalog.views.drop_view(ORDERS)
+        assert catalog.views.load_view(VIEW).metadata == made.metadata
+
+    # races
+
+    def test_every_acknowledged_commit_of_racing_processes_counts(self, catalog: Catalog, opener: Opener) -> None:
+        create(catalog, properties={"counter": "0"})
+        said = in_processes(RACERS, count_up, opener)
+        assert said == [TURNS] * RACERS
+        assert catalog.load_table(ORDERS).metadata.properties["counter"] == str(RACERS * TURNS)
+
+    def test_of_racing_creations_one_lands(self, catalog: Catalog, opener: Opener) -> None:
+        said = in_processes(RACERS, create_one, opener)
+        assert said.count("made") == 1, said
+        assert said.count("AlreadyExistsError") == RACERS - 1, said
+        assert catalog.table_exists(ORDERS)
+
+
+def land(catalog: Catalog, action: Any, identifier: TableIdentifier, base: LoadedTable | None = None) -> LoadedTable:
+    """Commits with a clock and randomness of its own."""
+    clock = Clock()
+    rng = random.Random(uuid.uuid4().int)
+    return commit(catalog, identifier, action, base=base, clock=clock, rng=rng).table
+
+
+def create(catalog: Catalog, identifier: TableIdentifier = ORDERS, **given: Any) -> LoadedTable:
+    action = CreateTable(
+        schema=SCHEMA,
+        spec=UNPARTITIONED,
+        sort_order=UNSORTED,
+        properties=given.get("properties", {}),
+        format_version=2,
+        location=given.get("location") or catalog.default_table_location(identifier),
+    )
+    return land(catalog, action, identifier)
+
+
+def changed(base: LoadedTable, **properties: str) -> TableMetadata:
+    updated_ms = base.metadata.last_updated_ms + 1
+    return replace(base.metadata, properties={**base.metadata.properties, **properties}, last_updated_ms=updated_ms)
+
+
+def view_at(catalog: Catalog) -> Any:
+    """Metadata of the view `VIEW` where the catalog keeps it."""
+    return replace(view(comment="c"), location=catalog.views.default_view_location(VIEW))
+
+
+def count_up(opener: Opener, answers: Queue[Any]) -> None:
+    """Raises a counter some times, each time from what it is at present; answers with the number of times."""
+    catalog, acknowledged = opener(), 0
+    while acknowledged < TURNS:
+        base = catalog.load_table(ORDERS)
+        number = int(base.metadata.properties["counter"]) + 1
+        try:
+            catalog.commit(ORDERS, base, changed(base, counter=str(number)))
+        except CommitConflict:
+            continue
+        acknowledged += 1
+    answers.put(acknowledged)
+
+
+def create_one(opener: Opener, answers: Queue[Any]) -> None:
+    try:
+        create(opener())
+        answers.put("made")
+    except Exception as error:
+        answers.put(type(error).__name__)
+
+
+def in_processes(count: int, work: Callable[[Opener, Queue[Any]], None], opener: Opener) -> list[Any]:
+    """What each of `count` processes that run at the same time answers."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    answers: Queue[Any] = context.Queue()
+    processes = [context.Process(target=work, args=(opener, answers)) for _ in range(count)]
+    for process in processes:
+        process.start()
+    said = [answers.get(timeout=120) for _ in processes]
+    for process in processes:
+        process.join()
+    return said
