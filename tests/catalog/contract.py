@@ -38,7 +38,7 @@ Opener = Callable[[], Catalog]
 DB = ("db",)
 OTHER = TableIdentifier(DB, "other")
 VIEW = TableIdentifier(DB, "big_orders")
-RACERS = 4
+RACERS = 3
 TURNS = 5
 
 
