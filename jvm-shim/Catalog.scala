@@ -103,6 +103,7 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
   override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit =
     askNamespace("alter namespace", namespace, Map("changes" -> changes.map {
       case c: NamespaceChange.SetProperty => Map("change" -> "set property", "key" -> c.property, "value" -> c.value)
+      case c: NamespaceChange.RemoveProperty => Map("change" -> "remove property", "key" -> c.property)
       case c => Map("change" -> c.getClass.getSimpleName)
     }))
 

@@ -221,6 +221,14 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "ALTER TABLE with {change} is refused: it is not among the changes that this version makes. Create a new"
             " table, or leave it out.",
         ),
+        "CATALOG_FAILURE": Condition(
+            "58000", "The database of the catalog {name} refused: {reason}. Nothing was committed."
+        ),
+        "CATALOG_LOGIN_FAILED": Condition(
+            "28000",
+            "The catalog {name} is not opened: {reason}. Check the user and the password, or the token, in the settings"
+            " spark.sql.catalog.{name}.*.",
+        ),
         "CATALOG_NOT_FOUND": Condition(
             "42P08",
             "The catalog {name} cannot be found. Set spark.sql.catalog.{name} to io.sqlext.Catalog with a warehouse.",
@@ -231,9 +239,18 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "CATALOG_OPTION_REQUIRED": Condition(
             "42616", "The catalog {name} has no {option}. Set spark.sql.catalog.{name}.{option}."
         ),
-        "NAMESPACE_PROPERTIES_NOT_SUPPORTED": Condition(
-            "0A000",
-            "Properties of the namespace {name} cannot be changed: a warehouse folder keeps none. Leave them out.",
+        "CATALOG_UNREACHABLE": Condition(
+            "08001",
+            "The catalog {name} does not answer: {reason}. Nothing was committed; check its uri, and that it runs.",
+        ),
+        "LOCATION_IN_USE": Condition(
+            "42710",
+            "The location {location} is refused: a table lives there already, {other}, and two would delete each"
+            " other's files. Leave the location out, or name another.",
+        ),
+        "PACKAGE_REQUIRED": Condition(
+            "58000",
+            "{feature} needs the Python package {package}, which is not there. Run pip install '{package}'.",
         ),
         "PATH_REQUIRED": Condition(
             "42000", "Reading format sqlext needs a path. Give .load(path) a table's folder or a metadata.json file."

@@ -13,12 +13,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from sqlext.catalog.catalog import Catalog
-from sqlext.catalog.warehouse import WarehouseCatalog, load_static_table
+from sqlext.catalog.catalog_settings import open_catalog
+from sqlext.catalog.warehouse import load_static_table
 from sqlext.command.environment import Environment
 from sqlext.command.table_changes import TableDefinitions
 from sqlext.dispatch import Dispatch
-from sqlext.errors import AnalysisError
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.spark import interrupts
@@ -81,7 +80,7 @@ def attach(spark: SparkSession) -> SparkSession:
     for name in _STACK_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     io = LocalFileIO()
-    catalogs = Catalogs(_open_catalog, io)
+    catalogs = Catalogs(open_catalog, io)
     manifests = ManifestCache(
         MANIFEST_CACHE.of(spark),
         elsewhere=ExecutorReader(spark.sparkContext),
@@ -112,15 +111,6 @@ def attach(spark: SparkSession) -> SparkSession:
     register(spark, Bridge(spark, questions, commands))
     interrupts.install(spark.sparkContext)
     return spark
-
-
-def _open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
-    if "warehouse" not in options:
-        raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="warehouse")
-    kind = options.get("type", "filesystem")
-    if kind != "filesystem":
-        raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="type", value=kind, allowed="filesystem")
-    return WarehouseCatalog(name, options["warehouse"], LocalFileIO())
 
 
 def _milliseconds() -> int:

@@ -37,7 +37,7 @@ from sqlext.spec.metadata_update import with_metadata_log
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
 from sqlext.spec.view_metadata import is_view_metadata
 from sqlext.storage.file_io import FolderIO
-from sqlext.storage.location import confine, join, to_local_path, to_location
+from sqlext.storage.location import confine, is_below, join, to_local_path, to_location
 
 # Spark sets these on every namespace it makes; they say nothing that the folder does not.
 _SET_BY_SPARK = frozenset({"owner"})
@@ -349,7 +349,7 @@ class WarehouseCatalog:
             metadata = self.load_table(identifier).metadata
         except SqlextError:
             return ()
-        return tuple(path for path in reachable_files(self._io, metadata) if not _is_below(location, path))
+        return tuple(path for path in reachable_files(self._io, metadata) if not is_below(location, path))
 
     def _contents(self, namespace: Namespace) -> str:
         names = [str(identifier) for identifier in self._list_folders(namespace)]
@@ -444,13 +444,6 @@ def _is_valid(namespace: Namespace, name: str) -> bool:
     except AnalysisError:
         return False
     return True
-
-
-def _is_below(folder: str, location: str) -> bool:
-    try:
-        return to_local_path(location).startswith(to_local_path(folder).rstrip("/") + "/")
-    except SqlextError:
-        return False
 
 
 def _same_location(left: str, right: str) -> bool:

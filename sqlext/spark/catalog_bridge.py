@@ -166,9 +166,12 @@ class CatalogBridge:
         return {"dropped": catalog.drop_table(_identifier(arguments), purge=arguments["purge"])}
 
     def _rename_table(self, arguments: Arguments) -> Answer:
-        to = arguments["to"]
-        catalog = self._catalogs.catalog(arguments["catalog"])
-        catalog.rename_table(_identifier(arguments), TableIdentifier(tuple(to[:-1]), to[-1]))
+        """A new name of one part stays in the table's namespace; Spark leaves the catalog in front of a longer one."""
+        catalog, to = self._catalogs.catalog(arguments["catalog"]), tuple(arguments["to"])
+        if len(to) > 2 and to[0] == catalog.name and not catalog.namespace_exists(to[:-1]):
+            to = to[1:]
+        namespace = to[:-1] or tuple(arguments["namespace"])
+        catalog.rename_table(_identifier(arguments), TableIdentifier(namespace, to[-1]))
         return {}
 
     # namespaces
@@ -198,7 +201,14 @@ class CatalogBridge:
         return {}
 
     def _alter_namespace(self, arguments: Arguments) -> Answer:
-        raise UnsupportedError("NAMESPACE_PROPERTIES_NOT_SUPPORTED", name=".".join(arguments["namespace"]))
+        """SET and UNSET of properties; LOCATION and COMMENT are properties to Spark."""
+        changed, removed = _property_changes(arguments["changes"])
+        catalog, namespace = self._catalogs.catalog(arguments["catalog"]), tuple(arguments["namespace"])
+        if changed:
+            catalog.set_namespace_properties(namespace, changed)
+        if removed:
+            catalog.remove_namespace_properties(namespace, removed)
+        return {}
 
     def _drop_namespace(self, arguments: Arguments) -> Answer:
         catalog = self._catalogs.catalog(arguments["catalog"])

@@ -57,6 +57,12 @@ def same_place(location: str) -> str:
         return location
 
 
+def is_below(folder: str, location: str) -> bool:
+    """Whether a file is in a folder, at any depth; `..` in its path counts for what it does."""
+    place, root = same_place(location), same_place(folder).rstrip("/")
+    return place.startswith(root + "/") and ".." not in place.split("/")
+
+
 def data_location(metadata: TableMetadata) -> str:
     """The folder of new data and delete files: `write.data.path`, else `data` in the table's folder."""
     return (DATA_PATH.of(metadata.properties) or join(metadata.location, "data")).rstrip("/")

@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any
 
+# Drivers of the databases that its JDBC catalog is asked to open.
+DRIVERS = ("org.xerial:sqlite-jdbc:3.50.3.0", "org.postgresql:postgresql:42.7.7")
 RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 IVY_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sqlext" / "ivy"
 
@@ -33,7 +35,7 @@ class IcebergJudge:
     """Asks Iceberg's runtime; its catalog `lake` is a Hadoop catalog over `warehouse`."""
 
     def __init__(self, warehouse: str | Path) -> None:
-        self._warehouses = {"lake": str(warehouse)}
+        self._catalogs = {"lake": {"type": "hadoop", "warehouse": str(warehouse)}}
         self._process: subprocess.Popen[str] | None = None
         self._log: IO[bytes] | None = None
 
@@ -49,9 +51,13 @@ class IcebergJudge:
 
     def add_catalog(self, name: str, warehouse: str | Path) -> None:
         """Puts a further warehouse folder under a catalog name."""
-        self._warehouses[name] = str(warehouse)
+        self.add_settings(name, {"type": "hadoop", "warehouse": str(warehouse)})
+
+    def add_settings(self, name: str, settings: dict[str, str]) -> None:
+        """Puts a catalog of any kind under a name: what follows `spark.sql.catalog.<name>.`."""
+        self._catalogs[name] = settings
         if self._process:
-            self._ask({"catalog": name, "warehouse": str(warehouse)})
+            self._ask({"catalog": name, "settings": settings})
 
     def close(self) -> None:
         if self._process:
@@ -62,7 +68,7 @@ class IcebergJudge:
         if self._log:
             self._log.close()
 
-    def _ask(self, request: dict[str, str]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         process = self._process or self._start()
         assert process.stdin
         assert process.stdout
@@ -90,8 +96,8 @@ class IcebergJudge:
             text=True,
             env=environment,
         )
-        for name, warehouse in self._warehouses.items():
-            self._ask({"catalog": name, "warehouse": warehouse})
+        for name, settings in self._catalogs.items():
+            self._ask({"catalog": name, "settings": settings})
         return self._process
 
     def _log_tail(self) -> str:

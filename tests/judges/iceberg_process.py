@@ -11,12 +11,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
-from judges.iceberg import IVY_CACHE, RUNTIME
+from judges.iceberg import DRIVERS, IVY_CACHE, RUNTIME
 
 
 def start_session() -> SparkSession:
     settings = {
-        "spark.jars.packages": RUNTIME,
+        "spark.jars.packages": ",".join((RUNTIME, *DRIVERS)),
         "spark.jars.ivy": str(IVY_CACHE),
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.driver.memory": "2g",
@@ -38,12 +38,12 @@ def start_session() -> SparkSession:
     return builder.getOrCreate()
 
 
-def answer(spark: SparkSession, request: dict[str, str]) -> dict[str, Any]:
+def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     if "catalog" in request:
         prefix = f"spark.sql.catalog.{request['catalog']}"
         spark.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
-        spark.conf.set(f"{prefix}.type", "hadoop")
-        spark.conf.set(f"{prefix}.warehouse", request["warehouse"])
+        for name, value in request["settings"].items():
+            spark.conf.set(f"{prefix}.{name}", value)
         # the other engine moves the tables: every statement must look at the folder again
         spark.conf.set(f"{prefix}.cache-enabled", "false")
         return {}

@@ -1,0 +1,232 @@
+"""The database of a SQL catalog: statements with values, each change in a transaction of its own.
+
+Two kinds: an SQLite file, which this machine's processes share, and a PostgreSQL server. Statements mark values by `?`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import Any, Protocol
+
+from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError, UnsupportedError
+
+Row = tuple[Any, ...]
+
+# So long SQLite waits for other processes that write before it says that it is locked.
+_SQLITE_WAIT_S = 30.0
+_CONNECT_TIMEOUT_S = 10
+
+
+class DuplicateKey(Exception):
+    """A row of that key is there already; nothing was changed."""
+
+
+class NoAnswer(Exception):
+    """The connection went away at a change: it may have been made or not."""
+
+
+class Database(Protocol):
+    """Errors of both methods: `StorageError` CATALOG_UNREACHABLE, CATALOG_LOGIN_FAILED or CATALOG_FAILURE."""
+
+    def rows(self, query: str, *values: object) -> list[Row]:
+        """The rows of a query."""
+
+    def change(self, *steps: tuple[str, Sequence[object]]) -> list[int]:
+        """Runs statements in one transaction; how many rows each has changed.
+
+        `DuplicateKey`, `NoAnswer`, and `CommitConflict` when other writers kept the database busy for too long.
+        """
+
+    def columns(self, table: str) -> frozenset[str]:
+        """Names of a table's columns; none where there is no such table."""
+
+
+@contextmanager
+def answered(name: str) -> Iterator[None]:
+    """Says of a change without an answer what `name` it was a change of: `CommitStateUnknown`."""
+    try:
+        yield
+    except NoAnswer as error:
+        reason = str(error)
+        raise CommitStateUnknown(
+            "COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement"
+        ) from error
+
+
+class _Connections:
+    """Connections that are open and at rest. One is used by one thread at a time."""
+
+    def __init__(self, connect: Callable[[], Any]) -> None:
+        self._connect = connect
+        self._idle: list[Any] = []
+        self._lock = Lock()
+
+    @contextmanager
+    def one(self, is_alive: Callable[[Any], bool] = lambda connection: True) -> Iterator[Any]:
+        """A connection that goes back afterwards, unless an error left it in doubt."""
+        connection = self._rested(is_alive) or self._connect()
+        try:
+            yield connection
+        except BaseException:
+            with suppress(Exception):
+                connection.close()
+            raise
+        with self._lock:
+            self._idle.append(connection)
+
+    def _rested(self, is_alive: Callable[[Any], bool]) -> Any:
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            if is_alive(connection):
+                return connection
+            with suppress(Exception):
+                connection.close()
+
+
+class SqliteDatabase:
+    """One SQLite file, made when it is not there."""
+
+    def __init__(self, catalog_name: str, path: str) -> None:
+        self._name = catalog_name
+        self._path = path
+        self._connections = _Connections(self._connect)
+
+    def rows(self, query: str, *values: object) -> list[Row]:
+        with self._translated(), self._connections.one() as connection:
+            return list(connection.execute(query, values).fetchall())
+
+    def change(self, *steps: tuple[str, Sequence[object]]) -> list[int]:
+        with self._translated(), self._connections.one() as connection:
+            # A transaction that begins as a reader fails at once, without waiting, when another one has written.
+            connection.execute("BEGIN IMMEDIATE")
+            counts = [connection.execute(statement, values).rowcount for statement, values in steps]
+            try:
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                if _is_busy(error):
+                    raise
+                raise NoAnswer(str(error)) from error
+            return counts
+
+    def columns(self, table: str) -> frozenset[str]:
+        return frozenset(row[1] for row in self.rows(f"PRAGMA table_info({table})"))
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            return sqlite3.connect(self._path, _SQLITE_WAIT_S, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise _unreachable(self._name, f"{self._path}: {error}") from error
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.IntegrityError as error:
+            raise DuplicateKey from error
+        except sqlite3.Error as error:
+            if _is_busy(error):
+                reason = "other writers keep the catalog's database busy"
+                raise CommitConflict("COMMIT_CONFLICT", name=self._name, reason=reason) from error
+            raise StorageError("CATALOG_FAILURE", name=self._name, reason=error) from error
+
+
+class PostgresDatabase:
+    """A PostgreSQL server. Where no password is given, libpq looks for one in the environment and in `.pgpass`."""
+
+    def __init__(self, catalog_name: str, address: str, settings: dict[str, str]) -> None:
+        """`address` is a `postgresql://` URI without a password, `settings` are further ones of libpq."""
+        try:
+            import psycopg
+        except ImportError:
+            raise UnsupportedError("PACKAGE_REQUIRED", feature="PostgreSQL", package="psycopg[binary]") from None
+        self._driver = psycopg
+        self._name = catalog_name
+        self._address = address
+        self._settings = settings
+        self._connections = _Connections(self._connect)
+
+    def rows(self, query: str, *values: object) -> list[Row]:
+        with self._translated(), self._connections.one(_answers) as connection:
+            return list(connection.execute(_marked(query), values).fetchall())
+
+    def change(self, *steps: tuple[str, Sequence[object]]) -> list[int]:
+        with self._translated(), self._connections.one(_answers) as connection:
+            connection.execute("BEGIN")
+            counts = [connection.execute(_marked(statement), values).rowcount for statement, values in steps]
+            try:
+                connection.execute("COMMIT")
+            except self._driver.Error as error:
+                if _is_refusal(error):
+                    raise
+                raise NoAnswer(self._reason(error)) from error
+            return counts
+
+    def columns(self, table: str) -> frozenset[str]:
+        query = "SELECT column_name FROM information_schema.columns WHERE table_name = ?"
+        return frozenset(row[0] for row in self.rows(f"{query} AND table_schema = ANY (current_schemas(false))", table))
+
+    def _connect(self) -> Any:
+        settings: dict[str, Any] = {"connect_timeout": _CONNECT_TIMEOUT_S, **self._settings}
+        try:
+            return self._driver.connect(self._address, autocommit=True, **settings)
+        except self._driver.Error as error:
+            reason = self._reason(error)
+            if "authentication failed" in reason or "no password supplied" in reason or "role" in reason:
+                raise StorageError("CATALOG_LOGIN_FAILED", name=self._name, reason=reason) from None
+            raise _unreachable(self._name, reason) from None
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except self._driver.errors.UniqueViolation as error:
+            raise DuplicateKey from error
+        except self._driver.errors.OperationalError as error:
+            if _is_refusal(error):
+                raise StorageError("CATALOG_FAILURE", name=self._name, reason=self._reason(error)) from None
+            # Before the COMMIT was sent: a transaction that loses its connection is rolled back.
+            raise _unreachable(self._name, self._reason(error)) from None
+        except self._driver.Error as error:
+            raise StorageError("CATALOG_FAILURE", name=self._name, reason=self._reason(error)) from None
+
+    def _reason(self, error: Exception) -> str:
+        """The driver's message in one line, without the password should it ever be in there."""
+        text = " ".join(str(error).split()) or type(error).__name__
+        password = self._settings.get("password")
+        return text.replace(password, "***") if password else text
+
+
+def _answers(connection: Any) -> bool:
+    """Whether a connection that was at rest is still there: a server may have been started anew."""
+    if connection.closed:
+        return False
+    try:
+        connection.execute("SELECT 1")
+    except Exception:
+        return False
+    return True
+
+
+def _is_refusal(error: Any) -> bool:
+    """Whether the server itself said no, so that nothing was done; classes 08 and 57 are lost connections."""
+    state = error.sqlstate
+    return state is not None and state[:2] not in ("08", "57")
+
+
+def _is_busy(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
+def _marked(statement: str) -> str:
+    """psycopg's marks; no statement of the catalog has either sign in a text."""
+    return statement.replace("%", "%%").replace("?", "%s")
+
+
+def _unreachable(name: str, reason: str) -> StorageError:
+    return StorageError("CATALOG_UNREACHABLE", name=name, reason=reason)

@@ -1,0 +1,189 @@
+"""The rows of a SQL catalog: the tables `iceberg_tables` and `iceberg_namespace_properties` of Iceberg's JDBC catalog.
+
+Several catalogs may share one database; each sees the rows under its own name. The levels of a namespace are joined by
+dots. Layout V1 tells tables from views by `iceberg_type`, where no type is a table's; V0 has tables alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.sql.database import Database, DuplicateKey
+from sqlext.errors import AnalysisError, StorageError, UnsupportedError
+
+TABLE, VIEW = "TABLE", "VIEW"
+# Iceberg and PyIceberg keep a namespace without properties by this one.
+_EXISTS = "exists"
+
+_CREATE_TABLES = (
+    "CREATE TABLE IF NOT EXISTS iceberg_tables (catalog_name VARCHAR(255) NOT NULL,"
+    " table_namespace VARCHAR(255) NOT NULL, table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000),"
+    " previous_metadata_location VARCHAR(1000), iceberg_type VARCHAR(5),"
+    " PRIMARY KEY (catalog_name, table_namespace, table_name))",
+    "CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (catalog_name VARCHAR(255) NOT NULL,"
+    " namespace VARCHAR(255) NOT NULL, property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000),"
+    " PRIMARY KEY (catalog_name, namespace, property_key))",
+)
+_ADD_TYPE = "ALTER TABLE iceberg_tables ADD COLUMN iceberg_type VARCHAR(5)"
+_OF_NAME = "catalog_name = ? AND table_namespace = ? AND table_name = ?"
+_OF_NAMESPACE = "catalog_name = ? AND namespace = ?"
+_INSERT_PROPERTY = "INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A table or a view: its kind and where its current metadata is."""
+
+    kind: str
+    metadata_location: str
+
+
+class CatalogRecords:
+    """The rows of one catalog. Errors of every method: those of `Database`."""
+
+    def __init__(self, database: Database, catalog_name: str, *, create: bool, upgrade: bool) -> None:
+        """`create` makes the two tables where they are not there, `upgrade` takes layout V0 to V1."""
+        self._database = database
+        self._catalog = catalog_name
+        columns = database.columns("iceberg_tables")
+        if create and not (columns and database.columns("iceberg_namespace_properties")):
+            try:
+                database.change(*((statement, ()) for statement in _CREATE_TABLES))
+            except (DuplicateKey, StorageError):
+                # PostgreSQL lets two sessions that make a table at one time collide in its own tables.
+                if not database.columns("iceberg_namespace_properties"):
+                    raise
+            columns = database.columns("iceberg_tables")
+        if not columns:
+            raise StorageError("CATALOG_FAILURE", name=catalog_name, reason="the database has no table iceberg_tables")
+        if upgrade and "iceberg_type" not in columns:
+            database.change((_ADD_TYPE, ()))
+            columns = database.columns("iceberg_tables")
+        self._has_kinds = "iceberg_type" in columns
+
+    # tables and views
+
+    def find(self, identifier: TableIdentifier) -> Record | None:
+        kind = "iceberg_type" if self._has_kinds else "NULL"
+        rows = self._database.rows(
+            f"SELECT {kind}, metadata_location FROM iceberg_tables WHERE {_OF_NAME}", *self._key(identifier)
+        )
+        return Record(rows[0][0] or TABLE, rows[0][1] or "") if rows else None
+
+    def names(self, namespace: Namespace, kind: str) -> tuple[str, ...]:
+        """Names of the tables or the views directly in the namespace, sorted."""
+        column = "iceberg_type" if self._has_kinds else "NULL"
+        rows = self._database.rows(
+            f"SELECT table_name, {column} FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ?",
+            self._catalog,
+            self._joined(namespace),
+        )
+        return tuple(sorted(name for name, found in rows if (found or TABLE) == kind))
+
+    def insert(self, identifier: TableIdentifier, record: Record) -> None:
+        """`DuplicateKey` when the name is taken."""
+        columns = "catalog_name, table_namespace, table_name, metadata_location, previous_metadata_location"
+        if self._has_kinds:
+            statement = f"INSERT INTO iceberg_tables ({columns}, iceberg_type) VALUES (?, ?, ?, ?, NULL, ?)"
+            values: tuple[str, ...] = (*self._key(identifier), record.metadata_location, record.kind)
+        elif record.kind == VIEW:
+            raise UnsupportedError(
+                "UNSUPPORTED_CATALOG_OPERATION",
+                operation=f"The view {identifier}",
+                catalog=self._catalog,
+                reason="its database has the table layout V0, which knows no views",
+                way_out=f"Set spark.sql.catalog.{self._catalog}.jdbc.schema-version to V1.",
+            )
+        else:
+            statement = f"INSERT INTO iceberg_tables ({columns}) VALUES (?, ?, ?, ?, NULL)"
+            values = (*self._key(identifier), record.metadata_location)
+        self._database.change((statement, values))
+
+    def swap(self, identifier: TableIdentifier, before: Record, after: Record) -> bool:
+        """The compare-and-swap: False if the row is not `before` any more."""
+        kind, kinds = self._of_kind(before.kind)
+        statement = (
+            "UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ?"
+            f" WHERE {_OF_NAME} AND metadata_location = ?{kind}"
+        )
+        key, old = self._key(identifier), before.metadata_location
+        return self._database.change((statement, (after.metadata_location, old, *key, old, *kinds))) == [1]
+
+    def delete(self, identifier: TableIdentifier, record: Record) -> bool:
+        """False if the row is not `record` any more."""
+        kind, kinds = self._of_kind(record.kind)
+        statement = f"DELETE FROM iceberg_tables WHERE {_OF_NAME} AND metadata_location = ?{kind}"
+        return self._database.change((statement, (*self._key(identifier), record.metadata_location, *kinds))) == [1]
+
+    def rename(self, identifier: TableIdentifier, to: TableIdentifier, kind: str) -> bool:
+        """False if there is none of that kind; `DuplicateKey` when the name is taken."""
+        of_kind, kinds = self._of_kind(kind)
+        statement = f"UPDATE iceberg_tables SET table_namespace = ?, table_name = ? WHERE {_OF_NAME}{of_kind}"
+        values = (self._joined(to.namespace), to.name, *self._key(identifier), *kinds)
+        return self._database.change((statement, values)) == [1]
+
+    def metadata_locations(self) -> Iterable[str]:
+        """Where the current metadata of every table and view of the database is, those of other catalogs too."""
+        rows = self._database.rows("SELECT metadata_location FROM iceberg_tables")
+        return [location for (location,) in rows if location]
+
+    # namespaces
+
+    def namespaces(self) -> frozenset[Namespace]:
+        """Those that have rows of their own, tables or namespaces in them."""
+        rows = self._database.rows(
+            "SELECT table_namespace FROM iceberg_tables WHERE catalog_name = ?"
+            " UNION SELECT namespace FROM iceberg_namespace_properties WHERE catalog_name = ?",
+            self._catalog,
+            self._catalog,
+        )
+        found = [tuple(joined.split(".")) for (joined,) in rows if joined]
+        return frozenset(namespace[:depth] for namespace in found for depth in range(1, len(namespace) + 1))
+
+    def properties(self, namespace: Namespace) -> Mapping[str, str]:
+        rows = self._database.rows(
+            f"SELECT property_key, property_value FROM iceberg_namespace_properties WHERE {_OF_NAMESPACE}",
+            self._catalog,
+            self._joined(namespace),
+        )
+        return {key: value for key, value in rows if key != _EXISTS}
+
+    def insert_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        """`DuplicateKey` when it has rows of its own already."""
+        joined = self._joined(namespace)
+        kept = {_EXISTS: "true", **properties}
+        self._database.change(*((_INSERT_PROPERTY, (self._catalog, joined, *one)) for one in kept.items()))
+
+    def change_properties(self, namespace: Namespace, changed: Mapping[str, str], removed: Iterable[str]) -> None:
+        joined = self._joined(namespace)
+        gone = {*removed, *changed} - {_EXISTS}
+        delete = f"DELETE FROM iceberg_namespace_properties WHERE {_OF_NAMESPACE} AND property_key = ?"
+        deletes = [(delete, (self._catalog, joined, name)) for name in gone]
+        # A namespace that another engine made by a table in it has no row yet, and must not end with its properties.
+        deletes.append((delete, (self._catalog, joined, _EXISTS)))
+        kept = {**changed, _EXISTS: "true"}
+        inserts = [(_INSERT_PROPERTY, (self._catalog, joined, *one)) for one in kept.items()]
+        self._database.change(*deletes, *inserts)
+
+    def delete_namespace(self, namespace: Namespace) -> None:
+        statement = f"DELETE FROM iceberg_namespace_properties WHERE {_OF_NAMESPACE}"
+        self._database.change((statement, (self._catalog, self._joined(namespace))))
+
+    def _key(self, identifier: TableIdentifier) -> tuple[str, str, str]:
+        return self._catalog, self._joined(identifier.namespace), identifier.name
+
+    def _joined(self, namespace: Namespace) -> str:
+        for level in namespace:
+            if "." in level:
+                reason = "the database joins the levels of a namespace by dots"
+                raise AnalysisError("INVALID_NAME", name=quoted(level), reason=reason)
+        return ".".join(namespace)
+
+    def _of_kind(self, kind: str) -> tuple[str, tuple[str, ...]]:
+        """A condition that the row is of the kind, and its values."""
+        if not self._has_kinds:
+            return "", ()
+        condition = "(iceberg_type = ? OR iceberg_type IS NULL)" if kind == TABLE else "iceberg_type = ?"
+        return f" AND {condition}", (kind,)

@@ -1,0 +1,296 @@
+"""A catalog in a SQL database: rows point to metadata files, and one UPDATE of a row is the compare-and-swap.
+
+The tables of the database are those of Iceberg's JDBC catalog, so that one, and PyIceberg's `SqlCatalog`, open the same
+catalog under the same name.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
+from sqlext.catalog.metadata_pointer import MetadataFiles, logged
+from sqlext.catalog.owned_files import purge as purge_files
+from sqlext.catalog.sql.database import DuplicateKey, answered
+from sqlext.catalog.sql.records import TABLE, VIEW, CatalogRecords, Record
+from sqlext.catalog.sql.sql_views import SqlViews
+from sqlext.catalog.view_catalog import ViewCatalog
+from sqlext.errors import (
+    AlreadyExistsError,
+    AnalysisError,
+    CommitConflict,
+    CommitStateUnknown,
+    NotFoundError,
+    SqlextError,
+    UnsupportedError,
+)
+from sqlext.properties import GC_ENABLED
+from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.storage.file_io import FolderIO
+from sqlext.storage.location import is_below, join, same_place, to_location
+
+_LOAD_ATTEMPTS = 3
+# The tail that tells a table's folder from that of another one, which has the plain name already.
+_DISTINCT_DIGITS = 8
+
+
+class SqlCatalog:
+    """Tables and views of one catalog name in a database; their files are below `warehouse` or where they say."""
+
+    def __init__(
+        self,
+        name: str,
+        warehouse: str,
+        io: FolderIO,
+        records: CatalogRecords,
+        new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
+    ) -> None:
+        """`warehouse` is a location or a local path; it need not exist."""
+        self._name = name
+        self._io = io
+        self._records = records
+        self._new_uuid = new_uuid
+        self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
+        self._files = MetadataFiles(io, new_uuid)
+        self._views = SqlViews(name, io, records, self._files, self._location_of, self._require_namespace)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def io(self) -> FolderIO:
+        return self._io
+
+    @property
+    def views(self) -> ViewCatalog:
+        return self._views
+
+    # tables
+
+    def load_table(self, identifier: TableIdentifier) -> LoadedTable:
+        for attempt in range(_LOAD_ATTEMPTS):
+            location = self._required(identifier).metadata_location
+            try:
+                return LoadedTable(identifier, decode_table_metadata(self._io.read(location), location), location)
+            except FileNotFoundError:
+                # Trimmed by a newer commit, or purged, since its name was looked up.
+                if attempt + 1 == _LOAD_ATTEMPTS:
+                    raise NotFoundError("FILE_NOT_FOUND", path=location, kind="table metadata") from None
+        raise AssertionError("the loop returns or raises")
+
+    def current_metadata_location(self, identifier: TableIdentifier) -> str:
+        return self._required(identifier).metadata_location
+
+    def table_exists(self, identifier: TableIdentifier) -> bool:
+        return self._records.find(identifier) is not None
+
+    def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
+        if base is None:
+            return self._create(identifier, updated)
+        metadata = logged(updated, base.metadata, base.metadata_location)
+        location = self._files.write_table(metadata, base.metadata_location)
+        before, after = Record(TABLE, base.metadata_location), Record(TABLE, location)
+        if not self._settled(identifier, location, lambda: self._records.swap(identifier, before, after)):
+            self._files.discard(location)
+            self._required(identifier)
+            reason = "another writer has changed the table"
+            raise CommitConflict("COMMIT_CONFLICT", name=self._qualified_table(identifier), reason=reason)
+        self._files.trim(base.metadata, metadata)
+        return LoadedTable(identifier, metadata, location)
+
+    def default_table_location(self, identifier: TableIdentifier) -> str:
+        """`<warehouse>/<namespace>/<name>`, or beside it where a table of another name lives there since a rename."""
+        plain = self._location_of(identifier)
+        if self._table_at(plain) is None or self._records.find(identifier) is not None:
+            return plain
+        return f"{plain}-{self._new_uuid().hex[:_DISTINCT_DIGITS]}"
+
+    def discard_creation(self, identifier: TableIdentifier) -> None:
+        """Nothing to do: where the table would have been is not known by its name."""
+
+    def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
+        self._require_namespace(namespace)
+        return tuple(TableIdentifier(namespace, name) for name in self._records.names(namespace, TABLE))
+
+    def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
+        """Without `purge` the files stay. UnsupportedError for a purge where `gc.enabled` forbids to delete files."""
+        while True:
+            record = self._records.find(identifier)
+            if record is None:
+                return False
+            if record.kind != TABLE:
+                raise self._is_view(identifier)
+            table = self._readable(identifier) if purge else None
+            if table is not None and not GC_ENABLED.of(table.metadata.properties):
+                raise self._unsupported(
+                    f"DROP TABLE {self._qualified_table(identifier)} PURGE",
+                    f"{GC_ENABLED.name} is false, so other tables may use its files",
+                    "Leave PURGE out.",
+                )
+            if table is not None and table.metadata_location != record.metadata_location:
+                continue
+            with answered(self._qualified_table(identifier)):
+                if self._records.delete(identifier, record):
+                    break
+        if table is not None:
+            purge_files(self._io, table.metadata, table.metadata_location)
+        return True
+
+    def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
+        self._required(identifier)
+        self._require_namespace(to.namespace)
+        try:
+            with answered(self._qualified_table(identifier)):
+                renamed = self._records.rename(identifier, to, TABLE)
+        except DuplicateKey:
+            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(to)) from None
+        if not renamed:
+            raise self._not_found(identifier)
+
+    # namespaces
+
+    def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        check_namespace(namespace)
+        exists = AlreadyExistsError("SCHEMA_ALREADY_EXISTS", name=self._qualified(*namespace))
+        if self.namespace_exists(namespace):
+            raise exists
+        if len(namespace) > 1 and self._records.find(TableIdentifier(namespace[:-1], namespace[-1])) is not None:
+            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(*namespace))
+        try:
+            with answered(self._qualified(*namespace)):
+                self._records.insert_namespace(namespace, properties)
+        except DuplicateKey:
+            raise exists from None
+
+    def namespace_exists(self, namespace: Namespace) -> bool:
+        if not namespace:
+            return True
+        check_namespace(namespace)
+        return namespace in self._records.namespaces()
+
+    def list_namespaces(self, parent: Namespace = ()) -> tuple[Namespace, ...]:
+        known = self._records.namespaces()
+        if parent and parent not in known:
+            raise NotFoundError("SCHEMA_NOT_FOUND", name=self._qualified(*parent))
+        return tuple(sorted(one for one in known if one[:-1] == parent))
+
+    def load_namespace(self, namespace: Namespace) -> Mapping[str, str]:
+        self._require_namespace(namespace)
+        return {"location": join(self._root, *namespace), **self._records.properties(namespace)}
+
+    def set_namespace_properties(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        self._require_namespace(namespace)
+        with answered(self._qualified(*namespace)):
+            self._records.change_properties(namespace, properties, ())
+
+    def remove_namespace_properties(self, namespace: Namespace, names: frozenset[str]) -> None:
+        self._require_namespace(namespace)
+        with answered(self._qualified(*namespace)):
+            self._records.change_properties(namespace, {}, names)
+
+    def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
+        if not self.namespace_exists(namespace):
+            return False
+        if cascade:
+            for child in self.list_namespaces(namespace):
+                self.drop_namespace(child, cascade=True)
+            for view in self._views.list_views(namespace):
+                self._views.drop_view(view)
+            for table in self.list_tables(namespace):
+                self.drop_table(table, purge=False)
+        held = [quoted(*child) for child in self.list_namespaces(namespace)]
+        for kind in (TABLE, VIEW):
+            held += [str(TableIdentifier(namespace, name)) for name in self._records.names(namespace, kind)]
+        if held:
+            holds = ", ".join(held[:5]) + (" and more" if len(held) > 5 else "")
+            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._qualified(*namespace), holds=holds)
+        with answered(self._qualified(*namespace)):
+            self._records.delete_namespace(namespace)
+        return True
+
+    # the compare-and-swap
+
+    def _create(self, identifier: TableIdentifier, metadata: TableMetadata) -> LoadedTable:
+        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+        if self._records.find(identifier) is not None:
+            raise exists
+        self._require_namespace(identifier.namespace)
+        there = self._table_at(metadata.location)
+        if there is not None:
+            raise AnalysisError("LOCATION_IN_USE", location=metadata.location, other=there)
+        location = self._files.write_table(metadata, None)
+        record = Record(TABLE, location)
+        try:
+            self._settled(identifier, location, lambda: self._records.insert(identifier, record))
+        except DuplicateKey:
+            self._files.discard(location)
+            raise exists from None
+        return LoadedTable(identifier, metadata, location)
+
+    def _settled(self, identifier: TableIdentifier, location: str, change: Callable[[], object]) -> object:
+        """What `change` says; a change that failed leaves no metadata file, one without an answer keeps it."""
+        try:
+            with answered(self._qualified_table(identifier)):
+                return change()
+        except CommitStateUnknown:
+            raise
+        except SqlextError:
+            self._files.discard(location)
+            raise
+
+    # locations
+
+    def _location_of(self, identifier: TableIdentifier) -> str:
+        """Where a table or view goes by its name, and by its namespace's `location` if that has one."""
+        folder = self._records.properties(identifier.namespace).get("location")
+        return join(folder or join(self._root, *identifier.namespace), identifier.name)
+
+    def _table_at(self, location: str) -> str | None:
+        """The metadata file of a table or view whose folder lies in `location`, or around it; None if there is none."""
+        place = same_place(location)
+        for metadata_file in self._records.metadata_locations():
+            folder = metadata_file.rpartition("/")[0].removesuffix("/metadata")
+            if same_place(folder) == place or is_below(location, folder) or is_below(folder, location):
+                return metadata_file
+        return None
+
+    # records
+
+    def _required(self, identifier: TableIdentifier) -> Record:
+        record = self._records.find(identifier)
+        if record is None:
+            raise self._not_found(identifier)
+        if record.kind != TABLE:
+            raise self._is_view(identifier)
+        return record
+
+    def _readable(self, identifier: TableIdentifier) -> LoadedTable | None:
+        """The table, if its metadata can be read."""
+        try:
+            return self.load_table(identifier)
+        except SqlextError:
+            return None
+
+    def _require_namespace(self, namespace: Namespace) -> None:
+        if not self.namespace_exists(namespace):
+            raise NotFoundError("SCHEMA_NOT_FOUND", name=self._qualified(*namespace))
+
+    def _not_found(self, identifier: TableIdentifier) -> NotFoundError:
+        return NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier))
+
+    def _is_view(self, identifier: TableIdentifier) -> AnalysisError:
+        return AnalysisError("EXPECT_TABLE_NOT_VIEW", name=self._qualified_table(identifier))
+
+    def _unsupported(self, operation: str, reason: str, way_out: str) -> UnsupportedError:
+        return UnsupportedError(
+            "UNSUPPORTED_CATALOG_OPERATION", operation=operation, catalog=self._name, reason=reason, way_out=way_out
+        )
+
+    def _qualified(self, *parts: str) -> str:
+        return quoted(self._name, *parts)
+
+    def _qualified_table(self, identifier: TableIdentifier) -> str:
+        return self._qualified(*identifier.namespace, identifier.name)
