@@ -248,6 +248,9 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The location {location} is refused: a table lives there already, {other}, and two would delete each"
             " other's files. Leave the location out, or name another.",
         ),
+        "JAR_REQUIRED": Condition(
+            "58000", "{feature} needs {jar}, which the JVM has not. Name it in spark.jars.packages, or in --packages."
+        ),
         "PACKAGE_REQUIRED": Condition(
             "58000",
             "{feature} needs the Python package {package}, which is not there. Run pip install '{package}'.",
@@ -505,8 +508,7 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         # storage
         "CREATE_IF_ABSENT_UNSUPPORTED": Condition(
             "0A000",
-            "The file {path} is not written: its file system has no hard links, so two writers could overwrite each"
-            " other's commits. Put the warehouse on a file system that has them.",
+            "The file {path} is not written: {reason}, so two writers could overwrite each other's commits. {way_out}",
         ),
         "CORRUPT_FILE": Condition(
             "XX001",
@@ -519,6 +521,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "42P01",
             "There is no Iceberg table at {location}: {reason}. Give the folder of a table, or one of its"
             " .metadata.json files.",
+        ),
+        "STORAGE_ACCESS_DENIED": Condition(
+            "42501",
+            "The store refuses access to {path}: {reason}. Check the keys in the catalog's settings s3.access-key-id"
+            " and s3.secret-access-key, or in the environment.",
         ),
         "STORAGE_FAILURE": Condition(
             "58030", "{operation} of {path} failed: {reason}. Nothing was committed; mend the store and run it again."

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.warehouse import load_static_table
 from sqlext.command.environment import Environment
@@ -26,11 +27,13 @@ from sqlext.spark.catalog_bridge import CatalogBridge
 from sqlext.spark.catalogs import Catalogs
 from sqlext.spark.executor_reader import ExecutorReader
 from sqlext.spark.gateway import register
+from sqlext.spark.hadoop_storage import tell_hadoop
 from sqlext.spark.metadata_answers import MetadataAnswers
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
 from sqlext.spark.shim_jar import shim_jar
-from sqlext.storage.file_io import LocalFileIO
+from sqlext.storage.location import is_object
+from sqlext.storage.scheme_io import SchemeIO
 
 # PySpark logs each failed statement with its whole Java stack; the exception that it raises says the same without.
 _STACK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -61,7 +64,8 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
     configured.config("spark.jars", ",".join(filter(None, jars)))
     for name, warehouse in warehouses.items():
         configured.config(f"spark.sql.catalog.{name}", CATALOG_CLASS)
-        configured.config(f"spark.sql.catalog.{name}.warehouse", str(Path(warehouse).absolute()))
+        where = str(warehouse) if is_object(str(warehouse)) else str(Path(warehouse).absolute())
+        configured.config(f"spark.sql.catalog.{name}.warehouse", where)
     return configured
 
 
@@ -79,8 +83,13 @@ def attach(spark: SparkSession) -> SparkSession:
     """Attaches the Python side to a running session that has the shim's jar, and returns the session."""
     for name in _STACK_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    io = LocalFileIO()
-    catalogs = Catalogs(open_catalog, io)
+    io = SchemeIO()
+
+    def open_told(name: str, options: Mapping[str, str]) -> Catalog:
+        tell_hadoop(spark, options.get("warehouse", ""), options)
+        return open_catalog(name, options)
+
+    catalogs = Catalogs(open_told, io)
     manifests = ManifestCache(
         MANIFEST_CACHE.of(spark),
         elsewhere=ExecutorReader(spark.sparkContext),

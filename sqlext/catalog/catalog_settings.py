@@ -10,7 +10,8 @@ from sqlext.catalog.sql.records import CatalogRecords
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.errors import AnalysisError
-from sqlext.storage.file_io import LocalFileIO
+from sqlext.storage.location import is_object
+from sqlext.storage.scheme_io import SchemeIO, s3_settings
 
 _FILESYSTEM, _SQL = "filesystem", "sql"
 _KINDS = {"filesystem": _FILESYSTEM, "hadoop": _FILESYSTEM, "sql": _SQL, "jdbc": _SQL}
@@ -29,8 +30,10 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
     warehouse = options.get("warehouse")
     if not warehouse:
         raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="warehouse")
-    io = LocalFileIO()
+    io = SchemeIO(s3_settings(options))
     if kind == _FILESYSTEM:
+        if is_object(warehouse):
+            io.objects.require_create_if_absent(warehouse)
         return WarehouseCatalog(name, warehouse, io)
     database = open_database(name, options)
     create = options.get("jdbc.init-catalog-tables", "true").lower() != "false"

@@ -37,7 +37,7 @@ from sqlext.spec.metadata_update import with_metadata_log
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
 from sqlext.spec.view_metadata import is_view_metadata
 from sqlext.storage.file_io import FolderIO
-from sqlext.storage.location import confine, is_below, join, to_local_path, to_location
+from sqlext.storage.location import as_location, is_below, join, require_below, same_place, to_location
 
 # Spark sets these on every namespace it makes; they say nothing that the folder does not.
 _SET_BY_SPARK = frozenset({"owner"})
@@ -46,14 +46,14 @@ _NUMBERED = re.compile(r"([0-9]+)-[^/]*(?:\.gz\.metadata\.json|\.metadata\.json(
 
 
 class WarehouseCatalog:
-    """Tables below one folder of a file system that has hard links."""
+    """Tables below one folder of a store in which a file can be made if it is not there."""
 
     def __init__(self, name: str, warehouse: str, io: FolderIO) -> None:
         """`warehouse` is a location or a local path; it need not exist."""
         self._name = name
         self._io = io
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
-        to_local_path(self._root)
+        as_location(self._root)
         self._views = WarehouseViews(
             name, io, self.default_table_location, self._list_folders, self._require_namespaces_only
         )
@@ -95,7 +95,7 @@ class WarehouseCatalog:
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
         location = join(self._root, *identifier.namespace, identifier.name)
-        confine(to_local_path(location), to_local_path(self._root))
+        require_below(location, self._root)
         return location
 
     def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
@@ -277,7 +277,7 @@ class WarehouseCatalog:
 
     def _require_supported(self, identifier: TableIdentifier, updated: TableMetadata) -> None:
         expected = self.default_table_location(identifier)
-        if to_local_path(updated.location).rstrip("/") != to_local_path(expected):
+        if same_place(updated.location) != same_place(expected):
             raise self._unsupported(
                 f"The location {updated.location} for the table {identifier}",
                 "a warehouse folder finds a table by its name",
@@ -321,7 +321,7 @@ class WarehouseCatalog:
     def _namespace_location(self, namespace: Namespace) -> str:
         check_namespace(namespace)
         location = join(self._root, *namespace)
-        confine(to_local_path(location), to_local_path(self._root))
+        require_below(location, self._root)
         return location
 
     def _required_namespace(self, namespace: Namespace) -> str:
@@ -358,7 +358,7 @@ class WarehouseCatalog:
 
     def _require_no_properties(self, namespace: Namespace, properties: Mapping[str, str], location: str) -> None:
         for name, value in properties.items():
-            if name in _SET_BY_SPARK or (name == "location" and _same_location(value, location)):
+            if name in _SET_BY_SPARK or (name == "location" and same_place(value) == same_place(location)):
                 continue
             if name == "comment" and not value:
                 continue
@@ -444,7 +444,3 @@ def _is_valid(namespace: Namespace, name: str) -> bool:
     except AnalysisError:
         return False
     return True
-
-
-def _same_location(left: str, right: str) -> bool:
-    return to_local_path(left).rstrip("/") == to_local_path(right).rstrip("/")

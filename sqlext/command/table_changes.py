@@ -12,7 +12,7 @@ from sqlext.errors import UnsupportedError
 from sqlext.properties import as_stored
 from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spec.schema import Schema
-from sqlext.storage.location import to_local_path
+from sqlext.storage.location import same_place
 from sqlext.transaction.property_change import ChangeProperties
 from sqlext.transaction.table_creation import CreateTable
 from sqlext.transaction.transaction import commit
@@ -69,6 +69,6 @@ class TableDefinitions:
         MetricsConfig.from_properties(changed)
         table = self._environment.catalogs.load(parts)
         location = table.metadata.location
-        if moved_to is not None and to_local_path(moved_to).rstrip("/") != to_local_path(location).rstrip("/"):
+        if moved_to is not None and same_place(moved_to) != same_place(location):
             raise UnsupportedError("TABLE_LOCATION_FIXED", name=".".join(parts), location=location)
         self._environment.commit(parts[0], table, ChangeProperties(*as_stored(changed, removed)))

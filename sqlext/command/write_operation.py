@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.spark.interrupts import raise_if_requested
 from sqlext.spec.table_metadata import TableMetadata
@@ -54,4 +54,5 @@ def begin_write(metadata: TableMetadata, io: FileIO, table_name: str, rng: rando
     """A new operation on a table's current schema, spec and properties."""
     operation_id = str(uuid.UUID(int=rng.getrandbits(128), version=4))
     rules = row_rules(metadata.schema(), metadata.properties)
-    return WriteOperation(WritePlan.from_metadata(metadata, operation_id, table_name, rules), io)
+    plan = replace(WritePlan.from_metadata(metadata, operation_id, table_name, rules), io=io)
+    return WriteOperation(plan, io)

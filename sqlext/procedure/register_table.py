@@ -12,7 +12,7 @@ from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.location import same_place, to_local_path, to_location
+from sqlext.storage.location import as_location, same_place
 from sqlext.transaction.registration import RegisterTable, shared_copy
 from sqlext.transaction.transaction import commit
 
@@ -54,7 +54,7 @@ def register_table(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def _read(io: FileIO, given: str) -> TableMetadata:
-    location = to_location(to_local_path(given))
+    location = as_location(given)
     if not location.endswith(_SUFFIXES):
         raise NotFoundError("NO_TABLE_AT_LOCATION", location=given, reason="it is no .metadata.json file")
     try:

@@ -14,7 +14,7 @@ from sqlext.spec.partition_folder import folder_values
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.token_cursor import TokenCursor
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.location import to_local_path, to_location
+from sqlext.storage.location import as_location
 from sqlext.write.existing_file import FORMATS, ExistingFile
 
 SPARK_CATALOG = "spark_catalog"
@@ -120,7 +120,7 @@ def _below(io: FileIO, location: str, file_format: str) -> list[ExistingFile]:
     """Every file of a folder, or the one file; as Spark, without those whose name or folder begins with `.` or `_`."""
     if io.exists(location):
         return [ExistingFile(location, io.size(location), file_format, {})]
-    start = len(to_location(to_local_path(location))) + 1
+    start = len(as_location(location)) + 1
     listed = ((status.path[start:], status) for status in io.list(location))
     found = [
         ExistingFile(status.path, status.size, file_format, folder_values(relative))
@@ -135,7 +135,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _location(text: str) -> str:
-    return to_location(to_local_path(text.rstrip("/") or "/"))
+    return as_location(text.rstrip("/") or "/")
 
 
 def _refused(source: str, reason: str) -> AnalysisError:

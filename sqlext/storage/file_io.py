@@ -280,7 +280,12 @@ def _link(temporary: str, path: str, location: str) -> None:
         if error.errno in _NO_HARD_LINKS:
             # Creating under the final name and filling it there would be visible half written, and a crash would
             # leave it so: a torn metadata file takes the table away.
-            raise UnsupportedError("CREATE_IF_ABSENT_UNSUPPORTED", path=location) from error
+            raise UnsupportedError(
+                "CREATE_IF_ABSENT_UNSUPPORTED",
+                path=location,
+                reason="its file system has no hard links",
+                way_out="Put the warehouse on a file system that has them.",
+            ) from error
         raise StorageError(
             "STORAGE_FAILURE", operation="Writing", path=location, reason=error.strerror or error
         ) from error

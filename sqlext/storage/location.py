@@ -13,6 +13,20 @@ from sqlext.errors import AnalysisError, SqlextError, UnsupportedError
 from sqlext.properties import DATA_PATH, METADATA_PATH
 from sqlext.spec.table_metadata import TableMetadata
 
+OBJECT_SCHEMES = ("s3", "s3a", "s3n")
+"""Three names for one kind of store, as Hadoop's readers have them."""
+
+
+def is_object(location: str) -> bool:
+    """Whether it is in an object store."""
+    scheme, separator, _ = location.partition("://")
+    return bool(separator) and scheme.lower() in OBJECT_SCHEMES
+
+
+def as_location(text: str) -> str:
+    """The location that a local path or a location means, without a slash at its end. Errors as `to_local_path`."""
+    return text.rstrip("/") if is_object(text) else to_location(to_local_path(text))
+
 
 def to_local_path(location: str) -> str:
     """The absolute path of `/a`, `file:/a` or `file:///a`.
@@ -51,6 +65,8 @@ def join(location: str, *parts: str) -> str:
 
 def same_place(location: str) -> str:
     """The same text for locations of one file, however they spell its scheme."""
+    if is_object(location):
+        return "s3://" + location.partition("://")[2].rstrip("/")
     try:
         return os.path.normpath(to_local_path(location))
     except SqlextError:
@@ -71,6 +87,14 @@ def data_location(metadata: TableMetadata) -> str:
 def metadata_location(metadata: TableMetadata) -> str:
     """The folder of new manifests and manifest lists: `write.metadata.path`, else `metadata` in the table's folder."""
     return (METADATA_PATH.of(metadata.properties) or join(metadata.location, "metadata")).rstrip("/")
+
+
+def require_below(location: str, root: str) -> None:
+    """AnalysisError PATH_OUTSIDE_WAREHOUSE unless `location` lies below `root`, with symbolic links resolved."""
+    if not is_object(root):
+        confine(to_local_path(location), to_local_path(root))
+    elif not is_below(root, location):
+        raise AnalysisError("PATH_OUTSIDE_WAREHOUSE", path=location, warehouse=root)
 
 
 def confine(path: str, root: str) -> str:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlext.errors import SqlextError, StorageError
-from sqlext.storage.file_io import FileIO, LocalFileIO
+from sqlext.storage.file_io import FileIO
 from sqlext.write.commit_message import (
     TaskMessage,
     counts_message,
@@ -103,7 +103,7 @@ def _task(
 ) -> WriteTask:
     def run(batches: Batches) -> Batches:
         held = (held_rows(plan, batch) for batch in batches)
-        yield encode_messages(_run(begin, task_identity, io or LocalFileIO(), held))
+        yield encode_messages(_run(begin, task_identity, io or plan.io, held))
 
     return run
 

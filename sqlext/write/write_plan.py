@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -24,6 +24,7 @@ from sqlext.spec.sort_order import SortOrder
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import BucketTransform, UnknownTransform
 from sqlext.spec.types import UuidType
+from sqlext.storage.file_io import FileIO, LocalFileIO
 from sqlext.storage.location import data_location
 from sqlext.write.file_layout import FileLayout
 from sqlext.write.metrics import MetricsConfig
@@ -37,7 +38,7 @@ class WritePlan:
     `spec` is what new rows are partitioned by; `specs` are all of the table's, since a delete file lies in the
     partition of the data it deletes from. Sizes are bytes: of a file on disk, of a row group as encoded at most.
     `operation_id` is in the name of every file the operation makes. `rules` are those that the rows' own column
-    `__violated` counts.
+    `__violated` counts. `io` is the store that the files go to, as executors reach it.
     """
 
     table_name: str
@@ -56,6 +57,7 @@ class WritePlan:
     layout: FileLayout
     delete_granularity: str
     rules: tuple[RowRule, ...] = ()
+    io: FileIO = field(default_factory=LocalFileIO, compare=False)
 
     @property
     def identifier_field_ids(self) -> tuple[int, ...]:

@@ -1,0 +1,53 @@
+"""Object stores as Spark's own readers see them: a catalog's settings as those of Hadoop's S3A."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from sqlext.errors import UnsupportedError
+from sqlext.storage.location import OBJECT_SCHEMES, is_object
+
+_S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+_PROVIDERS = "org.apache.hadoop.fs.s3a"
+_SETTINGS = {
+    "s3.endpoint": "endpoint",
+    "client.region": "endpoint.region",
+    "s3.region": "endpoint.region",
+    "s3.path-style-access": "path.style.access",
+    "s3.access-key-id": "access.key",
+    "s3.secret-access-key": "secret.key",
+    "s3.session-token": "session.token",
+}
+
+
+def tell_hadoop(spark: SparkSession, warehouse: str, options: Mapping[str, str]) -> None:
+    """Has Spark read the bucket of `warehouse` by the catalog's settings; another catalog's bucket keeps its own.
+
+    UnsupportedError PACKAGE_REQUIRED when the JVM has no hadoop-aws.
+    """
+    if not is_object(warehouse):
+        return
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    if hadoop.getClassByNameOrNull(_S3A) is None:
+        version = spark.sparkContext._jvm.org.apache.hadoop.util.VersionInfo.getVersion()
+        raise UnsupportedError(
+            "JAR_REQUIRED", feature=f"Spark's reading of {warehouse}", jar=f"org.apache.hadoop:hadoop-aws:{version}"
+        )
+    for scheme in OBJECT_SCHEMES:
+        hadoop.set(f"fs.{scheme}.impl", _S3A)
+    bucket = warehouse.partition("://")[2].partition("/")[0]
+    for name, value in bucket_settings(options).items():
+        hadoop.set(f"fs.s3a.bucket.{bucket}.{name}", value)
+
+
+def bucket_settings(options: Mapping[str, str]) -> Mapping[str, str]:
+    """S3A's settings of one bucket, without what stands before their names."""
+    settings = {name: options[key] for key, name in _SETTINGS.items() if key in options}
+    if "access.key" in settings:
+        kind = "TemporaryAWSCredentialsProvider" if "session.token" in settings else "SimpleAWSCredentialsProvider"
+        settings["aws.credentials.provider"] = f"{_PROVIDERS}.{kind}"
+    if settings.get("endpoint", "").startswith("http:"):
+        settings["connection.ssl.enabled"] = "false"
+    return settings

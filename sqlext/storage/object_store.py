@@ -1,0 +1,374 @@
+"""Files in S3 and stores that speak its protocol, through obstore.
+
+A store has no folders: one is there while an object has its name in front. An empty one is kept by an object of a
+hidden name, which Hadoop's own view of the store passes over.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, BinaryIO, cast
+
+from sqlext.errors import AnalysisError, StorageError, UnsupportedError
+from sqlext.storage.file_io import FileStatus
+
+_FOLDER_MARK = ".sqlext-folder"
+_PROBE_PREFIX = ".sqlext-probe-"
+_READ_BUFFER = 512 * 1024
+_CREATE_ATTEMPTS = 4
+_FIRST_WAIT_S = 0.1
+_VERSION = re.compile(r"v([0-9]+)\.(?:gz\.)?metadata\.json")
+_REASON_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class S3Credential:
+    """Keys for a store. `expires_at` None: they do not end."""
+
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    session_token: str | None = field(default=None, repr=False)
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class S3Settings:
+    """How a store is reached. What is None here comes from the environment, by the names that AWS gives it.
+
+    `renew` makes a new credential where the one at hand is about to end; it is called on this process alone.
+    """
+
+    endpoint: str | None = None
+    region: str | None = None
+    path_style: bool | None = None
+    credential: S3Credential | None = None
+    renew: Callable[[], S3Credential] | None = None
+
+
+class ObjectStoreIO:
+    """Files of any bucket that `settings` open. It can be pickled, its connections are not."""
+
+    def __init__(self, settings: S3Settings, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._settings = settings
+        self._sleep = sleep
+        self._stores: dict[tuple[str, bool], Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ObjectStoreIO, (self._settings, self._sleep)
+
+    # files
+
+    def read(self, location: str) -> bytes:
+        with _translated("Reading", location):
+            return bytes(self._obstore.get(*self._at(location)).bytes())
+
+    def size(self, location: str) -> int:
+        with _translated("Reading", location):
+            return int(self._obstore.head(*self._at(location))["size"])
+
+    def exists(self, location: str) -> bool:
+        try:
+            self.size(location)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def create(self, location: str, data: bytes, *, make_folders: bool = True) -> None:
+        """A conditional put. obstore's own retries would take the file that a lost answer had made for another's."""
+        store, key = self._at(location, retries=False)
+        lost: Exception | None = None
+        for attempt in range(_CREATE_ATTEMPTS):
+            if attempt:
+                self._sleep(_FIRST_WAIT_S * 2**attempt)
+            try:
+                with _translated("Writing", location):
+                    self._obstore.put(store, key, data, mode="create")
+                    return
+            except FileExistsError:
+                if lost is not None:
+                    # It may be ours, from the attempt that got no answer.
+                    raise lost from None
+                raise
+            except FileNotFoundError:
+                reason = "there is no such bucket"
+                raise StorageError("STORAGE_FAILURE", operation="Writing", path=location, reason=reason) from None
+            except _NoAnswer as silence:
+                lost = _Lost(silence.message)
+        assert lost is not None
+        raise lost
+
+    def replace(self, location: str, data: bytes) -> None:
+        with _translated("Writing", location):
+            self._obstore.put(*self._at(location), data)
+
+    def open_output(self, location: str) -> BinaryIO:
+        if self.exists(location):
+            raise FileExistsError(location)
+        with _translated("Writing", location):
+            return cast(BinaryIO, _Upload(self._obstore.open_writer(*self._at(location)), location))
+
+    def open_input(self, location: str) -> BinaryIO:
+        size = self.size(location)
+        store, key = self._at(location)
+
+        def part(start: int, end: int) -> bytes:
+            with _translated("Reading", location):
+                return bytes(self._obstore.get_range(store, key, start=start, end=end))
+
+        return cast(BinaryIO, io.BufferedReader(_Download(part, size), _READ_BUFFER))
+
+    def delete(self, location: str) -> None:
+        with _translated("Deleting", location), suppress(FileNotFoundError):
+            self._obstore.delete(*self._at(location))
+
+    def list(self, prefix: str) -> Iterator[FileStatus]:
+        for status in self._listed(prefix):
+            if not status.path.endswith("/" + _FOLDER_MARK):
+                yield status
+
+    # folders
+
+    def folder_exists(self, location: str) -> bool:
+        return next(self._listed(location), None) is not None
+
+    def create_folder(self, location: str) -> None:
+        if self.folder_exists(location):
+            raise FileExistsError(location)
+        self.create(f"{location.rstrip('/')}/{_FOLDER_MARK}", b"")
+
+    def list_folders(self, location: str) -> tuple[str, ...]:
+        store, key = self._at(location)
+        with _translated("Listing", location):
+            found = self._obstore.list_with_delimiter(store, prefix=key or None)["common_prefixes"]
+        names = (path.rstrip("/").rpartition("/")[2] for path in found)
+        return tuple(sorted(name for name in names if not name.startswith(".")))
+
+    def delete_folder(self, location: str) -> None:
+        """Metadata goes first, oldest first, so that at no time an old version of a table looks like its newest."""
+        found = list(self._listed(location))
+        if not found:
+            raise FileNotFoundError(location)
+        while found:
+            # A commit that was on its way may add files until its base is gone.
+            for status in sorted(found, key=_order_of_deletion):
+                self.delete(status.path)
+            found = list(self._listed(location))
+
+    def delete_empty_folder(self, location: str) -> bool:
+        if next(self.list(location), None) is not None:
+            return False
+        for status in list(self._listed(location)):
+            self.delete(status.path)
+        return True
+
+    def require_create_if_absent(self, folder: str) -> None:
+        """`UnsupportedError` where the store overwrites a file that a conditional put must leave alone."""
+        probe = f"{folder.rstrip('/')}/{_PROBE_PREFIX}{uuid.uuid4().hex}"
+        self.create(probe, b"1")
+        try:
+            self.create(probe, b"2")
+        except FileExistsError:
+            return
+        finally:
+            self.delete(probe)
+        raise UnsupportedError(
+            "CREATE_IF_ABSENT_UNSUPPORTED",
+            path=folder,
+            reason="the store ignores the condition If-None-Match of a put",
+            way_out="Use a store that honours it, or keep the catalog in a database (type=jdbc).",
+        )
+
+    def _listed(self, prefix: str) -> Iterator[FileStatus]:
+        store, key = self._at(prefix)
+        scheme, bucket, _ = _parts(prefix)
+        with _translated("Listing", prefix):
+            for batch in self._obstore.list(store, prefix=key or None):
+                for one in batch:
+                    modified_ms = int(one["last_modified"].timestamp() * 1000)
+                    yield FileStatus(f"{scheme}://{bucket}/{one['path']}", one["size"], modified_ms)
+
+    # the store
+
+    @property
+    def _obstore(self) -> Any:
+        return _package()
+
+    def _at(self, location: str, *, retries: bool = True) -> tuple[Any, str]:
+        _, bucket, key = _parts(location)
+        if (bucket, retries) not in self._stores:
+            self._stores[bucket, retries] = self._store(bucket, retries)
+        return self._stores[bucket, retries], key
+
+    def _store(self, bucket: str, retries: bool) -> Any:
+        settings = self._settings
+        given: dict[str, Any] = {}
+        if settings.endpoint is not None:
+            given["endpoint"] = settings.endpoint.rstrip("/")
+            given["client_options"] = {"allow_http": settings.endpoint.startswith("http:")}
+        if settings.region is not None:
+            given["region"] = settings.region
+        if settings.path_style is not None:
+            given["virtual_hosted_style_request"] = not settings.path_style
+        if settings.renew is not None:
+            given["credential_provider"] = _Renewed(settings.renew, settings.credential)
+        elif settings.credential is not None:
+            given["access_key_id"] = settings.credential.access_key_id
+            given["secret_access_key"] = settings.credential.secret_access_key
+            if settings.credential.session_token is not None:
+                given["session_token"] = settings.credential.session_token
+        if not retries:
+            given["retry_config"] = {"max_retries": 0}
+        return _package().store.S3Store(bucket, **given)
+
+
+class _Renewed:
+    """Gives obstore the credential at hand, and a new one when that is about to end."""
+
+    def __init__(self, renew: Callable[[], S3Credential], first: S3Credential | None) -> None:
+        self._renew = renew
+        self._next = first
+
+    def __call__(self) -> dict[str, Any]:
+        credential = self._next or self._renew()
+        self._next = None
+        return {
+            "access_key_id": credential.access_key_id,
+            "secret_access_key": credential.secret_access_key,
+            "token": credential.session_token,
+            "expires_at": credential.expires_at and credential.expires_at - timedelta(seconds=30),
+        }
+
+
+class _Upload(io.RawIOBase):
+    """A new object, which is there as a whole once `close` has returned."""
+
+    def __init__(self, writer: Any, location: str) -> None:
+        super().__init__()
+        self._writer = writer
+        self._location = location
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        with _translated("Writing", self._location):
+            self._writer.write(bytes(view))
+        self._position += len(view)
+        return len(view)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        try:
+            with _translated("Writing", self._location):
+                self._writer.close()
+        finally:
+            super().close()
+
+
+class _Download(io.RawIOBase):
+    """An object read in parts; `part` gives its bytes from a start to an end."""
+
+    def __init__(self, part: Callable[[int, int], bytes], size: int) -> None:
+        super().__init__()
+        self._part = part
+        self._size = size
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, start + offset)
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        end = min(self._size, self._position + len(view))
+        if end <= self._position:
+            return 0
+        data = self._part(self._position, end)
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+class _NoAnswer(StorageError):
+    """The store may have done what it was asked."""
+
+
+class _Lost(Exception):
+    """A file may have come into being or not."""
+
+
+def _package() -> Any:
+    try:
+        import obstore
+        import obstore.store
+    except ImportError:
+        raise UnsupportedError("PACKAGE_REQUIRED", feature="An object store", package="obstore") from None
+    return obstore
+
+
+@contextmanager
+def _translated(operation: str, location: str) -> Iterator[None]:
+    """Turns obstore's errors into those of `FileIO`."""
+    errors = _package().exceptions
+    try:
+        yield
+    except (FileNotFoundError, FileExistsError):
+        raise
+    except errors.AlreadyExistsError:
+        raise FileExistsError(location) from None
+    except (errors.PermissionDeniedError, errors.UnauthenticatedError) as error:
+        raise StorageError("STORAGE_ACCESS_DENIED", path=location, reason=_reason(error)) from None
+    except errors.BaseError as error:
+        reason = _reason(error)
+        if "credential" in reason.lower():
+            raise StorageError("STORAGE_ACCESS_DENIED", path=location, reason=reason) from None
+        raise _NoAnswer("STORAGE_FAILURE", operation=operation, path=location, reason=reason) from None
+    except OSError as error:
+        raise _NoAnswer("STORAGE_FAILURE", operation=operation, path=location, reason=error) from None
+
+
+def _reason(error: Exception) -> str:
+    """The first part of obstore's message, without the debug output behind it."""
+    return " ".join(str(error).partition("\n\nDebug source")[0].split())[:_REASON_LENGTH]
+
+
+def _parts(location: str) -> tuple[str, str, str]:
+    """Scheme, bucket and key. AnalysisError INVALID_LOCATION where there is no bucket, or a step out of a folder."""
+    scheme, _, rest = location.partition("://")
+    bucket, _, key = rest.partition("/")
+    if not bucket:
+        raise AnalysisError("INVALID_LOCATION", location=location, reason="it names no bucket")
+    if any(part in (".", "..") for part in key.split("/")) or "\0" in key:
+        raise AnalysisError("INVALID_LOCATION", location=location, reason="its path has a '.' or '..' in it")
+    return scheme, bucket, key.rstrip("/")
+
+
+def _order_of_deletion(status: FileStatus) -> tuple[int, int]:
+    name = status.path.rpartition("/")[2]
+    version = _VERSION.fullmatch(name)
+    if version is not None:
+        return 0, int(version.group(1))
+    return (1, 0) if name == "version-hint.text" else (2, 0)

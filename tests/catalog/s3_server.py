@@ -1,0 +1,64 @@
+"""An S3 server for tests, on a free port: moto's, which honours If-None-Match, behind a door where tests may stand."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import boto3
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+
+KEY, SECRET = "AKIATESTKEY", "s3cret-canary"
+
+Answer = Iterable[bytes]
+Application = Callable[[dict[str, Any], Any], Answer]
+# Takes what the server does, the request and the way to answer it.
+Door = Callable[[Application, dict[str, Any], Any], Answer]
+
+
+class S3Server:
+    """`door` stands in front of each request, where a test has set one."""
+
+    def __init__(self) -> None:
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self.door: Door | None = None
+        self._application: Application = DomainDispatcherApplication(create_backend_app)
+        self._server = make_server("127.0.0.1", 0, self._answer, threaded=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
+        keys = {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET, "region_name": "us-east-1"}
+        self.client = boto3.client("s3", endpoint_url=self.endpoint, **keys)
+        self._numbers = itertools.count(1)
+
+    def new_bucket(self) -> str:
+        name = f"bucket{id(self)}-{next(self._numbers)}"
+        self.client.create_bucket(Bucket=name)
+        return name
+
+    def settings(self) -> dict[str, str]:
+        """What a catalog needs to use the server."""
+        return {
+            "s3.endpoint": self.endpoint,
+            "s3.path-style-access": "true",
+            "s3.access-key-id": KEY,
+            "s3.secret-access-key": SECRET,
+            "client.region": "us-east-1",
+        }
+
+    def keys(self, bucket: str) -> list[str]:
+        """The names of all objects of a bucket."""
+        return [one["Key"] for one in self.client.list_objects_v2(Bucket=bucket).get("Contents", [])]
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+
+    def _answer(self, request: dict[str, Any], respond: Any) -> Answer:
+        if self.door is None:
+            return self._application(request, respond)
+        return self.door(self._application, request, respond)
