@@ -1,0 +1,103 @@
+"""What can go wrong at a step, and where: a fault point is an operation on a kind of file.
+
+All that a commit does goes through the I/O, the clock and the randomness it is given, so that nothing else has to know
+of faults. The numbers FP… are those of the list in the project's requirements.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlext.errors import StorageError
+
+_KINDS = (
+    (re.compile(r"/metadata/v[0-9]+(\.gz)?\.metadata\.json$"), "table metadata"),
+    (re.compile(r"/version-hint\.text$"), "hint"),
+    (re.compile(r"/snap-[^/]*\.avro$"), "manifest list"),
+    (re.compile(r"/[^/]*-m[0-9]+\.avro$"), "manifest"),
+    (re.compile(r"\.puffin$"), "deletion vector"),
+    (re.compile(r"\.parquet$"), "data file"),
+)
+
+POINTS: dict[str, tuple[str, str]] = {
+    "FP01-03 data or delete file": ("create", "data file"),
+    "FP07 deletion vector": ("create", "deletion vector"),
+    "FP09-12 manifest": ("create", "manifest"),
+    "FP13-14 manifest list": ("create", "manifest list"),
+    "FP15-20,23 compare-and-swap": ("create", "table metadata"),
+    "FP21 hint": ("replace", "hint"),
+    "FP21 reading the hint": ("read", "hint"),
+    "FP22,30 clean-up of a manifest": ("delete", "manifest"),
+    "FP22,30 clean-up of a manifest list": ("delete", "manifest list"),
+    "FP22,30 clean-up of a data file": ("delete", "data file"),
+    "FP22 trimming old metadata": ("delete", "table metadata"),
+    "FP27-28 reading table metadata": ("read", "table metadata"),
+    "FP27-28 reading a manifest list": ("read", "manifest list"),
+    "FP27-28 reading a manifest": ("read", "manifest"),
+    "FP29 looking for the next version": ("exists", "table metadata"),
+    "FP29 listing": ("list", "folder"),
+    "FP45 drop": ("delete_folder", "folder"),
+}
+"""Every step of a commit by name. FP25 (clocks), FP26 (full disk) and hangs befall a process or the store."""
+
+
+class Killed(BaseException):
+    """The process is gone: it does nothing more, not even clean up."""
+
+
+def kind_of(location: str) -> str:
+    return next((kind for pattern, kind in _KINDS if pattern.search(location)), "folder")
+
+
+@dataclass(slots=True)
+class Fault:
+    """The `nth` time that `point` is reached from now on, `what` happens."""
+
+    point: str
+    what: str
+    nth: int
+
+    def strikes(self, operation: str, location: str) -> bool:
+        if self.nth <= 0 or POINTS[self.point] != (operation, kind_of(location)):
+            return False
+        self.nth -= 1
+        return self.nth == 0
+
+    def __str__(self) -> str:
+        return f"{self.what} at the {self.nth}. {self.point}"
+
+
+WRITES = ("create", "replace", "delete", "delete_folder")
+_OF_WRITES = ("killed before", "killed after", "refused", "reply lost", "no reply", "delayed", "hung")
+_OF_READS = ("killed before", "refused", "stale", "cut short", "hung")
+
+
+def random_fault(rng: random.Random) -> Fault:
+    """Half of the faults are at the compare-and-swap, where they can hurt most."""
+    point = "FP15-20,23 compare-and-swap" if rng.random() < 0.5 else rng.choice(sorted(POINTS))
+    operation, _ = POINTS[point]
+    kinds = list(_OF_WRITES if operation in WRITES else _OF_READS)
+    if operation in ("delete", "delete_folder"):
+        kinds.remove("no reply")
+    if operation != "read":
+        kinds = [kind for kind in kinds if kind != "cut short"]
+    return Fault(point, rng.choice(kinds), rng.choice((1, 1, 2, 3, 4, 6)))
+
+
+def refused(operation: str, location: str) -> StorageError:
+    return StorageError("STORAGE_FAILURE", operation=operation, path=location, reason="a simulated refusal")
+
+
+def without_answer(
+    what: str, operation: str, effect: Callable[[], Any], later: Callable[[Callable[[], Any]], None]
+) -> None:
+    """A write that gets no answer: it has happened, has not, or will. Raises what a store would."""
+    if what == "reply lost":
+        effect()
+    elif what == "delayed":
+        later(effect)
+    raise ConnectionResetError(f"simulated: no answer to {operation} ({what})")

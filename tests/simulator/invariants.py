@@ -1,0 +1,366 @@
+"""What must hold after every step of a simulation, from the files alone and with other readers than sqlext's own.
+
+I-1 what is acknowledged stays, once. I-2 what is not is wholly in or out, and what was refused is out. I-3 history is
+one line, sequence numbers rise, parents exist. I-4 nothing that is referenced is missing. I-5 no file lies outside of
+its table. I-6, I-7 the rows of a snapshot are its statement's, done on its parent. I-8 a snapshot never changes. I-9
+totals are what is there. I-10 what is deleted is not referenced. (I-11 and I-12 are of streams.)
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import fastavro
+from pyroaring import BitMap64
+
+from simulator.files import EQUALITY, POSITIONS, ROWS
+from simulator.statements import STATEMENT, Create, Drop, Read, Rows, Statement
+from simulator.store import Store
+from simulator.world import WAREHOUSE, Process, Violation
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.errors import SqlextError
+
+_ROOT = WAREHOUSE.removeprefix("file://")
+_METADATA = re.compile(r"(.*)/metadata/v([0-9]+)(?:\.gz)?\.metadata\.json")
+_DATA, _POSITION, _EQUALITY_DELETE = 0, 1, 2
+_GONE = 2
+
+Document = Mapping[str, Any]
+By = tuple[Process, Statement]
+
+
+@dataclass(slots=True)
+class TableHistory:
+    """A table from its creation to its drop."""
+
+    location: str
+    number: int
+    path: str
+    document: Document
+    statements: dict[str, int] = field(default_factory=dict)
+    rows: dict[int, Rows] = field(default_factory=dict)
+    files: dict[int, frozenset[str]] = field(default_factory=dict)
+    referenced: frozenset[str] = frozenset()
+
+
+class Oracle:
+    """Watches the store; `Violation` at the step that breaks an invariant."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._observer = WarehouseCatalog("observer", WAREHOUSE, _Observer(store))
+        self.tables: dict[str, TableHistory] = {}
+        self.drops = 0
+        self.strays: set[str] = set()
+        self._avro: dict[str, list[dict[str, Any]]] = {}
+        store.watcher = self
+
+    # what happens to files
+
+    def created(self, path: str, data: bytes, by: By) -> None:
+        if not path.startswith(_ROOT + "/"):
+            raise Violation(f"I-5: {path} lies outside of the warehouse")
+        match = _METADATA.fullmatch(path)
+        if match is None:
+            return
+        document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        self._new_version(match.group(1), int(match.group(2)), path, document, by)
+        self.check_current(match.group(1))
+
+    def deleted(self, path: str, by: By) -> None:
+        if any(path in table.referenced for table in self.tables.values()):
+            raise Violation(f"I-4, I-10: {by[1]} deleted {path}, which is referenced")
+        self.strays.discard(path)
+
+    def dropped(self, folder: str, by: By) -> None:
+        statement = by[1]
+        if not isinstance(statement, Drop):
+            raise Violation(f"{statement} dropped {folder}")
+        statement.landed += folder in self.tables
+        self.drops += 1
+        self.tables.pop(folder, None)
+
+    def ended(self, statement: Statement) -> None:
+        """A statement has its outcome."""
+        if isinstance(statement, Read):
+            if statement.outcome == "acknowledged":
+                self._check_read(statement)
+        elif statement.outcome == "refused" and statement.landed and not self._is_dropped(statement.landed_in):
+            raise Violation(f"I-2: {statement} was refused ({statement.error}) and has landed")
+        elif statement.outcome == "acknowledged" and statement.landed != 1 and not self._had_nothing_to_do(statement):
+            raise Violation(f"I-1: {statement} was acknowledged and has landed {statement.landed} times")
+        if "INTERNAL" in str(getattr(statement.error, "condition", "")):
+            raise Violation(f"{statement} ended in {statement.error}")
+
+    def check_current(self, location: str) -> None:
+        """The current version that a reader finds is the last of the history."""
+        table = self.tables.get(location)
+        if table is None:
+            return
+        identifier = _identifier(location)
+        try:
+            found = self._observer.current_metadata_location(identifier)
+        except SqlextError as error:
+            raise Violation(f"0 unreadable: {location}: {error}") from error
+        if _path(found) != table.path:
+            raise Violation(f"I-1, I-3: a reader finds {found}, the history ends in {table.path}")
+
+    # one version after the other
+
+    def _new_version(self, location: str, number: int, path: str, document: Document, by: By) -> None:
+        statement = by[1]
+        table = self.tables.get(location)
+        if table is None:
+            if number != 1 or not isinstance(statement, Create):
+                raise Violation(f"I-3: {statement} made {path}, where there is no table")
+            table = self.tables[location] = TableHistory(location, 0, "", {})
+        elif number <= table.number:
+            if any(_path(one["metadata-file"]) == path for one in table.document.get("metadata-log", ())):
+                raise Violation(f"I-3: {statement} made {path}, which is there")
+            if _version_of(table.path) == number:
+                raise Violation(f"I-3: {statement} made {path} beside {table.path}")
+            if any(_version_of(_path(one["metadata-file"])) == number for one in table.document["metadata-log"]):
+                raise Violation(f"I-3: {statement} made {path}, a second version {number}")
+            self.strays.add(path)
+            return
+        elif number != table.number + 1:
+            raise Violation(f"I-3: {statement} made {path} after version {table.number}")
+        before = table.document
+        if before:
+            if document["table-uuid"] != before["table-uuid"]:
+                raise Violation(f"I-3: {statement} made {path}, which is another table's")
+            log = [_path(entry["metadata-file"]) for entry in document["metadata-log"]]
+            if log[-1] != table.path:
+                raise Violation(f"I-3: {path} has {log[-1]} before it in its log, not {table.path}")
+        self._check_metadata(table, before, document, statement)
+        table.number, table.path, table.document = number, path, document
+        statement.landed, statement.landed_in = statement.landed + 1, document["table-uuid"]
+        if statement.landed > 1:
+            raise Violation(f"I-1: {statement} has landed {statement.landed} times, now in {path}")
+        if statement.outcome == "refused":
+            raise Violation(f"I-2: {statement} was refused and lands in {path}")
+        logged = (_path(entry["metadata-file"]) for entry in document.get("metadata-log", ()))
+        table.referenced = frozenset((path, *logged)).union(*table.files.values())
+
+    def _check_metadata(self, table: TableHistory, before: Document, after: Document, statement: Statement) -> None:
+        known = {one["snapshot-id"] for one in before.get("snapshots", ())}
+        now = {one["snapshot-id"]: one for one in after.get("snapshots", ())}
+        if not known <= now.keys():
+            raise Violation(f"I-1: {statement} lost snapshots {sorted(known - now.keys())}")
+        new = [one for id, one in now.items() if id not in known]
+        if len(new) > 1:
+            raise Violation(f"{statement} made {len(new)} snapshots")
+        if before:
+            self._check_unchanged(before, after, statement)
+            if after["last-updated-ms"] < before["last-updated-ms"]:
+                raise Violation(f"I-3: {statement} set last-updated-ms back")
+        heads = {name: one["snapshot-id"] for name, one in before.get("refs", {}).items()}
+        branch = statement.branch() or "main"
+        for snapshot in new:
+            parent = heads.get(branch, heads.get("main"))
+            if not before or type(statement).__name__ == "Replace":
+                parent = None
+            self._check_snapshot(table, before, after, snapshot, parent, statement)
+            if after["refs"].get(branch, {}).get("snapshot-id") != snapshot["snapshot-id"]:
+                raise Violation(f"{statement}: its snapshot is not the head of {branch}")
+        if after["last-sequence-number"] != before.get("last-sequence-number", 0) + len(new):
+            raise Violation(f"I-3: {statement} gave the sequence number {after['last-sequence-number']}")
+
+    def _check_unchanged(self, before: Document, after: Document, statement: Statement) -> None:
+        may = statement.may_change()
+        left, right = before.get("properties", {}), after.get("properties", {})
+        if "properties" not in may:
+            for key in left.keys() | right.keys():
+                if left.get(key) != right.get(key) and f"property {key}" not in may:
+                    raise Violation(f"{statement} changed the property {key}")
+        for name in ("schemas", "current-schema-id", "partition-specs", "last-column-id", "location"):
+            if before[name] != after[name] and name not in may:
+                raise Violation(f"{statement} changed {name}")
+        columns = {one["name"] for schema in before["schemas"] for one in schema["fields"]}
+        if not columns <= {one["name"] for schema in after["schemas"] for one in schema["fields"]}:
+            raise Violation(f"{statement} lost a column")
+        left, right = before.get("refs", {}), after.get("refs", {})
+        for name in left.keys() | right.keys():
+            if left.get(name) != right.get(name) and name != statement.branch() and f"reference {name}" not in may:
+                raise Violation(f"{statement} changed the reference {name}")
+
+    def _check_snapshot(
+        self,
+        table: TableHistory,
+        before: Document,
+        after: Document,
+        snapshot: Document,
+        parent: int | None,
+        statement: Statement,
+    ) -> None:
+        id = snapshot["snapshot-id"]
+        if snapshot.get("parent-snapshot-id") != parent:
+            raise Violation(f"I-3: {statement}: the parent is {snapshot.get('parent-snapshot-id')}, not {parent}")
+        if snapshot["sequence-number"] != before.get("last-sequence-number", 0) + 1:
+            raise Violation(f"I-3: {statement}: the sequence number is {snapshot['sequence-number']}")
+        said = snapshot["summary"].get(STATEMENT, statement.name)
+        if said != statement.name or said in table.statements:
+            raise Violation(f"I-1: {statement}: its snapshot is of {said}")
+        table.statements[said] = id
+        live = list(self._live_files(snapshot))
+        table.files[id] = frozenset(self._paths(snapshot))
+        missing = [path for path in table.files[id] if path not in self._store.files]
+        if missing:
+            raise Violation(f"I-4: {statement} references {missing[0]}, which is not there")
+        rows = _rows(self._store, live)
+        expected = statement.apply(table.rows[parent] if parent is not None else Counter())
+        if rows != +expected:
+            raise Violation(f"I-6, I-7: {statement} left {_told(rows)} and should have left {_told(+expected)}")
+        table.rows[id] = rows
+        self._check_totals(snapshot, live, statement)
+        if after["format-version"] > 2:
+            self._check_row_ids(before, after, snapshot, statement)
+
+    def _check_totals(self, snapshot: Document, live: list[_Live], statement: Statement) -> None:
+        data = [one.file for one in live if one.file["content"] == _DATA]
+        deletes = [one.file for one in live if one.file["content"] != _DATA]
+        found = {
+            "total-data-files": len(data),
+            "total-delete-files": len(deletes),
+            "total-records": sum(one["record_count"] for one in data),
+            "total-position-deletes": _count(deletes, _POSITION),
+            "total-equality-deletes": _count(deletes, _EQUALITY_DELETE),
+        }
+        for name, number in found.items():
+            if int(snapshot["summary"].get(name, -1)) != number:
+                raise Violation(f"I-9: {statement}: {name} is {snapshot['summary'].get(name)}, and not {number}")
+
+    def _check_row_ids(self, before: Document, after: Document, snapshot: Document, statement: Statement) -> None:
+        first = before.get("next-row-id", 0) if before.get("format-version", 3) > 2 else 0
+        if snapshot.get("first-row-id") != first:
+            raise Violation(f"I-3: {statement}: its first row id is {snapshot.get('first-row-id')}, and not {first}")
+        if after["next-row-id"] != first + snapshot["added-rows"]:
+            raise Violation(f"I-3: {statement}: next-row-id is {after['next-row-id']}")
+
+    # files
+
+    def _paths(self, snapshot: Document) -> Iterator[str]:
+        yield _path(snapshot["manifest-list"])
+        for manifest in self._records(snapshot["manifest-list"]):
+            yield _path(manifest["manifest_path"])
+            for entry in self._records(manifest["manifest_path"]):
+                if entry["status"] != _GONE:
+                    yield _path(entry["data_file"]["file_path"])
+
+    def _live_files(self, snapshot: Document) -> Iterator[_Live]:
+        for manifest in self._records(snapshot["manifest-list"]):
+            if manifest["sequence_number"] > snapshot["sequence-number"]:
+                raise Violation(f"I-3: a manifest of {snapshot['snapshot-id']} has the sequence number of another")
+            for entry in self._records(manifest["manifest_path"]):
+                if entry["status"] != _GONE:
+                    number = entry["sequence_number"]
+                    yield _Live(entry["data_file"], manifest["sequence_number"] if number is None else number)
+
+    def _records(self, location: str) -> list[dict[str, Any]]:
+        path = _path(location)
+        if path not in self._avro:
+            data = self._store.files.get(path)
+            if data is None:
+                raise Violation(f"I-4: {path} is referenced and not there")
+            self._avro[path] = list(fastavro.reader(io.BytesIO(data)))
+        return self._avro[path]
+
+    # statements
+
+    def _check_read(self, statement: Read) -> None:
+        location = f"{_ROOT}/{statement.table.namespace[0]}/{statement.table.name}"
+        table = self.tables.get(location)
+        if table is None or self.drops:
+            return  # what was read may have been another table of the name
+        if statement.snapshot_id is None:
+            expected: Rows | None = Counter()
+        else:
+            expected = table.rows.get(statement.snapshot_id)
+        if statement.found != expected:
+            found = Counter() if statement.found is None else statement.found
+            raise Violation(f"I-8: {statement} read {_told(found)} of snapshot {statement.snapshot_id}")
+
+    def _is_dropped(self, table_uuid: str | None) -> bool:
+        return table_uuid is not None and all(one.document["table-uuid"] != table_uuid for one in self.tables.values())
+
+    def _had_nothing_to_do(self, statement: Statement) -> bool:
+        """Whether a statement need not have made a version: it found what it wants, or nothing to change."""
+        return statement.landed == 0 and type(statement).__name__ in ("SetProperty", "Convert", "Drop")
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    file: dict[str, Any]
+    sequence_number: int
+
+
+class _Observer:
+    """Reads the store without being a step of anybody."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("read", "size", "exists", "list", "open_input", "folder_exists", "list_folders"):
+            return getattr(self._store, name)
+        raise AttributeError(name)
+
+
+def _rows(store: Store, live: list[_Live]) -> Rows:
+    """The rows of a snapshot (spec: Scan Planning), as those know them who made the files."""
+    rows: Rows = Counter()
+    deletes = [one for one in live if one.file["content"] != _DATA]
+    for one in live:
+        if one.file["content"] != _DATA:
+            continue
+        location = one.file["file_path"]
+        gone: set[int] = set()
+        keys: set[int] = set()
+        for delete in deletes:
+            if delete.file["content"] == _EQUALITY_DELETE:
+                if delete.sequence_number > one.sequence_number:
+                    keys.update(EQUALITY[delete.file["file_path"]])
+            elif delete.sequence_number >= one.sequence_number:
+                gone.update(_positions(store, delete.file, location))
+        rows.update(row for at, row in enumerate(ROWS[location]) if at not in gone and row[0] not in keys)
+    return rows
+
+
+def _positions(store: Store, delete: dict[str, Any], location: str) -> list[int]:
+    if delete.get("referenced_data_file") != location:
+        return []
+    if delete.get("content_offset") is None:
+        return POSITIONS[delete["file_path"]][1]
+    start, length = delete["content_offset"], delete["content_size_in_bytes"]
+    blob = store.files[_path(delete["file_path"])][start : start + length]
+    return list(BitMap64.deserialize(blob[8:-4]))
+
+
+def _count(files: list[dict[str, Any]], content: int) -> int:
+    return sum(one["record_count"] for one in files if one["content"] == content)
+
+
+def _version_of(path: str) -> int:
+    match = _METADATA.fullmatch(path)
+    return int(match.group(2)) if match else 0
+
+
+def _path(location: str) -> str:
+    return location.removeprefix("file://")
+
+
+def _identifier(location: str) -> TableIdentifier:
+    *_, namespace, name = location.split("/")
+    return TableIdentifier((namespace,), name)
+
+
+def _told(rows: Rows) -> str:
+    return ", ".join(f"{row}×{count}" if count > 1 else str(row) for row, count in sorted(rows.items())) or "no rows"

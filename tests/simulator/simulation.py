@@ -1,0 +1,197 @@
+"""One seed: the tables, the processes with their statements, the faults; and the run of them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+from simulator.faults import Fault, random_fault
+from simulator.files import EQUALITY, POSITIONS, ROWS
+from simulator.invariants import Oracle
+from simulator.memory import pure_answers_kept
+from simulator.statements import (
+    AddOneColumn,
+    Change,
+    Convert,
+    Create,
+    Drop,
+    MakeBranch,
+    Read,
+    Replace,
+    SetProperty,
+    Statement,
+    live_rows,
+)
+from simulator.world import Process, Violation, World
+from sqlext.catalog.identifier import TableIdentifier
+
+KINDS = ("append", "append", "delete", "update", "update", "merge", "upsert", "copy")
+_IDS = range(4)
+_CONDITIONS_OF_DAMAGE = ("CORRUPTED", "FILE_NOT_FOUND")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a seed ended: counts of statements by kind and outcome, and the violation if there was one."""
+
+    seed: int
+    counts: Counter[str]
+    violation: Violation | None
+    trace: list[tuple[object, ...]]
+    faults: list[str]
+
+    def told(self) -> str:
+        """The trace as text."""
+        lines = [f"seed {self.seed}", *(f"fault: {fault}" for fault in self.faults)]
+        lines += [" ".join(str(part) for part in line if part is not None) for line in self.trace]
+        return "\n".join([*lines, f"violation: {self.violation}"])
+
+
+def simulate(seed: int, *, faults: list[Fault] | None = None) -> Outcome:
+    """Runs a seed. The same seed on the same code takes the same steps."""
+    with pure_answers_kept():
+        return _simulate(seed, faults)
+
+
+def _simulate(seed: int, faults: list[Fault] | None) -> Outcome:
+    for known in (ROWS, EQUALITY, POSITIONS):
+        known.clear()
+    rng = random.Random(f"statements {seed}")
+    if faults is None:
+        faults = [random_fault(rng) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))]
+    world = World(seed, faults)
+    told = [str(fault) for fault in faults]
+    oracle = Oracle(world.store)
+    world.ended = oracle.ended
+    statements: list[Statement] = []
+    violation = None
+    try:
+        for statement in _beginning(rng):
+            Process(world, "setup", seed).execute(statement)
+        world.processes = _processes(world, rng, seed)
+        statements = [one for process in world.processes for one in process.statements]
+        if rng.random() < 0.1:
+            start = rng.randrange(150)
+            world.full_between = start, start + rng.randrange(5, 80)
+        world.run()
+        _at_the_end(world, oracle, statements)
+    except Violation as broken:
+        violation = broken
+    finally:
+        world.close()
+    counts = Counter(f"{_kind(one)} {one.outcome}" for one in statements)
+    return Outcome(seed, counts, violation, world.trace, told)
+
+
+def _beginning(rng: random.Random) -> list[Statement]:
+    table = TableIdentifier(("db",), "t")
+    properties = {"commit.manifest.min-count-to-merge": rng.choice(("2", "3", "5", "100"))}
+    if rng.random() < 0.4:
+        properties["write.metadata.delete-after-commit.enabled"] = "true"
+        properties["write.metadata.previous-versions-max"] = rng.choice(("1", "2", "4"))
+    if rng.random() < 0.2:
+        properties["write.metadata.compression-codec"] = "gzip"
+    properties["commit.status-check.num-retries"] = rng.choice(("0", "1", "3"))
+    create = Create("s0", table, format_version=rng.choice((2, 3)), properties=properties)
+    appends: list[Statement] = [
+        Change(f"s{number}", table, kind="append", ids=frozenset(rng.sample(_IDS, rng.choice((1, 2)))))
+        for number in range(1, rng.choice((2, 3)))
+    ]
+    return [create, *appends]
+
+
+def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
+    mostly_rows = rng.random() < 0.7
+    processes = []
+    for number in range(1, rng.choice((2, 3, 3, 4, 5)) + 1):
+        process = Process(world, f"p{number}", seed)
+        if rng.random() < 0.1:
+            process.clock_skew_ms = rng.choice((-3_600_000, -500, 500, 3_600_000))
+        length = rng.choice((1, 2, 2, 3))
+        process.statements = [_statement(rng, f"p{number}.{place}", mostly_rows) for place in range(length)]
+        processes.append(process)
+    return processes
+
+
+def _statement(rng: random.Random, name: str, mostly_rows: bool) -> Statement:
+    table = TableIdentifier(("db",), "t")
+    if rng.random() < (0.85 if mostly_rows else 0.35):
+        on = "b" if rng.random() < 0.06 else "main"
+        ids = frozenset(rng.sample(_IDS, rng.choice((1, 1, 2))))
+        return Change(name, table, kind=rng.choice(KINDS), ids=ids, on=on)
+    others = ["property", "property", "codec", "history", "column", "branch", "tag", "read", "read", "convert"]
+    if not mostly_rows:
+        others += ["create", "create", "drop", "replace", "replace"]
+    match rng.choice(others):
+        case "property":
+            return SetProperty(name, table, key=rng.choice(("x", "y")), value=name)
+        case "codec":
+            key = "write.metadata.compression-codec"
+            return SetProperty(name, table, key=key, value=rng.choice(("none", "gzip")))
+        case "history":
+            key = "write.metadata.previous-versions-max"
+            return SetProperty(name, table, key=key, value=rng.choice(("1", "2", "3")))
+        case "column":
+            return AddOneColumn(name, table)
+        case "branch":
+            return MakeBranch(name, table, ref="b")
+        case "tag":
+            return MakeBranch(name, table, ref="g", type="tag")
+        case "convert":
+            return Convert(name, table)
+        case "create":
+            properties = {"write.metadata.compression-codec": rng.choice(("none", "gzip"))}
+            return Create(name, table, with_row=rng.random() < 0.5, properties=properties)
+        case "drop":
+            return Drop(name, table)
+        case "replace":
+            return Replace(name, table, with_row=rng.random() < 0.5)
+    return Read(name, table)
+
+
+def _at_the_end(world: World, oracle: Oracle, statements: list[Statement]) -> None:
+    """Every table is read once more by a process that nothing befalls, and there is no litter but that of failures."""
+    reader = Process(world, "reader", 0)
+    for location, table in oracle.tables.items():
+        oracle.check_current(location)
+        *_, namespace, name = location.split("/")
+        loaded = reader.catalog.load_table(TableIdentifier((namespace,), name))
+        live, stored = live_rows(reader, loaded, "main")
+        found = Counter(stored[path][1][at] for path, positions in live.items() for at in positions)
+        head = loaded.metadata.current_snapshot_id
+        if found != (Counter() if head is None else table.rows[head]):
+            raise Violation(f"I-1: the rows of {location} at the end are {found}")
+    quiet = not world.faults and world.full_between == (0, 0)
+    if quiet:
+        _require_no_litter(world, oracle)
+        _require_all_landed(statements)
+
+
+def _require_no_litter(world: World, oracle: Oracle) -> None:
+    referenced = {path for table in oracle.tables.values() for path in table.referenced}
+    for path in world.store.files:
+        name = path.rpartition("/")[2]
+        if path not in referenced and name != "version-hint.text" and ".metadata.json" not in name:
+            raise Violation(f"{path} is left, and nothing references it")
+
+
+def _require_all_landed(statements: list[Statement]) -> None:
+    for statement in statements:
+        if statement.outcome not in ("acknowledged", "refused"):
+            raise Violation(f"{statement} is {statement.outcome}, and nothing went wrong")
+        if isinstance(statement, Change) and statement.outcome == "refused":
+            condition = getattr(statement.error, "condition", "")
+            allowed = (
+                "CONCURRENT_CHANGE",
+                "WRITE_CONFLICT",
+                "TABLE_OR_VIEW_NOT_FOUND",
+                "FILE_NOT_FOUND",
+                "COMMIT_CONFLICT",
+            )
+            if condition not in allowed or (statement.kind == "append" and condition == "WRITE_CONFLICT"):
+                raise Violation(f"{statement} was refused: {statement.error}")
+
+
+def _kind(statement: Statement) -> str:
+    return statement.kind if isinstance(statement, Change) else type(statement).__name__

@@ -1,0 +1,46 @@
+"""The seeds that every run of the tests takes; more of them by `run.py`."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from simulator.seeds import shares, simulate_all
+from simulator.simulation import simulate
+
+SEEDS = 5_000
+_TRACE = "from simulator.simulation import simulate; print(simulate({seed}).told())"
+
+
+def test_no_seed_breaks_an_invariant() -> None:
+    # A fork of a process that has threads, as one with a JVM, may hang.
+    context = multiprocessing.get_context("forkserver")
+    counts: Counter[str] = Counter()
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
+        for found, broken in pool.map(simulate_all, shares(0, SEEDS)):
+            assert not broken, f"python3 tests/simulator/run.py --seed {broken[0][0]}: {broken[0][1]}"
+            counts += found
+    # A simulation in which nothing happens proves nothing.
+    for outcome, least in (("acknowledged", 10_000), ("refused", 1_000), ("killed", 500), ("unknown", 30)):
+        assert sum(count for kind, count in counts.items() if kind.endswith(outcome)) > least, counts
+
+
+def test_a_seed_replays_exactly() -> None:
+    """In a process that orders sets in another way, too."""
+    for seed in (3, 19, 57):
+        told = simulate(seed).told()
+        assert simulate(seed).told() == told
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(_paths())}
+        command = [sys.executable, "-c", _TRACE.format(seed=seed)]
+        elsewhere = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        assert elsewhere.stdout.splitlines() == told.splitlines()
+
+
+def _paths() -> list[str]:
+    tests = Path(__file__).resolve().parents[1]
+    return [str(tests), str(tests.parent)]
