@@ -216,9 +216,11 @@ class InterruptedIO(LocalFileIO):
     def __init__(self, around_create: Callable[[str, Callable[[], None]], None] | None = None) -> None:
         self.around_create = around_create
 
-    def create(self, location: str, data: bytes, *, make_folders: bool = True) -> None:
+    def create(
+        self, location: str, data: bytes, *, make_folders: bool = True, confirm: Callable[[], None] | None = None
+    ) -> None:
         def create() -> None:
-            LocalFileIO.create(self, location, data, make_folders=make_folders)
+            LocalFileIO.create(self, location, data, make_folders=make_folders, confirm=confirm)
 
         if self.around_create is None:
             create()

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sqlext.errors import CommitConflict, NotFoundError, StorageError
+from sqlext.errors import CommitConflict, NotFoundError, SqlextError, StorageError
 from sqlext.spec.view_metadata import MARK_REACH, is_view_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join
@@ -21,6 +22,8 @@ HINT_NAME = "version-hint.text"
 _VERSIONED = re.compile(r"v([0-9]{1,18})(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
 _SUFFIXES = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
 _GZIP_SUFFIX = ".gz.metadata.json"
+# So long a history is deleted in parts, by one commit after the other.
+_MOST_TRIMMED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +43,20 @@ class MetadataFolder:
 
     def current(self) -> MetadataVersion | None:
         """The current version; None where there is no table. `NotFoundError` when its file has been lost."""
-        hint = self.hint()
-        start = None if hint is None else self._version(hint)
-        if start is None:
-            start = self._newest_listed()
-            if hint is not None and (start is None or start.number < hint):
-                # An older version is there, but to go back to it would drop commits without a word.
+        while True:
+            hint = self.hint()
+            start = None if hint is None else self._version(hint)
+            if start is None:
+                start = self._newest_listed()
+            if start is not None and start.number >= (hint or 0):
+                return self._last_of_run(start)
+            if hint is None:
+                return None
+            # An older version may be there, but to go back to it would drop commits without a word. A hint that has
+            # changed is that of a table which was dropped or trimmed since.
+            if self.hint() == hint:
                 path = join(self._folder, f"v{hint}{_SUFFIXES[0]}")
                 raise NotFoundError("FILE_NOT_FOUND", path=path, kind="table metadata")
-        return None if start is None else self._last_of_run(start)
 
     def hint(self) -> int | None:
         """The number in the hint file; None when there is none, or nothing sensible in it."""
@@ -58,18 +66,22 @@ class MetadataFolder:
             return None
         return int(text) if text.isdigit() and len(text) <= 18 and int(text) > 0 else None
 
-    def create(self, number: int, data: bytes, *, compressed: bool) -> MetadataVersion:
-        """Writes version `number`, which must be free under every spelling of its name.
+    def create(
+        self, number: int, data: bytes, *, compressed: bool, confirm: Callable[[], None] | None = None
+    ) -> MetadataVersion:
+        """Writes version `number`, which must be free under every spelling of its name, if `confirm` still finds in the
+        folder what it is made for.
 
         `CommitConflict` when it is taken; `StorageError` when the store refused; `FileNotFoundError` when the folder
-        has gone (only version 1 makes it). Any other exception: it may or may not be there.
+        has gone (only version 1 makes it); the errors of `confirm`. Any other exception: it may or may not be there.
         """
         taken = self._version(number)
         location = join(self._folder, f"v{number}{_GZIP_SUFFIX if compressed else _SUFFIXES[0]}")
         if taken is not None:
             raise _lost(taken.location)
         try:
-            self._io.create(location, gzip.compress(data, mtime=0) if compressed else data, make_folders=number == 1)
+            stored = gzip.compress(data, mtime=0) if compressed else data
+            self._io.create(location, stored, make_folders=number == 1, confirm=confirm)
         except FileExistsError:
             raise _lost(location) from None
         return MetadataVersion(number, location)
@@ -95,6 +107,20 @@ class MetadataFolder:
                 return is_view_metadata(file.read(MARK_REACH))
         except (NotFoundError, FileNotFoundError):
             return False
+
+    def trim(self, oldest_kept: int) -> None:
+        """Deletes versions before that one, oldest first, so that the others are an unbroken run; a failure is none."""
+        with suppress(SqlextError, OSError):
+            before = self._version(oldest_kept - 1)
+            if before is None:
+                return
+            old = [before]
+            if self._version(oldest_kept - 2) is not None:
+                numbers = {version_number(status.path): status.path for status in self._io.list(self._folder)}
+                kept = sorted((number, path) for number, path in numbers.items() if number and number < oldest_kept)
+                old = [MetadataVersion(number, path) for number, path in kept[:_MOST_TRIMMED]]
+            for version in old:
+                self._io.delete(version.location)
 
     def _last_of_run(self, version: MetadataVersion) -> MetadataVersion:
         following = self._version(version.number + 1)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from sqlext.errors import SqlextError
 from sqlext.spec.manifest import decode_manifest, decode_manifest_list
+from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
@@ -18,6 +21,16 @@ def reachable_files(io: FileIO, metadata: TableMetadata) -> Iterator[str]:
             if path not in seen:
                 seen.add(path)
                 yield path
+
+
+def snapshot_files(io: FileIO, metadata: TableMetadata, snapshots: Sequence[Snapshot]) -> Iterator[str]:
+    """All files of some snapshots, some of them perhaps twice; of those that cannot be read the name alone."""
+    for snapshot in snapshots:
+        yield snapshot.manifest_list
+        with suppress(SqlextError, FileNotFoundError):
+            for manifest in decode_manifest_list(io.read(snapshot.manifest_list), snapshot.manifest_list):
+                yield manifest.path
+    yield from reachable_files(io, replace(metadata, snapshots=tuple(snapshots)))
 
 
 def _snapshot_files(io: FileIO, metadata: TableMetadata, manifest_list: str, seen: set[str]) -> Iterator[str]:

@@ -7,13 +7,13 @@ the creation of the next numbered metadata file, which only one of several write
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
-from sqlext.catalog.reachable_files import reachable_files
+from sqlext.catalog.reachable_files import reachable_files, snapshot_files
 from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.catalog.warehouse_views import WarehouseViews
 from sqlext.errors import (
@@ -25,6 +25,7 @@ from sqlext.errors import (
     SqlextError,
     StorageError,
     UnsupportedError,
+    ValidationConflict,
 )
 from sqlext.properties import (
     GC_ENABLED,
@@ -41,7 +42,6 @@ from sqlext.storage.location import as_location, is_below, join, require_below, 
 
 # Spark sets these on every namespace it makes; they say nothing that the folder does not.
 _SET_BY_SPARK = frozenset({"owner"})
-_LOAD_ATTEMPTS = 3
 _NUMBERED = re.compile(r"([0-9]+)-[^/]*(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
 
 
@@ -74,18 +74,20 @@ class WarehouseCatalog:
 
     def load_table(self, identifier: TableIdentifier) -> LoadedTable:
         folder = self._metadata_folder(identifier)
-        for attempt in range(_LOAD_ATTEMPTS):
+        missing: MetadataVersion | None = None
+        while True:
             version = self._required_version(folder, identifier)
+            if version == missing:
+                raise NotFoundError("FILE_NOT_FOUND", path=version.location, kind="table metadata")
             try:
                 data = self._io.read(version.location)
-                if is_view_metadata(data):
-                    raise self._is_view(identifier)
-                return _decoded(identifier, data, version.location)
             except FileNotFoundError:
                 # Trimmed by a newer commit, or dropped, since its name was looked up.
-                if attempt + 1 == _LOAD_ATTEMPTS:
-                    raise NotFoundError("FILE_NOT_FOUND", path=version.location, kind="table metadata") from None
-        raise AssertionError("the loop returns or raises")
+                missing = version
+                continue
+            if is_view_metadata(data):
+                raise self._is_view(identifier)
+            return _decoded(identifier, data, version.location)
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         return self._required_version(self._metadata_folder(identifier), identifier).location
@@ -107,7 +109,7 @@ class WarehouseCatalog:
             made = self._replace(identifier, folder, base, updated)
         folder.advance_hint(_number(made))
         if base is not None:
-            self._trim(base.metadata, made.metadata)
+            self._trim(folder, made.metadata)
         return made
 
     def discard_creation(self, identifier: TableIdentifier) -> None:
@@ -209,19 +211,28 @@ class WarehouseCatalog:
         if folder.holds_metadata():
             raise exists
         try:
-            version = self._written(identifier, folder, 1, updated)
+            version = self._written(
+                identifier,
+                lambda data: folder.create(
+                    1, data, compressed=False, confirm=lambda: self._require_own_files(identifier, updated)
+                ),
+                updated,
+            )
         except CommitConflict:
             raise exists from None
+        except FileNotFoundError:
+            raise self._stale(identifier, "another table of the name was made and dropped") from None
         # Version 1 of a table that lived long enough to trim it would be free again.
-        if folder.current() != version:
-            raise self._unknown(identifier, "another writer made the table at the same time")
+        with self._landed(identifier):
+            if folder.current() != version:
+                raise self._unknown(identifier, "another writer made the table at the same time")
         return LoadedTable(identifier, updated, version.location)
 
     def _replace(
         self, identifier: TableIdentifier, folder: MetadataFolder, base: LoadedTable, updated: TableMetadata
     ) -> LoadedTable:
-        self._require_same_table(identifier, base)
         number = _number(base) + 1
+        compressed = METADATA_COMPRESSION.of(base.metadata.properties) == "gzip"
         logged = with_metadata_log(
             updated,
             base.metadata_location,
@@ -229,22 +240,40 @@ class WarehouseCatalog:
             METADATA_PREVIOUS_VERSIONS_MAX.of(updated.properties),
         )
         try:
-            version = self._written(identifier, folder, number, logged)
+            version = self._written(
+                identifier,
+                lambda data: folder.create(
+                    number, data, compressed=compressed, confirm=lambda: self._require_same_table(identifier, base)
+                ),
+                logged,
+            )
         except FileNotFoundError:
             raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier)) from None
         # Versions are trimmed oldest first. While the base is there, the place after it has never been cleared; else
         # this file may lie in a gap that newer versions have left behind.
-        if not self._io.exists(base.metadata_location):
-            raise self._unknown(identifier, f"{base.metadata_location} was trimmed during the commit")
+        with self._landed(identifier):
+            if not self._io.exists(base.metadata_location):
+                raise self._unknown(identifier, f"{base.metadata_location} was trimmed during the commit")
         return LoadedTable(identifier, logged, version.location)
 
     def _written(
-        self, identifier: TableIdentifier, folder: MetadataFolder, number: int, metadata: TableMetadata
+        self, identifier: TableIdentifier, create: Callable[[bytes], MetadataVersion], metadata: TableMetadata
     ) -> MetadataVersion:
+        """What `create` makes of the encoded metadata; `CommitStateUnknown` when the store gives it no answer."""
+        data = encode_table_metadata(metadata)
         try:
-            compressed = METADATA_COMPRESSION.of(metadata.properties) == "gzip"
-            return folder.create(number, encode_table_metadata(metadata), compressed=compressed)
+            return create(data)
         except (SqlextError, FileNotFoundError):
+            raise
+        except Exception as error:
+            raise self._unknown(identifier, str(error) or type(error).__name__) from error
+
+    @contextmanager
+    def _landed(self, identifier: TableIdentifier) -> Iterator[None]:
+        """Around looks at a version that has been written: what goes wrong there does not take it back."""
+        try:
+            yield
+        except CommitStateUnknown:
             raise
         except Exception as error:
             raise self._unknown(identifier, str(error) or type(error).__name__) from error
@@ -262,18 +291,27 @@ class WarehouseCatalog:
         if not _names_table(data, base):
             raise self._stale(identifier, "the table was dropped and made anew")
 
+    def _require_own_files(self, identifier: TableIdentifier, made: TableMetadata) -> None:
+        """The first files of a table that is being made are still there: another one of the name may have been made
+        and dropped since they were written, and they with it."""
+        own = tuple(one for one in made.snapshots if is_below(made.location, one.manifest_list))
+        if not own:
+            return
+        found = {same_place(status.path) for status in self._io.list(made.location)}
+        named = [path for path in snapshot_files(self._io, made, own) if is_below(made.location, path)]
+        if any(same_place(path) not in found for path in named):
+            reason = "another table of the name was made and dropped meanwhile, and files of this one with it"
+            raise ValidationConflict("CONCURRENT_CHANGE", name=self._qualified_table(identifier), reason=reason)
+
     def _stale(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
         return CommitConflict("COMMIT_CONFLICT", name=self._qualified_table(identifier), reason=reason)
 
-    def _trim(self, before: TableMetadata, after: TableMetadata) -> None:
-        """Deletes metadata files that have left the log, oldest first; what fails is litter, the commit stands."""
-        if not METADATA_DELETE_AFTER_COMMIT.of(after.properties):
-            return
-        kept = {entry.metadata_file for entry in after.metadata_log}
-        for entry in before.metadata_log:
-            if entry.metadata_file not in kept:
-                with suppress(SqlextError, OSError):
-                    self._io.delete(entry.metadata_file)
+    def _trim(self, folder: MetadataFolder, metadata: TableMetadata) -> None:
+        """Deletes the versions that have left the log, if the table asks for it."""
+        if METADATA_DELETE_AFTER_COMMIT.of(metadata.properties) and metadata.metadata_log:
+            oldest = version_number(metadata.metadata_log[0].metadata_file)
+            if oldest is not None:
+                folder.trim(oldest)
 
     def _require_supported(self, identifier: TableIdentifier, updated: TableMetadata) -> None:
         expected = self.default_table_location(identifier)

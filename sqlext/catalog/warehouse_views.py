@@ -71,8 +71,9 @@ class WarehouseViews:
         if base is None:
             version = self._create(identifier, folder, updated)
         else:
-            self._require_same_view(identifier, base)
-            version = self._written(identifier, folder, _number(base) + 1, updated)
+            version = self._written(
+                identifier, folder, _number(base) + 1, updated, lambda: self._require_same_view(identifier, base)
+            )
         folder.advance_hint(version.number)
         return LoadedView(identifier, updated, version.location)
 
@@ -97,10 +98,15 @@ class WarehouseViews:
             raise exists from None
 
     def _written(
-        self, identifier: TableIdentifier, folder: MetadataFolder, number: int, metadata: ViewMetadata
+        self,
+        identifier: TableIdentifier,
+        folder: MetadataFolder,
+        number: int,
+        metadata: ViewMetadata,
+        confirm: Callable[[], None] | None = None,
     ) -> MetadataVersion:
         try:
-            return folder.create(number, encode_view_metadata(metadata), compressed=False)
+            return folder.create(number, encode_view_metadata(metadata), compressed=False, confirm=confirm)
         except FileNotFoundError:
             raise self._not_found(identifier) from None
         except SqlextError:

@@ -12,7 +12,7 @@ import io
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol, cast
@@ -49,15 +49,24 @@ class FileIO(Protocol):
     def exists(self, location: str) -> bool:
         """Whether a file of that name is there."""
 
-    def create(self, location: str, data: bytes, *, make_folders: bool = True) -> None:
+    def create(
+        self, location: str, data: bytes, *, make_folders: bool = True, confirm: Callable[[], None] | None = None
+    ) -> None:
         """Writes a new file, whole and durable, or raises `FileExistsError`; of several callers one wins.
 
         A crash never leaves a part of the file under its name. Without `make_folders`, a folder that is missing is a
         `FileNotFoundError`.
+
+        `confirm` is called last, and its errors pass: nothing is written then. Where there are real folders the file
+        comes into being only in the one that `confirm` has looked at; should it have been removed, or another one be
+        in its place, that is a `FileNotFoundError` too.
         """
 
     def replace(self, location: str, data: bytes) -> None:
-        """Writes the file in one step, whether it was there or not: readers see the old or the new bytes."""
+        """Writes the file in one step, whether it was there or not: readers see the old or the new bytes.
+
+        A folder that is missing is a `FileNotFoundError`: it may be that of a table which was dropped.
+        """
 
     def open_output(self, location: str) -> BinaryIO:
         """A sink for a new file, durable once `close` has returned; `FileExistsError` if the name is taken."""
@@ -105,11 +114,16 @@ class LocalFileIO:
     def exists(self, location: str) -> bool:
         return os.path.isfile(to_local_path(location))
 
-    def create(self, location: str, data: bytes, *, make_folders: bool = True) -> None:
+    def create(
+        self, location: str, data: bytes, *, make_folders: bool = True, confirm: Callable[[], None] | None = None
+    ) -> None:
         path = to_local_path(location)
         with _translated("Writing", location):
             temporary = _write_temporary(path, data, make_folders)
         try:
+            if confirm is not None:
+                # A folder that is removed takes the temporary file with it, so that there is nothing to link.
+                confirm()
             _link(temporary, path, location)
         finally:
             with suppress(OSError):
@@ -120,11 +134,12 @@ class LocalFileIO:
     def replace(self, location: str, data: bytes) -> None:
         path = to_local_path(location)
         with _translated("Writing", location):
-            temporary = _write_temporary(path, data, make_folders=True)
+            temporary = _write_temporary(path, data, make_folders=False)
             try:
                 os.replace(temporary, path)
             except OSError:
-                os.unlink(temporary)
+                with suppress(OSError):
+                    os.unlink(temporary)
                 raise
             _sync_folder(os.path.dirname(path))
 

@@ -28,6 +28,7 @@ from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.location import data_location, join, metadata_location
 from sqlext.transaction.action import CommitContext
 from sqlext.transaction.engine import ENGINE_NAME, ENGINE_VERSION
+from sqlext.transaction.own_files import create_own_file
 from sqlext.transaction.position_deletes import position_delete_index
 
 _ROW_POSITION_ID = 2147483645
@@ -127,11 +128,11 @@ class VectorProduction:
         """Makes the folder only in a table that is there: that of a table which was dropped must stay gone."""
         io = self._context.io
         try:
-            io.create(location, data, make_folders=DATA_PATH.name in base.properties)
+            create_own_file(io, location, data, make_folders=DATA_PATH.name in base.properties)
         except FileNotFoundError:
             if next(io.list(metadata_location(base)), None) is None:
                 raise
-            io.create(location, data)
+            create_own_file(io, location, data)
 
 
 def _data_entry(path: str, rows: DeletedRows) -> ManifestEntry:

@@ -29,6 +29,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join, metadata_location
+from sqlext.transaction.own_files import create_own_file
 
 # Encoded and compressed, an entry with metrics of a dozen columns is about 300 bytes, so this stays near the 8 MiB
 # that manifests are merged to.
@@ -102,7 +103,8 @@ class ManifestWriter:
         # Kept before it is there, so that an interrupted write is cleaned up too.
         self.written.append(location)
         try:
-            self._io.create(location, data, make_folders=self._makes_table or METADATA_PATH.name in metadata.properties)
+            make_folders = self._makes_table or METADATA_PATH.name in metadata.properties
+            create_own_file(self._io, location, data, make_folders=make_folders)
         except FileExistsError:
             self.written.remove(location)
             raise StorageError(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
-from sqlext.errors import AnalysisError, SqlextError, UnsupportedError, ValidationConflict
+from sqlext.errors import AnalysisError, UnsupportedError, ValidationConflict
 from sqlext.spec.constraint import row_rule_properties
 from sqlext.spec.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.manifest import ManifestContent, ManifestFile, encode_manifest_list
@@ -18,16 +17,15 @@ from sqlext.spec.requirement import AssertRefSnapshotId, AssertTableUUID
 from sqlext.spec.row_lineage import assign_first_row_ids
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.storage.file_io import FileIO
 from sqlext.transaction.action import CommitContext, Destination, StagedChange
+from sqlext.transaction.commit_token import COMMIT_ID_PROPERTY
 from sqlext.transaction.deletion_vectors import DeletedRows, VectorProduction
 from sqlext.transaction.engine import ENGINE_NAME, ENGINE_VERSION
 from sqlext.transaction.manifest_writer import ManifestWriter, merge_groups
+from sqlext.transaction.own_files import delete_files
 from sqlext.transaction.removal import Removal, RemoveNothing, Selection, WithVectors
 from sqlext.transaction.summary import snapshot_summary
 
-COMMIT_ID_PROPERTY = "sqlext.commit-id"
-"""The snapshot summary's key of the commit's token."""
 WAP_ID_PROPERTY = "wap.id"
 """The snapshot summary's key of the id under which a snapshot was staged (write, audit, publish)."""
 
@@ -261,13 +259,6 @@ class SnapshotProduction:
             **({} if wap_id is None else {WAP_ID_PROPERTY: wap_id}),
             COMMIT_ID_PROPERTY: self._context.commit_id,
         }
-
-
-def delete_files(io: FileIO, paths: Sequence[str]) -> None:
-    """Deletes files that no metadata names; one that cannot be deleted is left as an orphan."""
-    for path in paths:
-        with suppress(SqlextError, OSError):
-            io.delete(path)
 
 
 def _require_writable(base: TableMetadata, name: str, added: Sequence[ContentFile]) -> None:

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier, quoted
@@ -22,19 +22,17 @@ from sqlext.errors import (
     CommitStateUnknown,
     NotFoundError,
     SqlextError,
-    StorageError,
     ValidationConflict,
 )
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.metadata_update import apply_updates
-from sqlext.spec.requirement import AssertCreate
 from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import NestedField
 from sqlext.transaction.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
+from sqlext.transaction.commit_token import CommitToken
 from sqlext.transaction.pace import Pace
-from sqlext.transaction.snapshot_production import COMMIT_ID_PROPERTY
 from sqlext.transaction.upsert_rules import require_upserts_kept
 
 
@@ -102,10 +100,10 @@ class _Commit:
     def run(self, base: LoadedTable | None) -> CommitOutcome:
         try:
             return self._run(base)
-        except BaseException:
+        except BaseException as error:
             if not self._may_have_landed:
                 self._staging.abandon()
-                if base is None:
+                if base is None or isinstance(error, NotFoundError):
                     self._catalog.discard_creation(self._identifier)
             raise
 
@@ -158,36 +156,37 @@ class _Commit:
         """What became of a compare-and-swap that got no answer: the table when it landed, None when it cannot have.
 
         While the base is current it may still land, so it is sent again: the same change on the same base has one
-        place to go, whichever of the two requests gets there. `CommitStateUnknown` when that stays without an answer.
+        place to go, whichever of the two requests gets there. `CommitStateUnknown` when that stays without an answer,
+        and when what followed the base is no longer known.
         """
+        token = CommitToken(self._context.commit_id, change, updated)
+        reason, was_dropped = unknown.parameters["reason"], False
         for _ in self._pace.status_checks():
-            with suppress(StorageError, CommitConflict, AlreadyExistsError, CommitStateUnknown):
+            with suppress(SqlextError, OSError):
                 current = self._current()
-                if current is not None and self._is_landed(current.metadata, change, updated):
+                if current is not None and token.is_in(current.metadata):
                     return current
-                if _location(current) != _location(base):
+                if _location(current) == _location(base):
+                    return self._catalog.commit(self._identifier, base, updated)
+                if base is None:
+                    self._may_have_landed = False
                     break
-                return self._catalog.commit(self._identifier, base, updated)
-        else:
-            raise CommitStateUnknown(
-                "COMMIT_STATE_UNKNOWN",
-                name=self._context.name,
-                reason=unknown.parameters["reason"],
-                commit_id=self._context.commit_id,
-            ) from unknown
-        if base is None:
-            self._may_have_landed = False
+                if current is None or current.metadata.table_uuid != base.metadata.table_uuid:
+                    # Landed or not, it is gone; its files stay, as an undropped table may need them.
+                    was_dropped = True
+                    break
+                is_missing = token.is_missing_from(base, current, self._context.io)
+                if is_missing is None:
+                    reason = f"the version after {base.metadata_location} is gone"
+                    break
+                return None if is_missing else current
+        if not self._may_have_landed:
             raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._context.name)
-        return None
-
-    def _is_landed(self, current: TableMetadata, change: StagedChange, updated: TableMetadata) -> bool:
-        """By the commit's token: its id in a snapshot's summary, a new table's uuid, else the metadata itself."""
-        if change.snapshot is not None:
-            commit_id = self._context.commit_id
-            return any(one.summary.get(COMMIT_ID_PROPERTY) == commit_id for one in reversed(current.snapshots))
-        if isinstance(change.requirements[0], AssertCreate):
-            return current.table_uuid == updated.table_uuid
-        return replace(current, metadata_log=()) == replace(updated, metadata_log=())
+        if was_dropped:
+            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._context.name)
+        raise CommitStateUnknown(
+            "COMMIT_STATE_UNKNOWN", name=self._context.name, reason=reason, commit_id=self._context.commit_id
+        ) from unknown
 
     def _current(self) -> LoadedTable | None:
         try:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gzip
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from small_tables import (
     ORDERS,
-    InterruptedIO,
     Writer,
     data_file,
     files_below,
@@ -28,7 +27,9 @@ from sqlext.errors import (
     CommitStateUnknown,
     CorruptionError,
     NotFoundError,
+    StorageError,
     UnsupportedError,
+    ValidationConflict,
 )
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.transaction.append import AppendFiles
@@ -106,7 +107,7 @@ def test_gzipped_metadata_is_read_and_followed(writer: Writer, metadata_folder: 
 
 def test_a_table_can_ask_for_gzipped_metadata(writer: Writer) -> None:
     table = writer.create(properties={"write.metadata.compression-codec": "gzip"})
-    assert table.metadata_location.endswith("v1.gz.metadata.json")
+    assert table.metadata_location.endswith("v1.metadata.json")
     table = writer.append(1, base=table).table
     assert table.metadata_location.endswith("v2.gz.metadata.json")
     assert ids_read_by_pyiceberg(table) == [1]
@@ -151,13 +152,22 @@ def test_a_commit_into_the_gap_of_trimmed_versions_does_not_count(tmp_path: Path
     base = writer.create(properties=properties)
     stalled = [True]
 
-    def overtaken(location: str, create: Callable[[], None]) -> None:
-        if stalled.pop() if stalled else False:
-            for number in range(4):
-                writer.append(number)
-        create()
+    class StalledIO(LocalFileIO):
+        """A process that stands still after its last look, just before the file gets its name."""
 
-    slow = warehouse_catalog(tmp_path, InterruptedIO(overtaken))
+        def create(self, location: str, data: bytes, **given: Any) -> None:
+            look = given.pop("confirm", None)
+
+            def look_and_stand_still() -> None:
+                if look is not None:
+                    look()
+                    if stalled.pop() if stalled else False:
+                        for number in range(4):
+                            writer.append(number)
+
+            super().create(location, data, confirm=look_and_stand_still, **given)
+
+    slow = warehouse_catalog(tmp_path, StalledIO())
     with pytest.raises(CommitStateUnknown):
         slow.commit(ORDERS, base, replace(base.metadata, properties={}))
     assert writer.load().metadata_location.endswith("v5.metadata.json")
@@ -166,6 +176,124 @@ def test_a_commit_into_the_gap_of_trimmed_versions_does_not_count(tmp_path: Path
     late = Writer(slow, seed=9)
     assert late.append(100, base=writer.load()).attempts == 2
     assert set(ids_read_by_pyiceberg(writer.load())) == {0, 1, 2, 3, 100}
+
+
+def test_who_race_for_a_version_race_for_one_name(writer: Writer, metadata_folder: Path) -> None:
+    """One of the two sets how metadata files are compressed, which is in their names."""
+    base = writer.create()
+    gzipped = replace(base.metadata, properties={"write.metadata.compression-codec": "gzip"})
+    taken = [False]
+
+    class Both(LocalFileIO):
+        def exists(self, location: str) -> bool:
+            if "/v2." in location and not taken[0]:
+                taken[0] = True
+                writer.append(1, base=base)
+                return False
+            return super().exists(location)
+
+    racing = WarehouseCatalog("lake", str(metadata_folder.parents[2]), Both())
+    with pytest.raises(CommitConflict):
+        racing.commit(ORDERS, base, gzipped)
+    assert [path.name for path in metadata_folder.glob("v2*")] == ["v2.metadata.json"]
+
+
+def test_the_hint_does_not_bring_a_dropped_table_back(writer: Writer, tmp_path: Path) -> None:
+    base = writer.create()
+
+    class DroppedIO(LocalFileIO):
+        def replace(self, location: str, data: bytes) -> None:
+            writer.catalog.drop_table(ORDERS, purge=False)
+            super().replace(location, data)
+
+    warehouse_catalog(tmp_path, DroppedIO()).commit(ORDERS, base, replace(base.metadata, properties={"a": "1"}))
+    assert files_below(tmp_path) == set()
+    assert not writer.catalog.table_exists(ORDERS)
+
+
+def test_a_commit_does_not_land_in_a_table_made_anew(writer: Writer, tmp_path: Path) -> None:
+    base = writer.create()
+
+    class ReplacedIO(LocalFileIO):
+        def create(self, location: str, data: bytes, **given: Any) -> None:
+            look = given.pop("confirm", None)
+
+            def look_before_the_drop() -> None:
+                if look is not None:
+                    look()
+                    writer.catalog.drop_table(ORDERS, purge=False)
+                    writer.create()
+
+            super().create(location, data, confirm=look_before_the_drop, **given)
+
+    slow = warehouse_catalog(tmp_path, ReplacedIO())
+    with pytest.raises(NotFoundError):
+        slow.commit(ORDERS, base, replace(base.metadata, properties={"a": "1"}))
+    assert writer.load().metadata_location.endswith("v1.metadata.json")
+
+
+def test_a_creation_whose_first_rows_went_with_another_table_is_refused(writer: Writer, tmp_path: Path) -> None:
+    plan = writer.create()
+    rows = AppendFiles((data_file(plan.metadata, [1]),))
+    writer.catalog.drop_table(ORDERS, purge=False)
+    with pytest.raises(ValidationConflict, match="files of this one with it"):
+        writer.create(initial=rows)
+    assert not writer.catalog.table_exists(ORDERS)
+
+
+@pytest.mark.parametrize("look", ["exists", "read"])
+def test_an_error_after_a_version_has_landed_does_not_take_it_back(writer: Writer, tmp_path: Path, look: str) -> None:
+    """The looks that come after the version has its name: at its base, or at the hint."""
+    base = None if look == "read" else writer.create()
+    landed = [False]
+
+    class BrokenIO(LocalFileIO):
+        def create(self, location: str, data: bytes, **given: Any) -> None:
+            super().create(location, data, **given)
+            landed[0] = True
+
+        def exists(self, location: str) -> bool:
+            self._fail()
+            return super().exists(location)
+
+        def read(self, location: str) -> bytes:
+            self._fail()
+            return super().read(location)
+
+        def _fail(self) -> None:
+            if landed[0]:
+                landed[0] = False
+                raise StorageError("STORAGE_FAILURE", operation="Reading", path="it", reason="broken")
+
+    catalog = warehouse_catalog(tmp_path, BrokenIO())
+    if base is None:
+        made = Writer(catalog).create()
+        assert writer.load().metadata.table_uuid == made.metadata.table_uuid
+    else:
+        with pytest.raises(CommitStateUnknown):
+            catalog.commit(ORDERS, base, replace(base.metadata, properties={"a": "1"}))
+        assert writer.load().metadata.properties == {"a": "1"}
+
+
+def test_versions_are_trimmed_from_the_oldest_on(tmp_path: Path, metadata_folder: Path) -> None:
+    """Else one that could not be deleted would look like the last of its run."""
+    denied = [True]
+
+    class DenyingIO(LocalFileIO):
+        def delete(self, location: str) -> None:
+            if denied[0] and location.endswith("/v1.metadata.json"):
+                raise StorageError("STORAGE_FAILURE", operation="Deleting", path=location, reason="denied")
+            super().delete(location)
+
+    properties = {"write.metadata.previous-versions-max": "1", "write.metadata.delete-after-commit.enabled": "true"}
+    writer = Writer(warehouse_catalog(tmp_path, DenyingIO()))
+    table = writer.create(properties=properties)
+    for number in range(4):
+        table = writer.append(number, base=table).table
+    assert {path.name for path in metadata_folder.glob("v*.json")} == {f"v{n}.metadata.json" for n in range(1, 6)}
+    denied[0] = False
+    writer.append(4, base=table)
+    assert {path.name for path in metadata_folder.glob("v*.json")} == {f"v{n}.metadata.json" for n in (5, 6)}
 
 
 def test_a_custom_location_is_refused(writer: Writer, tmp_path: Path) -> None:

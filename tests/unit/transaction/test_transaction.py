@@ -29,6 +29,7 @@ from sqlext.errors import (
 )
 from sqlext.transaction.append import AppendFiles
 from sqlext.transaction.property_change import ChangeProperties
+from sqlext.transaction.reference_change import CreateReference
 
 
 @pytest.fixture
@@ -149,6 +150,81 @@ def test_a_landed_commit_under_a_newer_one_counts_as_landed(tmp_path: Path, writ
 
     assert outcome.attempts == 1
     assert ids_read_by_pyiceberg(other.load()) == [1, 2]
+
+
+def test_a_landed_change_of_metadata_under_a_newer_one_counts_as_landed(
+    tmp_path: Path, writer: Writer, other: Writer
+) -> None:
+    """It has no snapshot, so the version that came after its base tells."""
+
+    base = writer.append(0).table
+
+    def land_then_overtaken(location: str, create: Callable[[], None]) -> None:
+        create()
+        if location.endswith("v3.metadata.json"):
+            other.append(1)
+            raise TimeoutError("no answer")
+
+    unlucky = Writer(warehouse_catalog(tmp_path, InterruptedIO(land_then_overtaken)), seed=3)
+    outcome = unlucky.commit(CreateReference("b", "tag"), base=base)
+    assert outcome.attempts == 1
+    assert "b" in other.load().metadata.refs
+
+
+def test_an_unanswered_commit_whose_trace_is_gone_stays_unknown(tmp_path: Path, writer: Writer, other: Writer) -> None:
+    """What followed its base is trimmed, and it has no snapshot that would show it."""
+    properties = {"write.metadata.previous-versions-max": "1", "write.metadata.delete-after-commit.enabled": "true"}
+    base = writer.commit(ChangeProperties(properties), base=writer.load()).table
+
+    def overtaken(location: str, create: Callable[[], None]) -> None:
+        create()
+        if location.endswith("v3.metadata.json"):
+            for id in range(3):
+                other.append(id)
+            raise TimeoutError("no answer")
+
+    unlucky = Writer(warehouse_catalog(tmp_path, InterruptedIO(overtaken)), seed=3)
+    with pytest.raises(CommitStateUnknown, match="is gone"):
+        unlucky.commit(ChangeProperties({"a": "1"}), base=base)
+
+
+def test_a_dropped_table_keeps_the_files_of_a_commit_that_may_have_landed(
+    tmp_path: Path, writer: Writer, other: Writer
+) -> None:
+    def landed_and_dropped(location: str, create: Callable[[], None]) -> None:
+        create()
+        if location.endswith(".metadata.json"):
+            (tmp_path / "db/orders").rename(tmp_path / "db/.dropped")
+            raise TimeoutError("no answer")
+
+    before = files_below(tmp_path)
+    with pytest.raises(NotFoundError):
+        Writer(warehouse_catalog(tmp_path, InterruptedIO(landed_and_dropped)), seed=3).append(1)
+    (tmp_path / "db/.dropped").rename(tmp_path / "db/orders")
+    assert before < files_below(tmp_path)
+    assert ids_read_by_pyiceberg(other.load()) == [1]
+
+
+@pytest.mark.parametrize("part", ["-m0.avro", "snap-"])
+def test_a_file_without_an_answer_before_the_swap_is_one_clear_error(tmp_path: Path, writer: Writer, part: str) -> None:
+    def unanswered(location: str, create: Callable[[], None]) -> None:
+        create()
+        if part in location:
+            raise TimeoutError("no answer")
+
+    before = files_below(tmp_path)
+    with pytest.raises(StorageError, match="no answer"):
+        Writer(warehouse_catalog(tmp_path, InterruptedIO(unanswered)), seed=3).append(1)
+    assert files_below(tmp_path) == before
+
+
+def test_a_statement_on_a_dropped_table_leaves_no_folder(tmp_path: Path, writer: Writer, other: Writer) -> None:
+    """An empty one would look like a namespace."""
+    table = writer.load()
+    other.catalog.drop_table(ORDERS, purge=False)
+    with pytest.raises(NotFoundError):
+        writer.append(1, base=table)
+    assert not (tmp_path / "db/orders").exists()
 
 
 def test_without_any_answer_nothing_is_deleted(tmp_path: Path, writer: Writer) -> None:
