@@ -49,7 +49,7 @@ class MetadataFolder:
             if start is None:
                 start = self._newest_listed()
             if start is not None and start.number >= (hint or 0):
-                return self._last_of_run(start)
+                return self._last_of_history(start)
             if hint is None:
                 return None
             # An older version may be there, but to go back to it would drop commits without a word. A hint that has
@@ -121,6 +121,19 @@ class MetadataFolder:
                 old = [MetadataVersion(number, path) for number, path in kept[:_MOST_TRIMMED]]
             for version in old:
                 self._io.delete(version.location)
+
+    def _last_of_history(self, start: MetadataVersion) -> MetadataVersion:
+        """The last of the run that begins at `start`, unless that lies in a gap.
+
+        A writer that stood still for long may set the hint back, or make a version where old ones have been trimmed:
+        the version before it is gone then, and never before the current one.
+        """
+        last = self._last_of_run(start)
+        if last == start and start.number > 1 and self._version(start.number - 1) is None:
+            newest = self._newest_listed()
+            if newest is not None and newest.number > last.number:
+                return self._last_of_run(newest)
+        return last
 
     def _last_of_run(self, version: MetadataVersion) -> MetadataVersion:
         following = self._version(version.number + 1)

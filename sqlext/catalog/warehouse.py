@@ -249,12 +249,29 @@ class WarehouseCatalog:
             )
         except FileNotFoundError:
             raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier)) from None
-        # Versions are trimmed oldest first. While the base is there, the place after it has never been cleared; else
-        # this file may lie in a gap that newer versions have left behind.
         with self._landed(identifier):
-            if not self._io.exists(base.metadata_location):
-                raise self._unknown(identifier, f"{base.metadata_location} was trimmed during the commit")
+            self._require_in_history(identifier, folder, base, version)
         return LoadedTable(identifier, logged, version.location)
+
+    def _require_in_history(
+        self, identifier: TableIdentifier, folder: MetadataFolder, base: LoadedTable, version: MetadataVersion
+    ) -> None:
+        """`CommitStateUnknown` where a version that was just written may lie in a gap that newer ones have left behind.
+
+        Versions are trimmed oldest first. While the base is there, the place after it has never been cleared; and where
+        nobody has come further, there is no gap, nor a base that lies in one.
+        """
+        trimmed = not self._io.exists(base.metadata_location)
+        if not trimmed and (folder.hint() or 0) <= version.number:
+            return
+        current = folder.current()
+        if current == version:
+            return
+        if current is not None:
+            log = decode_table_metadata(self._io.read(current.location), current.location).metadata_log
+            if any(entry.metadata_file == version.location for entry in log):
+                return
+        raise self._unknown(identifier, f"{base.metadata_location} was trimmed during the commit")
 
     def _written(
         self, identifier: TableIdentifier, create: Callable[[bytes], MetadataVersion], metadata: TableMetadata

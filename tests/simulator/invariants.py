@@ -21,7 +21,18 @@ import fastavro
 from pyroaring import BitMap64
 
 from simulator.files import EQUALITY, POSITIONS, ROWS
-from simulator.statements import STATEMENT, Create, Drop, Read, Rows, Statement
+from simulator.statements import (
+    STATEMENT,
+    Convert,
+    Create,
+    Drop,
+    MakeBranch,
+    Read,
+    Replace,
+    Rows,
+    SetProperty,
+    Statement,
+)
 from simulator.store import Store
 from simulator.world import WAREHOUSE, Process, Violation
 from sqlext.catalog.identifier import TableIdentifier
@@ -166,7 +177,7 @@ class Oracle:
         branch = statement.branch() or "main"
         for snapshot in new:
             parent = heads.get(branch, heads.get("main"))
-            if not before or type(statement).__name__ == "Replace":
+            if not before or isinstance(statement, Replace):
                 parent = None
             self._check_snapshot(table, before, after, snapshot, parent, statement)
             if after["refs"].get(branch, {}).get("snapshot-id") != snapshot["snapshot-id"]:
@@ -292,8 +303,12 @@ class Oracle:
         return table_uuid is not None and all(one.document["table-uuid"] != table_uuid for one in self.tables.values())
 
     def _had_nothing_to_do(self, statement: Statement) -> bool:
-        """Whether a statement need not have made a version: it found what it wants, or nothing to change."""
-        return statement.landed == 0 and type(statement).__name__ in ("SetProperty", "Convert", "Drop")
+        """Whether a statement need not have made a version: it found what it wants, or nothing to change.
+
+        Of two who make the same branch at the same time, and one of them without an answer, both may be told that it is
+        there: the version does not tell whose it is.
+        """
+        return statement.landed == 0 and isinstance(statement, SetProperty | Convert | Drop | MakeBranch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,9 @@ def _simulate(seed: int, faults: list[Fault] | None) -> Outcome:
     statements: list[Statement] = []
     violation = None
     try:
+        setup = Process(world, "setup", seed)
         for statement in _beginning(rng):
-            Process(world, "setup", seed).execute(statement)
+            setup.execute(statement)
         world.processes = _processes(world, rng, seed)
         statements = [one for process in world.processes for one in process.statements]
         if rng.random() < 0.1:
