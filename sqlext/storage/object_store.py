@@ -80,13 +80,17 @@ class ObjectStoreIO:
             return False
         return True
 
-    def create(self, location: str, data: bytes, *, make_folders: bool = True) -> None:
+    def create(
+        self, location: str, data: bytes, *, make_folders: bool = True, confirm: Callable[[], None] | None = None
+    ) -> None:
         """A conditional put. obstore's own retries would take the file that a lost answer had made for another's."""
         store, key = self._at(location, retries=False)
         lost: Exception | None = None
         for attempt in range(_CREATE_ATTEMPTS):
             if attempt:
                 self._sleep(_FIRST_WAIT_S * 2**attempt)
+            if confirm is not None and lost is None:
+                confirm()
             try:
                 with _translated("Writing", location):
                     self._obstore.put(store, key, data, mode="create")
@@ -105,6 +109,8 @@ class ObjectStoreIO:
         raise lost
 
     def replace(self, location: str, data: bytes) -> None:
+        if not self.folder_exists(location.rpartition("/")[0]):
+            raise FileNotFoundError(location)
         with _translated("Writing", location):
             self._obstore.put(*self._at(location), data)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO
 
 from sqlext.storage.file_io import FileStatus, FolderIO, LocalFileIO
@@ -29,8 +29,10 @@ class SchemeIO:
     def exists(self, location: str) -> bool:
         return self._of(location).exists(location)
 
-    def create(self, location: str, data: bytes, *, make_folders: bool = True) -> None:
-        self._of(location).create(location, data, make_folders=make_folders)
+    def create(
+        self, location: str, data: bytes, *, make_folders: bool = True, confirm: Callable[[], None] | None = None
+    ) -> None:
+        self._of(location).create(location, data, make_folders=make_folders, confirm=confirm)
 
     def replace(self, location: str, data: bytes) -> None:
         self._of(location).replace(location, data)
