@@ -10,6 +10,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectResolutionRule(_ => ReadOptions)
     extensions.injectResolutionRule(_ => ViewsAsSuch)
     extensions.injectResolutionRule(_ => ResolveMergeColumns)
+    extensions.injectResolutionRule(_ => StreamsToPython)
     extensions.injectOptimizerRule(_ => ApplyDeletes)
     extensions.injectPostHocResolutionRule(_ => WritesToPython)
     extensions.injectPostHocResolutionRule(_ => RowChangesToPython)

@@ -4,14 +4,17 @@ import java.io.FileNotFoundException
 import java.lang.reflect.InvocationTargetException
 
 import org.apache.spark.{SparkException, SparkRuntimeException}
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
-import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column}
+import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column, Identifier, Table, TableCatalog}
 import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
 import org.apache.spark.sql.errors.{QueryCompilationErrors, QueryExecutionErrors}
+import org.apache.spark.sql.execution.{LogicalRDD, SortExec}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, FileDataSourceV2}
+import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.sources.Filter
@@ -23,6 +26,31 @@ import scala.util.control.NonFatal
 /** What Spark keeps to its own packages and the shim cannot do without. */
 object SparkInternals {
   def ofRows(session: classic.SparkSession, plan: LogicalPlan): classic.DataFrame = classic.Dataset.ofRows(session, plan)
+
+  /** A micro-batch as rows that can be planned with: the plan it comes with is bound to the stream. */
+  def rowsOfBatch(data: DataFrame): DataFrame = {
+    val batch = data.asInstanceOf[classic.DataFrame]
+    ofRows(batch.sparkSession, LogicalRDD.fromDataset(batch.queryExecution.toRdd, batch, isStreaming = false))
+  }
+
+  /** Whether the rows of a micro-batch come in the order in which each task of its source has them. */
+  def keepsOrder(data: DataFrame): Boolean =
+    data.queryExecution.executedPlan.collectFirst {
+      case moved: Exchange => moved
+      case joined: BaseJoinExec => joined
+      case sorted: SortExec => sorted
+    }.isEmpty
+
+  /** The id of the run that a streaming query is in, which is the group of its jobs. */
+  def runOfQuery(data: DataFrame): String =
+    data.asInstanceOf[classic.DataFrame].sparkSession.sparkContext.getLocalProperty("spark.jobGroup.id")
+
+  def tableNamed(name: String): Table = {
+    val state = classic.SparkSession.active.sessionState
+    val parts = state.sqlParser.parseMultipartIdentifier(name)
+    state.catalogManager.catalog(parts.head).asInstanceOf[TableCatalog]
+      .loadTable(Identifier.of(parts.slice(1, parts.length - 1).toArray, parts.last))
+  }
 
   def struct(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
 

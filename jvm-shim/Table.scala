@@ -8,6 +8,7 @@ import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.sources.DataSourceRegister
+import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -84,7 +85,7 @@ class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns
   override def capabilities: util.Set[TableCapability] =
     if (isMetadataTable) Set(TableCapability.BATCH_READ).asJava
     else (Set(TableCapability.BATCH_READ, TableCapability.BATCH_WRITE, TableCapability.TRUNCATE,
-      TableCapability.OVERWRITE_BY_FILTER, TableCapability.OVERWRITE_DYNAMIC) ++
+      TableCapability.OVERWRITE_BY_FILTER, TableCapability.OVERWRITE_DYNAMIC, TableCapability.STREAMING_WRITE) ++
       Option.when(takesAnyColumns)(TableCapability.ACCEPT_ANY_SCHEMA)).asJava
 
   /** The fields of `_partition`, of all specs of the table. */
@@ -218,7 +219,8 @@ object FieldIds {
   }
 }
 
-/** `spark.read.format("sqlext").load(path)`: a table by its folder or metadata.json, known to no catalog. */
+/** `spark.read.format("sqlext").load(path)`: a table by its folder or metadata.json, known to no catalog; or by its name
+  * in a catalog, as the option `table`, which can be written to as well. */
 class PathSource extends TableProvider with DataSourceRegister {
   override def shortName(): String = "sqlext"
 
@@ -227,6 +229,12 @@ class PathSource extends TableProvider with DataSourceRegister {
   override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table =
     load(properties)
 
-  private def load(options: util.Map[String, String]): SqlextTable =
-    new SqlextTable(Bridge.ask("load path", Map("options" -> options.asScala.toMap)).get("table"), Rows)
+  private def load(options: util.Map[String, String]): SqlextTable = {
+    val given = options.asScala.toMap
+    given.collectFirst { case (key, name) if key.equalsIgnoreCase("table") => SparkInternals.tableNamed(name) } match {
+      case Some(table: SqlextTable) => table
+      case Some(other) => throw new IllegalArgumentException(s"${other.name} is no table of a sqlext catalog")
+      case None => new SqlextTable(Bridge.ask("load path", Map("options" -> given)).get("table"), Rows)
+    }
+  }
 }

@@ -536,6 +536,51 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The table uses {feature}, which this version does not read. Read a snapshot that does without, or rewrite"
             " the table without it in an engine that knows it.",
         ),
+        # streams
+        "UNKNOWN_STREAM_OPTION": Condition(
+            "42616", "The option {name} of a streaming write is refused: there is none of that name. There are {known}."
+        ),
+        "INVALID_STREAM_OPTION": Condition(
+            "42616",
+            "The option {name} = {value} of a streaming write is refused: {reason}. Set it right, or leave it out.",
+        ),
+        "STREAM_KEY_NOT_THE_TABLES": Condition(
+            "42000",
+            "The option equality-field-columns = {named} is refused: the key of {name} is {key}. Leave the option out,"
+            " or change the table's key with ALTER TABLE … ADD PRIMARY KEY.",
+        ),
+        "STREAM_FENCED": Condition(
+            "55000",
+            "The streaming query {query} may write to {name} no more: another run of it, {run}, has written since this"
+            " one began. Two runs share one checkpoint, or a copy of it. Stop one of them, and start the other again.",
+        ),
+        "STREAM_BATCH_DIFFERS": Condition(
+            "55000",
+            "Batch {batch} of the streaming query {query} is refused: {name} has its batches up to {last}, and this one"
+            " was planned at another time, so it may have other rows. The checkpoint was put back, copied or used for"
+            " something else. Go on with the checkpoint that wrote batch {last}, or start with a new one.",
+        ),
+        "STREAM_PROGRESS_MISSING": Condition(
+            "55000",
+            "Batch {batch} of the streaming query {query} is refused: {name} knows nothing of the query's earlier"
+            " batches. The checkpoint is that of another table, or the table was made anew. Start with a new"
+            " checkpoint, or set the option accept-checkpoint to true if the table is to have the rows from here on.",
+        ),
+        "STREAM_PROGRESS_UNREADABLE": Condition(
+            "XX001",
+            "What {name} knows of the streaming query {query} cannot be read: {reason}. It is the table property"
+            " sqlext.stream.{query}. Put its value back, or remove it and start the query with a new checkpoint.",
+        ),
+        "STREAM_TABLE_REPLACED": Condition(
+            "55000",
+            "The streaming query {query} may write to {name} no more: the table was dropped and made anew since the"
+            " query was started. Start it again, with a new checkpoint.",
+        ),
+        "STREAM_KEY_CHANGED": Condition(
+            "55000",
+            "The streaming query {query} stops: the primary key of {name} was changed while it ran. Start the query"
+            " again, and it goes on with the new key.",
+        ),
         # commit
         "COMMIT_CONFLICT": Condition("40001", "The commit to {name} lost the race: {reason}. Run the statement again."),
         "CONCURRENT_CHANGE": Condition(

@@ -34,6 +34,7 @@ from sqlext.spark.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
 from sqlext.spark.shim_jar import shim_jar
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
+from sqlext.streaming.sink import StreamingSink
 
 # PySpark logs each failed statement with its whole Java stack; the exception that it raises says the same without.
 _STACK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -113,6 +114,7 @@ def attach(spark: SparkSession) -> SparkSession:
     }
     commands = {
         "create": dispatch.create,
+        "micro batch": StreamingSink(environment).write,
         "row change": dispatch.row_change,
         "statement": dispatch.statement,
         "write": dispatch.write,

@@ -27,9 +27,11 @@ ALLOWED = {
     "command": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "property_names"},
     "changelog": FORMAT,
     "procedure": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
+    "streaming": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
     "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure"},
     "session": FORMAT
-    | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure", "dispatch"},
+    | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure", "dispatch"}
+    | {"streaming"},
     "__init__": {"errors", "session"},
 }
 NO_SPARK = {

@@ -1,7 +1,8 @@
 """Rows on their way into a keyed table: what each does there, and which of several rows of one key counts.
 
 A batch has no order of arrival. A key that comes twice is refused, but for a pair of `-U` and `+U`, unless the table
-declares columns by which the last row is told (`write.upsert.sequence-field`).
+declares columns by which the last row is told (`write.upsert.sequence-field`). A micro-batch of a stream may have one:
+within a task of its source, and within a file where it reads files.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
+from pyspark.sql.window import WindowSpec
 
 from sqlext.command.row_level import Target
 from sqlext.errors import AnalysisError
@@ -39,18 +41,22 @@ class ChangeBatch:
     one_row_a_key: bool
 
 
-def change_batch(target: Target, rows: DataFrame) -> ChangeBatch:
+def change_batch(target: Target, rows: DataFrame, *, in_order: bool = False) -> ChangeBatch:
     """The changes that the rows ask for; they are in the table's columns, with or without `ROW_KIND` behind them.
+
+    With `in_order` the last of the rows of a key counts that come from one task, or from one file.
 
     Errors: AnalysisError INVALID_SEQUENCE_FIELD.
     """
     schema = target.table.metadata.schema()
+    if in_order:
+        return one_row_a_key(target, rows, in_order=True)
     if len(rows.columns) == len(schema.fields) and not UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties):
         return plain_batch(target, rows)
     return one_row_a_key(target, rows)
 
 
-def one_row_a_key(target: Target, rows: DataFrame) -> ChangeBatch:
+def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) -> ChangeBatch:
     """The same, where it has to be known of every row that no other one has its key."""
     schema = target.table.metadata.schema()
     sequence = sequence_columns(schema, UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties), str(target.name))
@@ -60,11 +66,13 @@ def one_row_a_key(target: Target, rows: DataFrame) -> ChangeBatch:
     last, count, paired, place = (fresh_name(f"__{name}", taken) for name in ("last", "rows", "pair", "place"))
     kind = (F.col(ROW_KIND.name) if has_kinds else F.lit("+U")).alias(_OPERATION)
     place_of_row = F.struct(*(F.col(quote_identifier(name)) for name in sequence)) if sequence else F.lit(0)
-    given = rows.select(kind, *columns, place_of_row.alias(place))
+    given = rows.select(kind, *columns, place_of_row.alias(place), *(_arrival(taken) if in_order else ()))
     keys = [F.col(quote_identifier(field.name)) for field in schema.identifier_fields]
     of_key, kind = Window.partitionBy(*keys), F.col(_OPERATION)
     # What is said of a key is said by its last rows: those before them are passed over, whatever they are.
     ranked = given.withColumn(last, F.col(place).eqNullSafe(F.max(place).over(of_key)))
+    if in_order:
+        ranked = _last_to_arrive(ranked, of_key, last, taken)
     is_last, rows_of_key = F.col(last), F.col(count)
     one_each = [F.count_if(is_last & (kind == name)).over(of_key) == 1 for name in ("-U", "+U")]
     ranked = ranked.withColumn(count, F.count_if(is_last).over(of_key))
@@ -79,6 +87,25 @@ def one_row_a_key(target: Target, rows: DataFrame) -> ChangeBatch:
     )
     tagged = ranked.select(operation.alias(_OPERATION), *(F.col(quote_identifier(name)) for name in taken))
     return ChangeBatch(tagged.where(f"{_OPERATION} IS NOT NULL"), one_row_a_key=True)
+
+
+def _arrival(taken: Sequence[str]) -> list[Column]:
+    """Where a row comes from, and its number there: known only as long as nothing has moved it."""
+    origin, number = _arrival_names(taken)
+    came_from = F.concat_ws(" ", F.spark_partition_id(), F.input_file_name())
+    return [came_from.alias(origin), F.monotonically_increasing_id().alias(number)]
+
+
+def _last_to_arrive(rows: DataFrame, of_key: WindowSpec, last: str, taken: Sequence[str]) -> DataFrame:
+    """Of the `last` rows of a key the one that came last, where all came from one place; else they stay as they are."""
+    origin, number = (F.when(F.col(last), F.col(name)) for name in _arrival_names(taken))
+    from_one_place = F.min(origin).over(of_key).eqNullSafe(F.max(origin).over(of_key))
+    is_newest = number.eqNullSafe(F.max(number).over(of_key))
+    return rows.withColumn(last, F.col(last) & (~from_one_place | is_newest))
+
+
+def _arrival_names(taken: Sequence[str]) -> tuple[str, str]:
+    return fresh_name("__origin", taken), fresh_name("__number", taken)
 
 
 def plain_batch(target: Target, rows: DataFrame) -> ChangeBatch:

@@ -14,6 +14,7 @@ from sqlext.properties import DATA_PATH, FORMAT_VERSION, as_stored
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import CreateTableLike
+from sqlext.transaction.stream_progress import PROGRESS_PREFIX
 from sqlext.transaction.table_creation import CreateTable
 from sqlext.transaction.transaction import commit
 from sqlext.transaction.upsert_rules import require_upsert_rules
@@ -55,5 +56,6 @@ def create_table_like(environment: Environment, spark: SparkSession, statement: 
 
 
 def _copied(source: TableMetadata) -> dict[str, str]:
-    """The source's properties, but for the folder of its files."""
-    return {key: value for key, value in source.properties.items() if key != DATA_PATH.name}
+    """The source's properties, but for the folder of its files and what streaming queries have written."""
+    properties = source.properties.items()
+    return {key: value for key, value in properties if key != DATA_PATH.name and not key.startswith(PROGRESS_PREFIX)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,6 +40,7 @@ class Target:
     `name` is the statement's, which may name a branch as well. `grown_from` is the table as its catalog has it, where
     the statement gives it columns: `table` has them already. `settings` stand in for properties of the table while
     the statement's files are written. `overtaken` is what ended the last run of a statement that runs again.
+    `as_committed` makes of the statement's action what is committed.
     """
 
     name: TableName
@@ -49,6 +50,7 @@ class Target:
     grown_from: LoadedTable | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     overtaken: StaleRead | None = None
+    as_committed: Callable[[Action], Action] | None = None
 
     @property
     def written_as(self) -> TableMetadata:
@@ -74,6 +76,8 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
         base = target.grown_from
         schema = target.table.metadata.schema()
         action = WriteWithSchema(action, schema, base.metadata.current_schema_id, base.metadata.last_column_id)
+    if target.as_committed is not None:
+        action = target.as_committed(action)
     try:
         environment.commit(target.name.catalog, base, action, target.destination)
     except StaleRead as conflict:

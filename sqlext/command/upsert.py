@@ -52,15 +52,22 @@ _LOOKUP_BYTES = 256 * 1024 * 1024
 
 
 def upsert(
-    environment: Environment, spark: SparkSession, target: Target, rows: DataFrame, *, isolation: str = SNAPSHOT
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    rows: DataFrame,
+    *,
+    isolation: str = SNAPSHOT,
+    in_order: bool = False,
 ) -> Counts:
     """Writes and commits the rows by their keys, the way that the table's `write.upsert.mode` names.
 
     They are in the table's columns, and may have `ROW_KIND` behind them. Errors: AnalysisError where the table cannot
-    take rows by key, DataError for rows that it does not take or among which none of a key can win.
+    take rows by key, DataError for rows that it does not take or among which none of a key can win. See `change_batch`
+    for `in_order`.
     """
     require_upsertable(target)
-    batch = change_batch(target, rows)
+    batch = change_batch(target, rows, in_order=in_order)
     if goes_by_equality(environment, target):
         return upsert_by_equality(environment, target, batch)
     with _resolved(environment, target, batch, isolation) as choice:

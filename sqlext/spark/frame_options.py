@@ -136,6 +136,11 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     return WriteOptions(branch, merge_schema, upsert, settings, tuple(sorted(summary)))
 
 
+def known_write_options() -> frozenset[str]:
+    """Names that `write_options` takes, beside those that go on behind `snapshot-property.`; some it then refuses."""
+    return _WRITES - {_SNAPSHOT_PROPERTY}
+
+
 def _unknown(kind: str, name: str, known: Iterable[str]) -> AnalysisError:
     nearest = get_close_matches(name.lower().replace("_", "-"), sorted(known), n=1, cutoff=0.0)[0]
     return AnalysisError("UNKNOWN_OPTION", kind=kind, name=name, nearest=nearest)

@@ -1,0 +1,1 @@
+"""Streaming queries of Spark: tables as their sinks and sources."""

@@ -1,0 +1,254 @@
+"""Tables as sinks of streaming queries: one micro-batch is one commit, and is in the table exactly once.
+
+A run of a query claims the table before its first batch, so that an older run of it can commit no more. A batch that
+comes again is told by its number and by the fingerprint of its plan, and is passed over.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.change_batch import align_changes, row_kind_column
+from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
+from sqlext.command.destination import written_table
+from sqlext.command.environment import Environment
+from sqlext.command.rerun import run_until_not_overtaken
+from sqlext.command.row_level import Target, commit_change, load_target
+from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
+from sqlext.command.upsert import require_upsertable, upsert
+from sqlext.errors import AnalysisError, ValidationConflict
+from sqlext.spark.checkpoint_files import batch_plan
+from sqlext.spark.store_assignment import align
+from sqlext.spark.table_handle import TableHandle
+from sqlext.streaming.sink_options import SinkOptions, sink_options
+from sqlext.transaction.action import Action
+from sqlext.transaction.append import AppendFiles
+from sqlext.transaction.stream_progress import AdvanceStream, StreamProgress
+
+_LOG = logging.getLogger("sqlext")
+
+# The names that Iceberg's own sink goes by, so that it can take a stream over, and the other way round.
+QUERY_ID = "spark.sql.streaming.queryId"
+BATCH_ID = "spark.sql.streaming.epochId"
+COMMIT_USER = "sqlext.commit-user"
+
+
+@dataclass(frozen=True, slots=True)
+class MicroBatch:
+    """One batch as Spark hands it over. `in_order`: rows come in the order that the source's tasks have them in."""
+
+    table: TableHandle
+    query_id: str
+    run_id: str
+    batch_id: int
+    output_mode: str
+    in_order: bool
+    checkpoint: str
+    options: SinkOptions
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> MicroBatch:
+        """The shim's question."""
+        return cls(
+            TableHandle.decode(arguments["table"]),
+            arguments["query_id"],
+            arguments["run_id"],
+            arguments["batch_id"],
+            arguments["output_mode"],
+            arguments["in_order"],
+            arguments["checkpoint"],
+            sink_options(arguments["options"]),
+        )
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run of a query: the progress that the table has as far as it knows, and what came since."""
+
+    progress: StreamProgress
+    key: tuple[int, ...]
+    plans: dict[int, str] = field(default_factory=dict)
+    empty_batches: int = 0
+    committed_ms: int | None = None
+
+
+class StreamingSink:
+    """The sinks of an application's streaming queries, by their runs."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._runs: dict[tuple[str, str], _Run] = {}
+
+    def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
+        """Writes one micro-batch; the answer has the metrics of the sink.
+
+        Errors: AnalysisError and DataError as of a write, ValidationConflict STREAM_FENCED, STREAM_BATCH_DIFFERS,
+        STREAM_PROGRESS_MISSING, STREAM_TABLE_REPLACED and STREAM_KEY_CHANGED.
+        """
+        assert rows is not None
+        batch = MicroBatch.of(arguments)
+        target = self._target(self._environment, spark, batch)
+        plan = batch_plan(spark, batch.checkpoint, batch.batch_id)
+        run = self._claimed(target, batch)
+        if self._is_there(target, run, batch, plan):
+            _LOG.warning("batch %d of query %s is in %s already", batch.batch_id, batch.query_id, target.name)
+            return {"metrics": {"alreadyCommitted": "true"}}
+        run.plans[batch.batch_id] = plan
+        started = self._environment.clock()
+        write = _BatchWrite(self, batch, run, rows)
+        written = run_until_not_overtaken(self._environment, lambda now: write.run(now, spark))
+        if not write.committed:
+            run.empty_batches += 1
+            if batch.options.empty_commits and run.empty_batches >= batch.options.empty_commits:
+                write.commit_nothing(spark)
+        return {"metrics": self._metrics(run, written, started, write.committed)}
+
+    def _target(self, environment: Environment, spark: SparkSession, batch: MicroBatch) -> Target:
+        name = written_table(batch.table)
+        target = with_options(load_target(environment, spark, name, batch.options.write.branch), batch.options.write)
+        if target.table.metadata.table_uuid != batch.table.table_uuid:
+            raise ValidationConflict("STREAM_TABLE_REPLACED", name=name, query=batch.query_id)
+        summary = (
+            *target.destination.summary,
+            (QUERY_ID, batch.query_id),
+            (BATCH_ID, str(batch.batch_id)),
+            (COMMIT_USER, str(spark.sparkContext.sparkUser())),
+        )
+        return replace(target, destination=replace(target.destination, summary=summary))
+
+    def _claimed(self, target: Target, batch: MicroBatch) -> _Run:
+        """The run, which has the table from its first batch on."""
+        at = target.table.metadata.table_uuid, batch.run_id
+        if at in self._runs:
+            return self._runs[at]
+        metadata = target.table.metadata
+        there = StreamProgress.of(metadata, batch.query_id, str(target.name))
+        if there is None and batch.batch_id > 0 and not batch.options.accept_checkpoint:
+            raise ValidationConflict(
+                "STREAM_PROGRESS_MISSING", name=target.name, query=batch.query_id, batch=batch.batch_id
+            )
+        claim = StreamProgress(batch.run_id) if there is None else there.taken_over(batch.run_id)
+        action = AdvanceStream(batch.query_id, there, claim)
+        self._environment.commit(target.name.catalog, target.table, action)
+        run = _Run(claim, metadata.schema().identifier_field_ids)
+        self._runs[at] = run
+        return run
+
+    def _is_there(self, target: Target, run: _Run, batch: MicroBatch, plan: str) -> bool:
+        """Whether the table has the batch. ValidationConflict where it has one of that number with another plan."""
+        last = run.progress.batch_id
+        if last is None or batch.batch_id > last:
+            return False
+        if run.progress.plans.get(batch.batch_id) != plan:
+            raise ValidationConflict(
+                "STREAM_BATCH_DIFFERS", name=target.name, query=batch.query_id, batch=batch.batch_id, last=last
+            )
+        return True
+
+    def _metrics(self, run: _Run, written: int | None, started: int, committed: bool) -> Mapping[str, str]:
+        now, before = self._environment.clock(), run.committed_ms
+        if committed:
+            run.committed_ms = now
+        figures = {
+            "rowsWritten": written,
+            "writeMs": now - started,
+            "sinceLastCommitMs": None if before is None else now - before,
+        }
+        return {name: str(value) for name, value in figures.items() if value is not None}
+
+    def reload(self, environment: Environment, spark: SparkSession, batch: MicroBatch, run: _Run) -> Target:
+        """The batch's target as it is now. ValidationConflict where the key is no more what it was for the run."""
+        target = self._target(environment, spark, batch)
+        if target.table.metadata.schema().identifier_field_ids != run.key:
+            raise ValidationConflict("STREAM_KEY_CHANGED", name=target.name, query=batch.query_id)
+        return target
+
+
+@dataclass(slots=True)
+class _BatchWrite:
+    """The write of one batch; `committed` once it has come to the commit."""
+
+    sink: StreamingSink
+    batch: MicroBatch
+    of_run: _Run
+    rows: DataFrame
+    committed: bool = False
+
+    def run(self, environment: Environment, spark: SparkSession) -> int | None:
+        """Writes and commits the rows; how many they are, where that is known."""
+        self.committed = False
+        batch, options = self.batch, self.batch.options
+        target = self.sink.reload(environment, spark, batch, self.of_run)
+        mode = self._mode()
+        upserts = self._upserts(target, mode)
+        if merges_schema(spark) if options.write.merge_schema is None else options.write.merge_schema:
+            target = grown(environment, target, changes_for_rows(target, self.rows, by_name=True))
+        target = replace(target, as_committed=self._advance)
+        rows = self._spread(spark, upserts)
+        written: int | None
+        if upserts:
+            kind = row_kind_column(target, rows.columns)
+            changes = align_changes(spark, rows, target, by_name=True, kind=kind)
+            written = upsert(environment, spark, target, changes, in_order=batch.in_order).row()[0]
+        else:
+            rows = align(spark, rows, target.name.parts, target.table.metadata.schema(), by_name=True)
+            written = write_rows_to(environment, target, rows, WriteMode(mode))
+        if self.committed:
+            self._landed()
+        return written
+
+    def commit_nothing(self, spark: SparkSession) -> None:
+        """A snapshot without files."""
+        target = self.sink.reload(self.sink._environment, spark, self.batch, self.of_run)
+        commit_change(self.sink._environment, replace(target, as_committed=self._advance), AppendFiles(()))
+        self._landed()
+
+    def _landed(self) -> None:
+        run = self.of_run
+        run.progress = run.progress.after(self.batch.batch_id, run.plans)
+        run.plans, run.empty_batches = {}, 0
+
+    def _advance(self, action: Action) -> Action:
+        self.committed = True
+        before = self.of_run.progress
+        return AdvanceStream(self.batch.query_id, before, before.after(self.batch.batch_id, self.of_run.plans), action)
+
+    def _mode(self) -> Any:
+        if self.batch.output_mode == "complete" or self.batch.options.overwrite == "static":
+            return "overwrite"
+        return "overwrite partitions" if self.batch.options.overwrite == "dynamic" else "append"
+
+    def _upserts(self, target: Target, mode: str) -> bool:
+        options = self.batch.options
+        if self.batch.output_mode == "update":
+            if mode != "append" or options.write.upsert is False:
+                raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name)
+            require_upsertable(target)
+            upserts = True
+        else:
+            upserts = is_upsert(target, options.write, overwrites=mode != "append")
+        schema = target.table.metadata.schema()
+        key = {schema.column_name(id).lower() for id in schema.identifier_field_ids}
+        named = {name.lower() for name in options.key_columns}
+        if named and named != key:
+            raise AnalysisError(
+                "STREAM_KEY_NOT_THE_TABLES",
+                name=target.name,
+                named=", ".join(options.key_columns),
+                key=", ".join(sorted(key)) or "no primary key",
+            )
+        return upserts
+
+    def _spread(self, spark: SparkSession, upserts: bool) -> DataFrame:
+        """The rows in as many tasks as the query asks for. The session is the query's own."""
+        tasks = self.batch.options.parallelism
+        if tasks is None:
+            return self.rows
+        spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
+        # Rows of one key are told apart by their task.
+        return self.rows if upserts else self.rows.coalesce(tasks)

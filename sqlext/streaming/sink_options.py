@@ -1,0 +1,103 @@
+"""Options of a streaming write. Their names are those of Flink's sink; what a plain write takes is taken here too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from sqlext.errors import AnalysisError
+from sqlext.spark.frame_options import WriteOptions, known_write_options, write_options
+
+T = TypeVar("T")
+
+_EMPTY_COMMITS = 10
+# What the query itself is given by, and not its sink.
+_OF_SPARK = frozenset({"checkpointlocation", "path", "queryname", "table"})
+_OWN = (
+    "accept-checkpoint",
+    "equality-field-columns",
+    "max-continuous-empty-commits",
+    "overwrite-enabled",
+    "overwrite-mode",
+    "write-parallelism",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOptions:
+    """What the options of a streaming write ask for.
+
+    `overwrite` is static (each batch replaces all rows), dynamic (those of the partitions it has rows for) or None.
+    After `empty_commits` batches without rows one makes a snapshot; 0: none does. With `accept_checkpoint` a query may
+    go on in a table that does not know its earlier batches.
+    """
+
+    write: WriteOptions = field(default_factory=WriteOptions)
+    overwrite: str | None = None
+    parallelism: int | None = None
+    key_columns: tuple[str, ...] = ()
+    empty_commits: int = _EMPTY_COMMITS
+    accept_checkpoint: bool = False
+
+
+def sink_options(options: Mapping[str, str]) -> SinkOptions:
+    """The options by their names in any case.
+
+    Errors: AnalysisError UNKNOWN_STREAM_OPTION with the names there are, INVALID_STREAM_OPTION, and those of a write.
+    """
+    given = {name: value for name, value in options.items() if name.lower() not in _OF_SPARK}
+    known = {*_OWN, *known_write_options()}
+    for name in given:
+        if name.lower() not in known and not name.lower().startswith("snapshot-property."):
+            raise AnalysisError("UNKNOWN_STREAM_OPTION", name=name, known=", ".join(sorted(known)))
+    own = {name.lower(): value.strip() for name, value in given.items() if name.lower() in _OWN}
+    enabled = _parsed(own, "overwrite-enabled", _boolean, default=False)
+    return SinkOptions(
+        write=write_options({name: value for name, value in given.items() if name.lower() not in _OWN}),
+        overwrite=_parsed(own, "overwrite-mode", _overwrite_mode, default="dynamic" if enabled else None),
+        parallelism=_parsed(own, "write-parallelism", _positive, default=None),
+        key_columns=_parsed(own, "equality-field-columns", _columns, default=()),
+        empty_commits=_parsed(own, "max-continuous-empty-commits", _count, default=_EMPTY_COMMITS),
+        accept_checkpoint=_parsed(own, "accept-checkpoint", _boolean, default=False),
+    )
+
+
+def _parsed(own: Mapping[str, str], name: str, parse: Callable[[str], T], *, default: T) -> T:
+    if name not in own:
+        return default
+    try:
+        return parse(own[name])
+    except ValueError as error:
+        raise AnalysisError("INVALID_STREAM_OPTION", name=name, value=own[name], reason=error) from None
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("it must be true or false")
+    return text.lower() == "true"
+
+
+def _overwrite_mode(text: str) -> str | None:
+    if text.lower() not in ("static", "dynamic"):
+        raise ValueError("it must be static or dynamic")
+    return text.lower()
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("it must be a whole number that is not negative")
+    return int(text)
+
+
+def _positive(text: str) -> int | None:
+    if _count(text) == 0:
+        raise ValueError("it must be at least 1")
+    return int(text)
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip().strip("`") for name in text.split(","))
+    if not all(names):
+        raise ValueError("it must be columns, separated by commas")
+    return names
