@@ -229,6 +229,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The catalog {name} is not opened: {reason}. Check the user and the password, or the token, in the settings"
             " spark.sql.catalog.{name}.*.",
         ),
+        "CATALOG_NO_ANSWER": Condition(
+            "08007",
+            "The catalog {name} gave no answer about {object}: {reason}. It may have done what was asked or not. Look,"
+            " and run the statement again.",
+        ),
         "CATALOG_NOT_FOUND": Condition(
             "42P08",
             "The catalog {name} cannot be found. Set spark.sql.catalog.{name} to io.sqlext.Catalog with a warehouse.",

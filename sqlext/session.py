@@ -8,6 +8,7 @@ import random
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def attach(spark: SparkSession) -> SparkSession:
 
     def open_told(name: str, options: Mapping[str, str]) -> Catalog:
         tell_hadoop(spark, options.get("warehouse", ""), options)
-        return open_catalog(name, options)
+        return open_catalog(name, options, partial(tell_hadoop, spark))
 
     catalogs = Catalogs(open_told, io)
     manifests = ManifestCache(

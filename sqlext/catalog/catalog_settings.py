@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient
+from sqlext.catalog.rest.rest_catalog import RestCatalog
 from sqlext.catalog.sql.connection import open_database
 from sqlext.catalog.sql.records import CatalogRecords
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.errors import AnalysisError
+from sqlext.errors import AnalysisError, StorageError
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO, s3_settings
+from sqlext.storage.vended_io import VendedIO, with_expiry
 
-_FILESYSTEM, _SQL = "filesystem", "sql"
-_KINDS = {"filesystem": _FILESYSTEM, "hadoop": _FILESYSTEM, "sql": _SQL, "jdbc": _SQL}
+_FILESYSTEM, _SQL, _REST = "filesystem", "sql", "rest"
+_KINDS = {"filesystem": _FILESYSTEM, "hadoop": _FILESYSTEM, "sql": _SQL, "jdbc": _SQL, "rest": _REST}
+
+Learned = Callable[[str, Mapping[str, str]], None]
 
 
-def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
-    """The catalog that `options` describe.
+def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambda folder, options: None) -> Catalog:
+    """The catalog that `options` describe. `learned` hears of folders that a server has given keys for.
 
     `AnalysisError` CATALOG_OPTION_REQUIRED and CATALOG_OPTION_INVALID; `StorageError` CATALOG_UNREACHABLE,
     CATALOG_LOGIN_FAILED and CATALOG_FAILURE.
     """
     kind = _KINDS.get(options.get("type", _FILESYSTEM).lower())
     if kind is None:
-        allowed = "hadoop or jdbc"
+        allowed = "hadoop, jdbc or rest"
         raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="type", value=options["type"], allowed=allowed)
+    if kind == _REST:
+        client = _connected(name, options)
+        return RestCatalog(name, client, VendedIO(with_expiry(client.settings)), learned)
     warehouse = options.get("warehouse")
     if not warehouse:
         raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="warehouse")
@@ -39,3 +47,10 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
     create = options.get("jdbc.init-catalog-tables", "true").lower() != "false"
     upgrade = options.get("jdbc.schema-version", "").upper() == "V1"
     return SqlCatalog(name, warehouse, io, CatalogRecords(database, name, create=create, upgrade=upgrade))
+
+
+def _connected(name: str, options: Mapping[str, str]) -> RestClient:
+    try:
+        return RestClient(name, options)
+    except (Refusal, NoAnswer) as error:
+        raise StorageError("CATALOG_UNREACHABLE", name=name, reason=error) from None

@@ -25,6 +25,9 @@ _SETTINGS = {
 def tell_hadoop(spark: SparkSession, warehouse: str, options: Mapping[str, str]) -> None:
     """Has Spark read the bucket of `warehouse` by the catalog's settings; another catalog's bucket keeps its own.
 
+    Keys for a session end with it, and Hadoop keeps a file system with the keys that it began with: where there are
+    such, it is told to keep none.
+
     UnsupportedError PACKAGE_REQUIRED when the JVM has no hadoop-aws.
     """
     if not is_object(warehouse):
@@ -37,6 +40,8 @@ def tell_hadoop(spark: SparkSession, warehouse: str, options: Mapping[str, str])
         )
     for scheme in OBJECT_SCHEMES:
         hadoop.set(f"fs.{scheme}.impl", _S3A)
+        if "s3.session-token" in options:
+            hadoop.set(f"fs.{scheme}.impl.disable.cache", "true")
     bucket = warehouse.partition("://")[2].partition("/")[0]
     for name, value in bucket_settings(options).items():
         hadoop.set(f"fs.s3a.bucket.{bucket}.{name}", value)

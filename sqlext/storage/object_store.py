@@ -26,6 +26,8 @@ _CREATE_ATTEMPTS = 4
 _FIRST_WAIT_S = 0.1
 _VERSION = re.compile(r"v([0-9]+)\.(?:gz\.)?metadata\.json")
 _REASON_LENGTH = 300
+# Where a machine of Amazon's asks for its own keys: obstore does so last, when nothing else gives any.
+_ROLES_OF_THE_MACHINE = "169.254.169.254"
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +351,7 @@ def _translated(operation: str, location: str) -> Iterator[None]:
         raise StorageError("STORAGE_ACCESS_DENIED", path=location, reason=_reason(error)) from None
     except errors.BaseError as error:
         reason = _reason(error)
-        if "credential" in reason.lower():
+        if "credential" in reason.lower() or _ROLES_OF_THE_MACHINE in reason:
             raise StorageError("STORAGE_ACCESS_DENIED", path=location, reason=reason) from None
         raise _NoAnswer("STORAGE_FAILURE", operation=operation, path=location, reason=reason) from None
     except OSError as error:

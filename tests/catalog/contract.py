@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.queues import Queue
@@ -27,7 +27,13 @@ from sqlext.errors import (
     UnsupportedError,
     ValidationConflict,
 )
+from sqlext.spec.metadata_update import AddSnapshot, SetSnapshotRef, apply_updates
+from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
+from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.location import join, metadata_location
+from sqlext.transaction.append import AppendFiles
+from sqlext.transaction.property_change import ChangeProperties
 from sqlext.transaction.registration import RegisterTable
 from sqlext.transaction.table_creation import CreateTable
 from sqlext.transaction.transaction import commit
@@ -47,6 +53,7 @@ class CatalogContract:
 
     keeps_namespace_properties = True
     renames = True
+    keeps_locations_apart = True
 
     @pytest.fixture
     def opener(self) -> Iterator[Opener]:
@@ -99,7 +106,7 @@ class CatalogContract:
             catalog.commit(ORDERS, base, changed(base, winner="second"))
         current = catalog.load_table(ORDERS)
         assert current.metadata == landed.metadata
-        assert current.metadata.properties["winner"] == "first"
+        assert said_last(current)["winner"] == "first"
         log = [entry.metadata_file for entry in current.metadata.metadata_log]
         assert log == [base.metadata_location]
 
@@ -128,9 +135,12 @@ class CatalogContract:
 
     def test_purge_takes_the_files_along(self, catalog: Catalog) -> None:
         table = create(catalog)
-        table = catalog.commit(ORDERS, table, changed(table, a="1"))
+        table = land(catalog, AppendFiles(()), ORDERS, table)
+        table = land(catalog, ChangeProperties({"a": "1"}), ORDERS, table)
         assert catalog.drop_table(ORDERS, purge=True)
-        assert list(catalog.io.list(table.metadata.location)) == []
+        left = [status.path for status in catalog.io.list(table.metadata.location)]
+        # Hadoop's local file system puts hidden sums beside what it writes
+        assert [path for path in left if not path.endswith(".crc")] == []
 
     def test_purge_is_refused_where_files_are_shared(self, catalog: Catalog) -> None:
         table = create(catalog, properties={"gc.enabled": "false"})
@@ -153,6 +163,8 @@ class CatalogContract:
         assert catalog.list_tables(DB) == (ORDERS, OTHER)
 
     def test_a_second_table_at_one_location_is_refused(self, catalog: Catalog) -> None:
+        if not self.keeps_locations_apart:
+            return
         table = create(catalog)
         with pytest.raises(SqlextError) as caught:
             create(catalog, OTHER, location=table.metadata.location)
@@ -184,7 +196,7 @@ class CatalogContract:
         first = create(catalog)
         catalog.rename_table(ORDERS, OTHER)
         second = create(catalog)
-        assert second.metadata.location != first.metadata.location
+        assert not self.keeps_locations_apart or second.metadata.location != first.metadata.location
         catalog.drop_table(ORDERS, purge=True)
         assert catalog.load_table(OTHER).metadata == first.metadata
 
@@ -283,10 +295,12 @@ class CatalogContract:
     # races
 
     def test_every_acknowledged_commit_of_racing_processes_counts(self, catalog: Catalog, opener: Opener) -> None:
-        create(catalog, properties={"counter": "0"})
+        create(catalog)
         said = in_processes(RACERS, count_up, opener)
         assert said == [TURNS] * RACERS
-        assert catalog.load_table(ORDERS).metadata.properties["counter"] == str(RACERS * TURNS)
+        table = catalog.load_table(ORDERS)
+        assert said_last(table)["counter"] == str(RACERS * TURNS)
+        assert len(table.metadata.snapshots) == RACERS * TURNS
 
     def test_of_racing_creations_one_lands(self, catalog: Catalog, opener: Opener) -> None:
         said = in_processes(RACERS, create_one, opener)
@@ -314,9 +328,27 @@ def create(catalog: Catalog, identifier: TableIdentifier = ORDERS, **given: Any)
     return land(catalog, action, identifier)
 
 
-def changed(base: LoadedTable, **properties: str) -> TableMetadata:
-    updated_ms = base.metadata.last_updated_ms + 1
-    return replace(base.metadata, properties={**base.metadata.properties, **properties}, last_updated_ms=updated_ms)
+def changed(base: LoadedTable, **said: str) -> TableMetadata:
+    """The table with one more snapshot, of no files, that says these things in its summary."""
+    metadata = base.metadata
+    before = metadata.current_snapshot()
+    snapshot = Snapshot(
+        snapshot_id=uuid.uuid4().int >> 66,
+        parent_snapshot_id=None if before is None else before.snapshot_id,
+        sequence_number=metadata.last_sequence_number + 1,
+        timestamp_ms=metadata.last_updated_ms + 1,
+        manifest_list=join(metadata_location(metadata), f"snap-{uuid.uuid4()}.avro"),
+        summary={"operation": "append", **said},
+        schema_id=metadata.current_schema_id,
+    )
+    updates = (AddSnapshot(snapshot), SetSnapshotRef(MAIN_BRANCH, SnapshotReference(snapshot.snapshot_id)))
+    return apply_updates(metadata, updates, now_ms=snapshot.timestamp_ms)
+
+
+def said_last(table: LoadedTable) -> Mapping[str, str]:
+    """What the newest snapshot says."""
+    snapshot = table.metadata.current_snapshot()
+    return {} if snapshot is None else snapshot.summary
 
 
 def view_at(catalog: Catalog) -> Any:
@@ -329,7 +361,7 @@ def count_up(opener: Opener, answers: Queue[Any]) -> None:
     catalog, acknowledged = opener(), 0
     while acknowledged < TURNS:
         base = catalog.load_table(ORDERS)
-        number = int(base.metadata.properties["counter"]) + 1
+        number = int(said_last(base).get("counter", "0")) + 1
         try:
             catalog.commit(ORDERS, base, changed(base, counter=str(number)))
         except CommitConflict:

@@ -1,0 +1,219 @@
+"""Requests to a REST catalog server: its configuration, who we are, and what its answers mean."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from threading import Lock
+from typing import Any
+from urllib.parse import quote
+
+from sqlext.errors import AnalysisError, StorageError, UnsupportedError
+
+Json = dict[str, Any]
+
+_CONNECT_TIMEOUT_S = 10.0
+_ANSWER_TIMEOUT_S = 120.0
+_TOKENS = "v1/oauth/tokens"
+# So long before its end a token is replaced.
+_TOKEN_MARGIN_S = 30.0
+_UNIT_SEPARATOR = "\x1f"
+_SECRETS = ("token", "credential")
+
+
+class Refusal(Exception):
+    """The server said no, and nothing was done. `kind` is its name for the reason, such as NoSuchTableException."""
+
+    def __init__(self, status: int, kind: str, message: str) -> None:
+        self.status = status
+        self.kind = kind
+        self.message = message
+        super().__init__(f"{kind}: {message}")
+
+
+class NoAnswer(Exception):
+    """No answer, or one of the server's own failure: what was asked for may have been done."""
+
+
+class RestClient:
+    """One server and its settings: the catalog's own, with those that the server gives before and above them.
+
+    Errors of every request: `Refusal`, `NoAnswer`; `StorageError` CATALOG_UNREACHABLE and CATALOG_LOGIN_FAILED, after
+    which nothing was done.
+    """
+
+    def __init__(self, name: str, options: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
+        """Asks the server for its configuration. `AnalysisError` CATALOG_OPTION_REQUIRED without a `uri`."""
+        try:
+            import httpx
+        except ImportError:
+            raise UnsupportedError("PACKAGE_REQUIRED", feature="A REST catalog", package="httpx") from None
+        if "uri" not in options:
+            raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="uri")
+        self._httpx = httpx
+        self._name = name
+        self._options = dict(options)
+        self._clock = clock
+        self._lock = Lock()
+        self._uri = options["uri"].rstrip("/")
+        headers = {key.removeprefix("header."): value for key, value in options.items() if key.startswith("header.")}
+        timeout = httpx.Timeout(_ANSWER_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
+        headers = {"X-Iceberg-Access-Delegation": "vended-credentials", **headers}
+        self._http = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False)
+        self._token: str | None = options.get("token")
+        self._token_ends: float | None = None
+        warehouse = options.get("warehouse")
+        config = self.ask("GET", "v1/config", parameters={"warehouse": warehouse} if warehouse else {}, prefixed=False)
+        self.settings: Mapping[str, str] = {
+            **(config.get("defaults") or {}),
+            **options,
+            **(config.get("overrides") or {}),
+        }
+        self._uri = self.settings["uri"].rstrip("/")
+        self.endpoints: frozenset[str] = frozenset(config.get("endpoints") or ())
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        *,
+        parameters: Mapping[str, str] | None = None,
+        prefixed: bool = True,
+    ) -> Json:
+        """The answer's JSON object, {} where it has none. `path` has its parts encoded."""
+        prefix = self.settings.get("prefix") if prefixed else None
+        where = f"v1/{prefix}/{path}" if prefix else f"v1/{path}" if prefixed else path
+        answer = self._send(method, where, body, parameters)
+        if answer.status_code in (401, 419) and "credential" in self._options:
+            # Our token has ended before its time; the request itself was not looked at.
+            self._token = None
+            answer = self._send(method, where, body, parameters)
+        return self._understood(answer)
+
+    def exists(self, path: str) -> bool:
+        try:
+            self.ask("HEAD", path)
+        except Refusal as refusal:
+            if refusal.status == 404:
+                return False
+            raise
+        return True
+
+    def pages(self, path: str, field: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:
+        """The entries of a list, over all of its pages."""
+        asked = dict(parameters or {})
+        while True:
+            answer = self.ask("GET", path, parameters=asked)
+            yield from answer.get(field) or ()
+            if not answer.get("next-page-token"):
+                return
+            asked["pageToken"] = answer["next-page-token"]
+
+    def namespace_path(self, namespace: tuple[str, ...]) -> str:
+        """The levels as one part of a path."""
+        return quote(self.joined(namespace), safe="")
+
+    def joined(self, namespace: tuple[str, ...]) -> str:
+        return _UNIT_SEPARATOR.join(namespace)
+
+    # requests
+
+    def _send(self, method: str, path: str, body: Json | None, parameters: Mapping[str, str] | None) -> Any:
+        token = self._current_token()
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return self._transported(method, path, json=body, params=parameters, headers=headers)
+
+    def _transported(self, method: str, path: str, **given: Any) -> Any:
+        given = {key: value for key, value in given.items() if value is not None}
+        try:
+            return self._http.request(method, path if "://" in path else f"{self._uri}/{path}", **given)
+        except (self._httpx.ConnectError, self._httpx.ConnectTimeout, self._httpx.PoolTimeout) as error:
+            raise self._unreachable(error) from None
+        except (self._httpx.InvalidURL, self._httpx.UnsupportedProtocol) as error:
+            raise self._unreachable(error) from None
+        except self._httpx.TransportError as error:
+            raise NoAnswer(str(error) or type(error).__name__) from error
+
+    def _understood(self, answer: Any) -> Json:
+        status = answer.status_code
+        if 200 <= status < 300:
+            return self._object(answer)
+        kind, message = self._reason(answer)
+        if status in (401, 403, 419):
+            raise StorageError("CATALOG_LOGIN_FAILED", name=self._name, reason=f"{status}, {message}")
+        if status >= 500:
+            raise NoAnswer(f"{status}, {message}")
+        raise Refusal(status, kind, message)
+
+    def _object(self, answer: Any) -> Json:
+        if not answer.content:
+            return {}
+        try:
+            found = answer.json()
+        except ValueError:
+            raise NoAnswer("its answer is no JSON") from None
+        if not isinstance(found, dict):
+            raise NoAnswer("its answer is no JSON object")
+        return found
+
+    def _reason(self, answer: Any) -> tuple[str, str]:
+        """The kind of a refusal and its message in one line."""
+        try:
+            error = answer.json()["error"]
+            kind, message = str(error.get("type")), str(error.get("message"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            kind, message = "", str(answer.reason_phrase)
+        return kind, self._without_secrets(" ".join(message.partition("\n")[0].split()))
+
+    def _unreachable(self, error: Exception) -> StorageError:
+        reason = self._without_secrets(f"{self._uri}: {error or type(error).__name__}")
+        return StorageError("CATALOG_UNREACHABLE", name=self._name, reason=reason)
+
+    def _without_secrets(self, text: str) -> str:
+        for secret in filter(None, (self._options.get(name) for name in _SECRETS)):
+            for part in {secret, secret.partition(":")[2]} - {""}:
+                text = text.replace(part, "***")
+        return text
+
+    # OAuth2
+
+    def _current_token(self) -> str | None:
+        """The token at hand, or a new one for the catalog's `credential` where it has ended."""
+        credential = self._options.get("credential")
+        if credential is None:
+            return self._token
+        with self._lock:
+            ended = self._token_ends is not None and self._clock() > self._token_ends - _TOKEN_MARGIN_S
+            if self._token is None or ended:
+                self._token, self._token_ends = self._new_token(credential)
+            return self._token
+
+    def _new_token(self, credential: str) -> tuple[str, float | None]:
+        """The client credentials flow; a credential is `id:secret`, or a secret alone."""
+        id, separator, secret = credential.partition(":")
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": id if separator else "",
+            "client_secret": secret if separator else id,
+            "scope": self._options.get("scope", "catalog"),
+        }
+        form = {key: value for key, value in form.items() if value}
+        for name in ("audience", "resource"):
+            if name in self._options:
+                form[name] = self._options[name]
+        try:
+            answer = self._transported("POST", self._options.get("oauth2-server-uri", _TOKENS), data=form)
+        except NoAnswer as error:
+            raise self._unreachable(error) from None
+        if answer.status_code != 200:
+            reason = self._without_secrets(f"no token is given for the credential, {answer.status_code}")
+            raise StorageError("CATALOG_LOGIN_FAILED", name=self._name, reason=reason)
+        found = self._object(answer)
+        ends = found.get("expires_in")
+        return str(found["access_token"]), None if ends is None else self._clock() + float(ends)
+
+
+def table_path(client: RestClient, namespace: tuple[str, ...], name: str, kind: str = "tables") -> str:
+    """The path of a table, or of a view."""
+    return f"namespaces/{client.namespace_path(namespace)}/{kind}/{quote(name, safe='')}"

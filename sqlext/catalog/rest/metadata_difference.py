@@ -1,0 +1,141 @@
+"""What leads from one table metadata to another, in the words of the REST protocol (TableUpdate, TableRequirement).
+
+A commit is one value to sqlext, the table's next metadata; to a server it is a list of updates, and of requirements
+that make it a compare-and-swap: every reference, schema, spec and order of the base must still be what it was.
+Properties have no requirement in the protocol; of two commits that set one property, the last one wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlext.spec.metadata_update import (
+    LAST_ADDED,
+    AddSchema,
+    AddSortOrder,
+    AddSpec,
+    AssignUUID,
+    RemoveProperties,
+    RemoveSnapshotRef,
+    RemoveSnapshots,
+    SetCurrentSchema,
+    SetDefaultSortOrder,
+    SetDefaultSpec,
+    SetLocation,
+    SetProperties,
+    SetSnapshotRef,
+    UpgradeFormatVersion,
+)
+from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.spec.requirement import (
+    AssertCreate,
+    AssertCurrentSchemaId,
+    AssertDefaultSortOrderId,
+    AssertDefaultSpecId,
+    AssertLastAssignedFieldId,
+    AssertLastAssignedPartitionId,
+    AssertRefSnapshotId,
+    AssertTableUUID,
+)
+from sqlext.spec.table_metadata import TableMetadata
+
+Json = dict[str, Any]
+
+
+def requirements(base: TableMetadata | None) -> list[Json]:
+    """What must hold for `base` to be still current; None: that there is no table."""
+    if base is None:
+        return [AssertCreate().to_json()]
+    heads = {MAIN_BRANCH: None, **{name: reference.snapshot_id for name, reference in base.refs.items()}}
+    return [
+        AssertTableUUID(base.table_uuid).to_json(),
+        *(AssertRefSnapshotId(name, snapshot_id).to_json() for name, snapshot_id in heads.items()),
+        AssertLastAssignedFieldId(base.last_column_id).to_json(),
+        AssertCurrentSchemaId(base.current_schema_id).to_json(),
+        AssertLastAssignedPartitionId(base.last_partition_id).to_json(),
+        AssertDefaultSpecId(base.default_spec_id).to_json(),
+        AssertDefaultSortOrderId(base.default_sort_order_id).to_json(),
+    ]
+
+
+def updates(base: TableMetadata | None, updated: TableMetadata) -> list[Json]:
+    """What makes `updated` of `base`; of nothing, when that is None."""
+    return [*_definition(base, updated), *_properties(base, updated), *_snapshots(base, updated)]
+
+
+def _definition(base: TableMetadata | None, updated: TableMetadata) -> Iterator[Json]:
+    if base is None:
+        yield AssignUUID(updated.table_uuid).to_json()
+    if base is None or base.format_version != updated.format_version:
+        yield UpgradeFormatVersion(updated.format_version).to_json()
+    if base is None or base.location != updated.location:
+        yield SetLocation(updated.location).to_json()
+    known = () if base is None else base.schemas
+    added = [schema.schema_id for schema in updated.schemas if schema not in known]
+    for schema in updated.schemas:
+        if schema not in known:
+            yield {**AddSchema(schema).to_json(), "last-column-id": updated.last_column_id}
+    if base is None or base.current_schema_id != updated.current_schema_id:
+        yield SetCurrentSchema(_id(updated.current_schema_id, added)).to_json()
+    known_specs = () if base is None else base.partition_specs
+    added = [spec.spec_id for spec in updated.partition_specs if spec not in known_specs]
+    for spec in updated.partition_specs:
+        if spec not in known_specs:
+            yield AddSpec(spec).to_json()
+    if base is None or base.default_spec_id != updated.default_spec_id:
+        yield SetDefaultSpec(_id(updated.default_spec_id, added)).to_json()
+    known_orders = () if base is None else base.sort_orders
+    added = [order.order_id for order in updated.sort_orders if order not in known_orders]
+    for order in updated.sort_orders:
+        if order not in known_orders:
+            yield AddSortOrder(order).to_json()
+    if base is None or base.default_sort_order_id != updated.default_sort_order_id:
+        yield SetDefaultSortOrder(_id(updated.default_sort_order_id, added)).to_json()
+
+
+def _id(id: int, added: list[int]) -> int:
+    """The id, or "the one added last": a server may number what it is given anew."""
+    return LAST_ADDED if added and added[-1] == id else id
+
+
+def _properties(base: TableMetadata | None, updated: TableMetadata) -> Iterator[Json]:
+    before: Mapping[str, str] = {} if base is None else base.properties
+    gone = tuple(sorted(before.keys() - updated.properties.keys()))
+    if gone:
+        yield RemoveProperties(gone).to_json()
+    changed = {key: value for key, value in updated.properties.items() if before.get(key) != value}
+    if changed:
+        yield SetProperties(changed).to_json()
+
+
+def _snapshots(base: TableMetadata | None, updated: TableMetadata) -> Iterator[Json]:
+    before = {} if base is None else {one.snapshot_id: one for one in base.snapshots}
+    refs = {} if base is None else base.refs
+    for name in refs:
+        if name not in updated.refs:
+            yield RemoveSnapshotRef(name).to_json()
+    for snapshot in updated.snapshots:
+        if snapshot.snapshot_id not in before:
+            yield {"action": "add-snapshot", "snapshot": snapshot.to_json(updated.format_version)}
+    for name, reference in updated.refs.items():
+        if refs.get(name) != reference:
+            yield SetSnapshotRef(name, reference).to_json()
+    kept = {one.snapshot_id for one in updated.snapshots}
+    gone = tuple(one for one in before if one not in kept)
+    if gone:
+        yield RemoveSnapshots(gone).to_json()
+    yield from _statistics(base, updated, kept)
+
+
+def _statistics(base: TableMetadata | None, updated: TableMetadata, kept: set[int]) -> Iterator[Json]:
+    for field, word in (("statistics", "statistics"), ("partition_statistics", "partition-statistics")):
+        before = () if base is None else getattr(base, field)
+        after = getattr(updated, field)
+        for one in after:
+            if one not in before:
+                yield {"action": f"set-{word}", "snapshot-id": one["snapshot-id"], word: dict(one)}
+        named = {one["snapshot-id"] for one in after}
+        for one in before:
+            if one["snapshot-id"] in kept - named:
+                yield {"action": f"remove-{word}", "snapshot-id": one["snapshot-id"]}

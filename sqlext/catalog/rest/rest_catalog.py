@@ -1,0 +1,357 @@
+"""A catalog behind a REST server: what is asked of it, and how a commit becomes the updates that it applies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
+from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
+from sqlext.catalog.rest.metadata_difference import requirements, updates
+from sqlext.catalog.rest.rest_views import RestViews
+from sqlext.catalog.view_catalog import ViewCatalog
+from sqlext.errors import (
+    AlreadyExistsError,
+    AnalysisError,
+    CommitConflict,
+    CommitStateUnknown,
+    NotFoundError,
+    SqlextError,
+    StorageError,
+    UnsupportedError,
+)
+from sqlext.properties import GC_ENABLED
+from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.storage.location import join
+from sqlext.storage.vended_io import VendedIO
+
+_NO_COLUMNS = {"type": "struct", "schema-id": 0, "fields": []}
+_MULTI_TABLE = "POST /v1/{prefix}/transactions/commit"
+_CREDENTIALS = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
+
+# A table's base (None: it is made), and what it becomes.
+Change = tuple[TableIdentifier, LoadedTable | None, TableMetadata]
+
+
+class RestCatalog:
+    """The tables and views of one server. Its names are the server's to check, beyond those that no catalog takes."""
+
+    def __init__(
+        self,
+        name: str,
+        client: RestClient,
+        io: VendedIO,
+        learned: Callable[[str, Mapping[str, str]], None] = lambda folder, options: None,
+    ) -> None:
+        """`learned` is told the folder of each table that the server has given keys for, and these."""
+        self._name = name
+        self._client = client
+        self._io = io
+        self._learned = learned
+        self._views = RestViews(name, client, self._location_of)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def io(self) -> VendedIO:
+        return self._io
+
+    @property
+    def views(self) -> ViewCatalog:
+        return self._views
+
+    # tables
+
+    def load_table(self, identifier: TableIdentifier) -> LoadedTable:
+        try:
+            with self._translated(identifier):
+                return self._loaded(identifier, self._client.ask("GET", self._path(identifier)))
+        except NotFoundError:
+            if self._views.view_exists(identifier):
+                raise self._is_view(identifier) from None
+            raise
+
+    def current_metadata_location(self, identifier: TableIdentifier) -> str:
+        return self.load_table(identifier).metadata_location
+
+    def table_exists(self, identifier: TableIdentifier) -> bool:
+        with self._translated(identifier):
+            there = self._client.exists(self._path(identifier))
+        return there or self._views.view_exists(identifier)
+
+    def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
+        if base is None:
+            if self._views.view_exists(identifier):
+                raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+            self._require_namespace(identifier.namespace)
+        body = self._change(identifier, base, updated)
+        with self._committed(identifier, base):
+            return self._loaded(identifier, self._client.ask("POST", self._path(identifier), body))
+
+    def commit_tables(self, changes: Sequence[Change]) -> None:
+        """Commits changes of several tables, all of them or none. Errors as `commit`.
+
+        UnsupportedError where the server says that it cannot.
+        """
+        if self._client.endpoints and _MULTI_TABLE not in self._client.endpoints:
+            raise self._unsupported("A commit of several tables", "the server has none", "Commit one after the other.")
+        body = {"table-changes": [self._change(*change) for change in changes]}
+        identifier, base, _ = changes[0]
+        with self._committed(identifier, base):
+            self._client.ask("POST", "transactions/commit", body)
+
+    def default_table_location(self, identifier: TableIdentifier) -> str:
+        """Where the server would put the table; it says so of one that is made and never committed."""
+        self._require_namespace(identifier.namespace)
+        path = f"namespaces/{self._client.namespace_path(identifier.namespace)}/tables"
+        body = {"name": identifier.name, "schema": _NO_COLUMNS, "stage-create": True}
+        try:
+            staged = self._client.ask("POST", path, body)
+        except (Refusal, NoAnswer):
+            return self._location_of(identifier)
+        location = str(staged["metadata"]["location"])
+        self._learn(identifier, location, staged)
+        return location
+
+    def discard_creation(self, identifier: TableIdentifier) -> None:
+        """Nothing to do: what was staged is the server's."""
+
+    def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
+        path = f"namespaces/{self._client.namespace_path(namespace)}/tables"
+        with self._translated_namespace(namespace):
+            found = list(self._client.pages(path, "identifiers"))
+        names = sorted(one["name"] for one in found if tuple(one["namespace"]) == namespace)
+        return tuple(TableIdentifier(namespace, name) for name in names)
+
+    def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
+        """The server deletes files if `purge` asks for it; UnsupportedError where `gc.enabled` forbids that."""
+        if purge and not self._may_purge(identifier):
+            raise self._unsupported(
+                f"DROP TABLE {self._qualified_table(identifier)} PURGE",
+                f"{GC_ENABLED.name} is false, so other tables may use its files",
+                "Leave PURGE out.",
+            )
+        try:
+            with self._translated(identifier):
+                asked = {"purgeRequested": "true" if purge else "false"}
+                self._client.ask("DELETE", self._path(identifier), parameters=asked)
+        except NotFoundError:
+            if self._views.view_exists(identifier):
+                raise self._is_view(identifier) from None
+            return False
+        return True
+
+    def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
+        self._require_namespace(to.namespace)
+        body = {"source": _json(identifier), "destination": _json(to)}
+        with self._translated(identifier, taken=to):
+            self._client.ask("POST", "tables/rename", body)
+
+    # namespaces
+
+    def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        check_namespace(namespace)
+        with self._translated_namespace(namespace):
+            self._client.ask("POST", "namespaces", {"namespace": list(namespace), "properties": dict(properties)})
+
+    def namespace_exists(self, namespace: Namespace) -> bool:
+        if not namespace:
+            return True
+        check_namespace(namespace)
+        with self._translated_namespace(namespace):
+            return self._client.exists(self._namespace_path(namespace))
+
+    def list_namespaces(self, parent: Namespace = ()) -> tuple[Namespace, ...]:
+        asked = {"parent": self._client.joined(parent)} if parent else {}
+        with self._translated_namespace(parent):
+            found = {tuple(one) for one in self._client.pages("namespaces", "namespaces", asked)}
+        return tuple(sorted(one for one in found if one[:-1] == parent))
+
+    def load_namespace(self, namespace: Namespace) -> Mapping[str, str]:
+        with self._translated_namespace(namespace):
+            return dict(self._client.ask("GET", self._namespace_path(namespace)).get("properties") or {})
+
+    def set_namespace_properties(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        self._change_properties(namespace, {"updates": dict(properties), "removals": []})
+
+    def remove_namespace_properties(self, namespace: Namespace, names: frozenset[str]) -> None:
+        self._change_properties(namespace, {"updates": {}, "removals": sorted(names)})
+
+    def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
+        if not self.namespace_exists(namespace):
+            return False
+        if cascade:
+            for child in self.list_namespaces(namespace):
+                self.drop_namespace(child, cascade=True)
+            for view in self._views.list_views(namespace):
+                self._views.drop_view(view)
+            for table in self.list_tables(namespace):
+                self.drop_table(table, purge=False)
+        held = [quoted(*child) for child in self.list_namespaces(namespace)]
+        held += [str(one) for one in (*self.list_tables(namespace), *self._views.list_views(namespace))]
+        if held:
+            holds = ", ".join(held[:5]) + (" and more" if len(held) > 5 else "")
+            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._qualified(*namespace), holds=holds)
+        with self._translated_namespace(namespace):
+            self._client.ask("DELETE", self._namespace_path(namespace))
+        return True
+
+    def _change_properties(self, namespace: Namespace, body: dict[str, Any]) -> None:
+        with self._translated_namespace(namespace):
+            self._client.ask("POST", f"{self._namespace_path(namespace)}/properties", body)
+
+    # answers
+
+    def _loaded(self, identifier: TableIdentifier, answer: Mapping[str, Any]) -> LoadedTable:
+        location = str(answer.get("metadata-location") or "")
+        metadata = decode_table_metadata(json.dumps(answer["metadata"]).encode("utf-8"), location or str(identifier))
+        self._learn(identifier, metadata.location, answer)
+        return LoadedTable(identifier, metadata, location)
+
+    def _learn(self, identifier: TableIdentifier, location: str, answer: Mapping[str, Any]) -> None:
+        """Takes over the keys that an answer has for the table's files."""
+        for folder, options in _vended(location, answer).items():
+            merged = {**self._client.settings, **options}
+
+            def renew(folder: str = folder) -> Mapping[str, str]:
+                return {**self._client.settings, **_vended(location, self._renewed(identifier)).get(folder, {})}
+
+            if self._io.learn(folder, merged, renew):
+                self._learned(folder, merged)
+
+    def _renewed(self, identifier: TableIdentifier) -> Mapping[str, Any]:
+        path = self._path(identifier)
+        with self._translated(identifier):
+            if _CREDENTIALS in self._client.endpoints:
+                return self._client.ask("GET", f"{path}/credentials")
+            return self._client.ask("GET", path)
+
+    def _change(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> dict[str, Any]:
+        before = None if base is None else base.metadata
+        return {
+            "identifier": _json(identifier),
+            "requirements": requirements(before),
+            "updates": updates(before, updated),
+        }
+
+    @contextmanager
+    def _committed(self, identifier: TableIdentifier, base: LoadedTable | None) -> Iterator[None]:
+        """What the answers to a commit mean: no answer, and nothing is known."""
+        name = self._qualified_table(identifier)
+        try:
+            yield
+        except NoAnswer as error:
+            raise CommitStateUnknown(
+                "COMMIT_STATE_UNKNOWN", name=name, reason=error, commit_id="of the statement"
+            ) from None
+        except Refusal as refusal:
+            if refusal.status == 404:
+                raise self._not_found(identifier) from None
+            if base is None and refusal.status == 409:
+                raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
+            if refusal.status == 409 or self._has_moved(identifier, base):
+                raise CommitConflict("COMMIT_CONFLICT", name=name, reason=refusal.message) from None
+            raise StorageError("CATALOG_FAILURE", name=self._name, reason=refusal.message) from None
+
+    def _has_moved(self, identifier: TableIdentifier, base: LoadedTable | None) -> bool:
+        """Whether a change was refused since it was made for another version, as one whose sequence number is taken."""
+        if base is None:
+            return False
+        try:
+            return self.load_table(identifier).metadata_location != base.metadata_location
+        except SqlextError:
+            return False
+
+    @contextmanager
+    def _translated(self, identifier: TableIdentifier, taken: TableIdentifier | None = None) -> Iterator[None]:
+        """Turns the server's refusals into errors that name the table."""
+        name = self._qualified_table(identifier)
+        try:
+            yield
+        except Refusal as refusal:
+            if refusal.status == 404:
+                raise self._not_found(identifier) from None
+            if refusal.status == 409:
+                name = self._qualified_table(taken or identifier)
+                raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
+            raise StorageError("CATALOG_FAILURE", name=self._name, reason=refusal.message) from None
+        except NoAnswer as error:
+            raise StorageError("CATALOG_NO_ANSWER", name=self._name, object=name, reason=error) from None
+
+    @contextmanager
+    def _translated_namespace(self, namespace: Namespace) -> Iterator[None]:
+        name = self._qualified(*namespace)
+        try:
+            yield
+        except Refusal as refusal:
+            if refusal.status == 404:
+                raise NotFoundError("SCHEMA_NOT_FOUND", name=name) from None
+            if refusal.status == 409 and "NotEmpty" in refusal.kind:
+                raise AnalysisError("SCHEMA_NOT_EMPTY", name=name, holds=refusal.message) from None
+            if refusal.status == 409:
+                raise AlreadyExistsError("SCHEMA_ALREADY_EXISTS", name=name) from None
+            raise StorageError("CATALOG_FAILURE", name=self._name, reason=refusal.message) from None
+        except NoAnswer as error:
+            raise StorageError("CATALOG_NO_ANSWER", name=self._name, object=name, reason=error) from None
+
+    # names and places
+
+    def _may_purge(self, identifier: TableIdentifier) -> bool:
+        try:
+            return GC_ENABLED.of(self.load_table(identifier).metadata.properties)
+        except NotFoundError:
+            return True
+
+    def _location_of(self, identifier: TableIdentifier) -> str:
+        folder = self.load_namespace(identifier.namespace).get("location")
+        warehouse = self._client.settings.get("warehouse", "")
+        return join(folder or join(warehouse, *identifier.namespace), identifier.name)
+
+    def _require_namespace(self, namespace: Namespace) -> None:
+        if not self.namespace_exists(namespace):
+            raise NotFoundError("SCHEMA_NOT_FOUND", name=self._qualified(*namespace))
+
+    def _path(self, identifier: TableIdentifier) -> str:
+        return table_path(self._client, identifier.namespace, identifier.name)
+
+    def _namespace_path(self, namespace: Namespace) -> str:
+        return f"namespaces/{self._client.namespace_path(namespace)}"
+
+    def _not_found(self, identifier: TableIdentifier) -> NotFoundError:
+        return NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier))
+
+    def _is_view(self, identifier: TableIdentifier) -> AnalysisError:
+        return AnalysisError("EXPECT_TABLE_NOT_VIEW", name=self._qualified_table(identifier))
+
+    def _unsupported(self, operation: str, reason: str, way_out: str) -> UnsupportedError:
+        return UnsupportedError(
+            "UNSUPPORTED_CATALOG_OPERATION", operation=operation, catalog=self._name, reason=reason, way_out=way_out
+        )
+
+    def _qualified(self, *parts: str) -> str:
+        return quoted(self._name, *parts)
+
+    def _qualified_table(self, identifier: TableIdentifier) -> str:
+        return self._qualified(*identifier.namespace, identifier.name)
+
+
+def _json(identifier: TableIdentifier) -> dict[str, Any]:
+    return {"namespace": list(identifier.namespace), "name": identifier.name}
+
+
+def _vended(location: str, answer: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
+    """Settings by the folder they are for: those of `storage-credentials`, else those of the table's configuration."""
+    config = answer.get("config") or {}
+    by_folder: dict[str, Mapping[str, str]] = {}
+    for one in answer.get("storage-credentials") or ():
+        prefix, found = str(one.get("prefix", "")), one.get("config") or {}
+        folder = prefix.rstrip("/*") if "://" in prefix else location
+        by_folder[folder] = {**config, **found}
+    if not by_folder and any(name.startswith(("s3.", "client.")) for name in config):
+        by_folder[location] = config
+    return by_folder

@@ -1,0 +1,173 @@
+"""Views behind a REST server.
+
+The protocol lets a server replace the version that is current, whichever it is: a race for a view is told by a look at
+the version just before, so of two that change one view in the same moment the last one wins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
+from sqlext.catalog.view_catalog import LoadedView
+from sqlext.errors import (
+    AlreadyExistsError,
+    AnalysisError,
+    CommitConflict,
+    CommitStateUnknown,
+    NotFoundError,
+    StorageError,
+)
+from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata
+
+_ADDED_LAST = -1
+
+
+class RestViews:
+    """The views of one REST catalog; `location` is where the catalog puts a name."""
+
+    def __init__(self, catalog_name: str, client: RestClient, location: Callable[[TableIdentifier], str]) -> None:
+        self._catalog_name = catalog_name
+        self._client = client
+        self._location = location
+
+    def load_view(self, identifier: TableIdentifier) -> LoadedView:
+        try:
+            with self._translated(identifier):
+                return self._loaded(identifier, self._client.ask("GET", self._path(identifier)))
+        except NotFoundError:
+            if self._is_table(identifier):
+                raise AnalysisError("EXPECT_VIEW_NOT_TABLE", name=self._qualified(identifier)) from None
+            raise
+
+    def view_exists(self, identifier: TableIdentifier) -> bool:
+        try:
+            self._client.ask("GET", self._path(identifier))
+        except Refusal:
+            # Not there, or a server without views.
+            return False
+        except NoAnswer as error:
+            name = self._qualified(identifier)
+            raise StorageError("CATALOG_NO_ANSWER", name=self._catalog_name, object=name, reason=error) from None
+        return True
+
+    def list_views(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
+        path = f"namespaces/{self._client.namespace_path(namespace)}/views"
+        try:
+            found = list(self._client.pages(path, "identifiers"))
+        except Refusal as refusal:
+            if refusal.status != 404:
+                return ()
+            raise NotFoundError("SCHEMA_NOT_FOUND", name=quoted(self._catalog_name, *namespace)) from None
+        names = sorted(one["name"] for one in found if tuple(one["namespace"]) == namespace)
+        return tuple(TableIdentifier(namespace, name) for name in names)
+
+    def default_view_location(self, identifier: TableIdentifier) -> str:
+        return self._location(identifier)
+
+    def commit_view(self, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata) -> LoadedView:
+        name = self._qualified(identifier)
+        try:
+            answer = self._create(identifier, updated) if base is None else self._replace(identifier, base, updated)
+        except NoAnswer as error:
+            reason = str(error)
+            raise CommitStateUnknown(
+                "COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement"
+            ) from None
+        except Refusal as refusal:
+            if refusal.status == 404:
+                raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name) from None
+            if refusal.status == 409 and base is None:
+                raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
+            if refusal.status == 409:
+                raise CommitConflict("COMMIT_CONFLICT", name=name, reason=refusal.message) from None
+            raise StorageError("CATALOG_FAILURE", name=self._catalog_name, reason=refusal.message) from None
+        return self._loaded(identifier, answer)
+
+    def drop_view(self, identifier: TableIdentifier) -> bool:
+        try:
+            with self._translated(identifier):
+                self._client.ask("DELETE", self._path(identifier))
+        except NotFoundError:
+            if self._is_table(identifier):
+                raise AnalysisError("EXPECT_VIEW_NOT_TABLE", name=self._qualified(identifier)) from None
+            return False
+        return True
+
+    def _create(self, identifier: TableIdentifier, updated: ViewMetadata) -> dict[str, Any]:
+        if self._is_table(identifier):
+            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(identifier))
+        whole = json.loads(encode_view_metadata(updated))
+        body = {
+            "name": identifier.name,
+            "location": updated.location,
+            "schema": _current(whole["schemas"], "schema-id", updated.version().schema_id),
+            "view-version": _current(whole["versions"], "version-id", updated.current_version_id),
+            "properties": dict(updated.properties),
+        }
+        return self._client.ask("POST", f"namespaces/{self._client.namespace_path(identifier.namespace)}/views", body)
+
+    def _replace(self, identifier: TableIdentifier, base: LoadedView, updated: ViewMetadata) -> dict[str, Any]:
+        current = self.load_view(identifier)
+        if current.metadata_location != base.metadata_location:
+            reason = "another writer has changed the view"
+            raise CommitConflict("COMMIT_CONFLICT", name=self._qualified(identifier), reason=reason)
+        whole = json.loads(encode_view_metadata(updated))
+        known = {version.version_id for version in base.metadata.versions}
+        updates: list[dict[str, Any]] = []
+        if updated.current_version_id not in known:
+            version = _current(whole["versions"], "version-id", updated.current_version_id)
+            schema_ids = {schema.schema_id for schema in base.metadata.schemas}
+            if updated.version().schema_id not in schema_ids:
+                schema = _current(whole["schemas"], "schema-id", updated.version().schema_id)
+                updates.append({"action": "add-schema", "schema": schema})
+                version = {**version, "schema-id": _ADDED_LAST}
+            updates.append({"action": "add-view-version", "view-version": version})
+            updates.append({"action": "set-current-view-version", "view-version-id": _ADDED_LAST})
+        gone = sorted(base.metadata.properties.keys() - updated.properties.keys())
+        if gone:
+            updates.append({"action": "remove-properties", "removals": gone})
+        changed = {k: v for k, v in updated.properties.items() if base.metadata.properties.get(k) != v}
+        if changed:
+            updates.append({"action": "set-properties", "updates": changed})
+        body = {
+            "identifier": {"namespace": list(identifier.namespace), "name": identifier.name},
+            "requirements": [{"type": "assert-view-uuid", "uuid": base.metadata.view_uuid}],
+            "updates": updates,
+        }
+        return self._client.ask("POST", self._path(identifier), body)
+
+    def _loaded(self, identifier: TableIdentifier, answer: dict[str, Any]) -> LoadedView:
+        location = str(answer.get("metadata-location") or "")
+        data = json.dumps(answer["metadata"]).encode("utf-8")
+        return LoadedView(identifier, decode_view_metadata(data, location or str(identifier)), location)
+
+    def _is_table(self, identifier: TableIdentifier) -> bool:
+        with self._translated(identifier):
+            return self._client.exists(table_path(self._client, identifier.namespace, identifier.name))
+
+    @contextmanager
+    def _translated(self, identifier: TableIdentifier) -> Iterator[None]:
+        name = self._qualified(identifier)
+        try:
+            yield
+        except Refusal as refusal:
+            if refusal.status == 404:
+                raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name) from None
+            raise StorageError("CATALOG_FAILURE", name=self._catalog_name, reason=refusal.message) from None
+        except NoAnswer as error:
+            raise StorageError("CATALOG_NO_ANSWER", name=self._catalog_name, object=name, reason=error) from None
+
+    def _path(self, identifier: TableIdentifier) -> str:
+        return table_path(self._client, identifier.namespace, identifier.name, "views")
+
+    def _qualified(self, identifier: TableIdentifier) -> str:
+        return quoted(self._catalog_name, *identifier.namespace, identifier.name)
+
+
+def _current(entries: list[dict[str, Any]], field: str, id: int) -> dict[str, Any]:
+    return next(one for one in entries if one[field] == id)
