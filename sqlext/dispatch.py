@@ -32,6 +32,7 @@ from sqlext.command.update import update
 from sqlext.errors import SqlextError
 from sqlext.procedure.call import call
 from sqlext.procedure.registry import find_procedure
+from sqlext.spark.cached_tables import renew_caches
 from sqlext.spark.table_handle import TableHandle
 from sqlext.sql.parser import parse
 from sqlext.sql.row_level_plan import planned_statement
@@ -113,6 +114,10 @@ _WITHOUT_ANSWER = (
     DropView,
     RenameView,
 )
+# Statements after which a query on the table finds other rows or columns.
+_CHANGES = (
+    AlterColumns | CreateTable | Delete | Insert | Merge | Restore | Update
+)  # fmt: skip
 # Statements that call what they are about a name, and not a table.
 _NAMED = (
     CreateTable | CreateTableLike | ShowCreateTable | CreateView | AlterViewQuery | AlterViewProperties | RenameView
@@ -141,25 +146,33 @@ class Dispatch:
 
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs a parsed statement; the answer is its rows."""
-        return {"rows": [list(row) for row in self._outcome(spark, _parse(arguments)).rows]}
+        parsed = _parse(arguments)
+        outcome = self._outcome(spark, parsed)
+        if isinstance(parsed, _CHANGES):
+            renew_caches(spark, (parsed.name if isinstance(parsed, CreateTable) else parsed.table).parts)
+        return {"rows": [list(row) for row in outcome.rows]}
 
     def row_change(
         self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None
     ) -> Mapping[str, Any]:
         """Runs a MERGE, UPDATE or DELETE that came as a plan; the answer is its counts."""
         statement = planned_statement(arguments, written_table(TableHandle.decode(arguments["table"])))
-        return {"rows": [list(row) for row in self._outcome(spark, statement).rows]}
+        outcome = self._outcome(spark, statement)
+        renew_caches(spark, statement.table.parts)
+        return {"rows": [list(row) for row in outcome.rows]}
 
     def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Makes or replaces a table with the rows of a DataFrame."""
         assert rows is not None
         create_of_data_frame(self._environment, spark, arguments, rows)
+        renew_caches(spark, (arguments["catalog"], *arguments["namespace"], arguments["name"]))
         return {}
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Writes a DataFrame that Spark has put into the table's columns."""
         assert rows is not None
         write_data_frame(self._environment, spark, arguments, rows)
+        renew_caches(spark, written_table(TableHandle.decode(arguments["table"])).parts)
         return {}
 
     def _outcome(self, spark: SparkSession, statement: Statement | ViewStatement | None) -> Outcome:

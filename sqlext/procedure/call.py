@@ -12,8 +12,12 @@ from sqlext.command.outcome import Outcome
 from sqlext.errors import AnalysisError
 from sqlext.procedure.procedure import Invocation, Procedure
 from sqlext.procedure.registry import find_procedure
+from sqlext.spark.cached_tables import renew_caches
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.sql.statement import Argument, Call
+
+# The parameter of all procedures that change a table that is there.
+_TABLE = "table"
 
 
 def call(environment: Environment, spark: SparkSession, statement: Call) -> Outcome:
@@ -21,7 +25,11 @@ def call(environment: Environment, spark: SparkSession, statement: Call) -> Outc
     procedure = find_procedure(statement)
     bound = _bound(procedure, statement)
     arguments = _evaluated(spark, procedure, bound)
-    return Outcome(procedure.run(Invocation(environment, spark, statement.catalog, statement.current, arguments)))
+    invocation = Invocation(environment, spark, statement.catalog, statement.current, arguments)
+    rows = procedure.run(invocation)
+    if arguments.get(_TABLE) is not None:
+        renew_caches(spark, invocation.table_parts(arguments[_TABLE]))
+    return Outcome(rows)
 
 
 def _bound(procedure: Procedure, statement: Call) -> Mapping[str, Argument]:
