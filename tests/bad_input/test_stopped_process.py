@@ -11,11 +11,27 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 
-from small_tables import files_below
+from small_tables import (
+    Writer,
+    files_below,
+    ids_read_by_pyiceberg,
+    position_deletes,
+    rows_of,
+    summary_of,
+    warehouse_catalog,
+)
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.scan_plan import plan_scan
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.storage.file_io import LocalFileIO
+from sqlext.transaction.deletion_vectors import DeletedRows
+from sqlext.transaction.equality_delete_conversion import ConvertEqualityDeletes
 
 PROCESS = Path(__file__).with_name("writing_process.py")
+CONVERTING_PROCESS = Path(__file__).with_name("converting_process.py")
 KILLS = 5
 
 
@@ -65,3 +81,44 @@ def test_kill_9_at_any_time(spark: SparkSession, tmp_path: Path) -> None:
         assert set(rows.values()) == {2}, "part of a statement"
         assert acknowledged <= set(rows)
         assert len(set(rows) - acknowledged) <= kill, "at most one statement a kill was not acknowledged"
+
+
+def test_kill_9_at_each_file_of_a_conversion_of_equality_deletes(tmp_path: Path) -> None:
+    """The rows are those before, whoever looks, and the next conversion does what is left."""
+    command = [sys.executable, str(CONVERTING_PROCESS), str(tmp_path)]
+    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, start_new_session=True).stdout
+    outcomes = dict(line.split() for line in told.splitlines())
+    converted: Counter[str] = Counter()
+    for name, outcome in outcomes.items():
+        writer = Writer(warehouse_catalog(tmp_path / name))
+        table = writer.load()
+        assert sorted(row["id"] for row in rows_of(table)) == [1, 3, 5], name
+        landed = summary_of(table)["total-equality-deletes"] == "0"
+        assert landed or outcome == "killed", name
+        converted[f"{name[:-2]} {landed}"] += 1
+        if not landed:
+            table = writer.commit(_conversion(writer), base=table).table
+        assert ids_read_by_pyiceberg(table) == [1, 3, 5], name
+    # before each of four files and more, and in the end; after the last of them it had landed
+    assert all(converted[f"{version}-before False"] >= 4 for version in (2, 3)), outcomes
+    assert all(converted[f"{version}-before True"] == 1 for version in (2, 3)), outcomes
+    assert all(converted[f"{version}-after True"] >= 2 for version in (2, 3)), outcomes
+
+
+def _conversion(writer: Writer) -> ConvertEqualityDeletes:
+    """Of the one equality delete, which hits the second row of a file."""
+    metadata = writer.load().metadata
+    snapshot = metadata.current_snapshot()
+    assert snapshot is not None
+    plan = plan_scan(LocalFileIO(), metadata, snapshot, AlwaysTrue(), manifests=ManifestCache())
+    (group,) = plan.equality_groups
+    (hit,) = (task.file for task in plan.tasks if task.equality_groups)
+    deletes = tuple(delete.file for delete in group.files)
+    if metadata.format_version == 3:
+        rows = {hit.file_path: DeletedRows(hit.spec_id, hit.partition, BitMap64([1]))}
+        return ConvertEqualityDeletes(
+            deletes, snapshot.snapshot_id, deleted_rows=rows, referenced_data_files=frozenset(rows)
+        )
+    positions = position_deletes(metadata, hit, (1,))
+    paths = frozenset({hit.file_path})
+    return ConvertEqualityDeletes(deletes, snapshot.snapshot_id, (positions,), referenced_data_files=paths)
