@@ -36,12 +36,20 @@ _MICROS_PER_HOUR = 3_600_000_000
 
 def distribute(rows: DataFrame, metadata: TableMetadata) -> DataFrame:
     """The rows in the table's distribution."""
-    mode = _mode(metadata)
     partition = [F.expr(text) for text in partition_expressions(metadata)]
-    if mode == "hash" and partition:
+    if _mode(metadata) == "hash" and partition:
         return rows.repartition(*partition)
-    ordering = [*partition, *sort_columns(metadata.schema(), metadata.sort_order())]
-    return rows.repartitionByRange(*ordering) if mode == "range" and ordering else rows
+    return rows.repartitionByRange(*_range(metadata)) if samples(metadata) else rows
+
+
+def samples(metadata: TableMetadata) -> bool:
+    """Whether Spark evaluates rows for their distribution once before it evaluates them to write them."""
+    return _mode(metadata) == "range" and bool(_range(metadata))
+
+
+def _range(metadata: TableMetadata) -> Sequence[Column]:
+    partition = [F.expr(text) for text in partition_expressions(metadata)]
+    return [*partition, *sort_columns(metadata.schema(), metadata.sort_order())]
 
 
 def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -> DataFrame:
@@ -53,7 +61,8 @@ def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -
     if not terms:
         return rows
     ordering = [*(F.expr(text) for text in partition_expressions(metadata)), *terms]
-    return rows.sort(*ordering) if one_task else rows.sortWithinPartitions(*ordering)
+    # A sort of all rows would evaluate them twice, to find the ranges first.
+    return (rows.repartition(1) if one_task else rows).sortWithinPartitions(*ordering)
 
 
 def keeps_order(metadata: TableMetadata) -> bool:

@@ -158,6 +158,30 @@ def test_a_source_is_evaluated_once(spark: SparkSession, table: str) -> None:
     assert all(row.v.endswith("true") for row in values)
 
 
+@pytest.mark.parametrize("unknown", [False, True])
+def test_rows_that_come_into_an_order_are_evaluated_once(spark: SparkSession, table_name: str, unknown: bool) -> None:
+    """Spark samples rows to spread or sort them by ranges: few that one task sorts, and nobody knows how many."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING)")
+    spark.sql(f"ALTER TABLE {table_name} WRITE ORDERED BY id")
+    calls = spark.sparkContext.accumulator(0)
+
+    def count(id: int) -> int:
+        calls.add(1)
+        return id
+
+    source = spark.range(6, numPartitions=2)
+    if unknown:
+        source = source.select(F.explode(F.array("id")).alias("id"))
+    counted = F.udf(count, "int").asNondeterministic()
+    source.select(counted(F.col("id")).alias("id")).createOrReplaceTempView("ordered_source")
+    spark.sql(
+        f"MERGE INTO {table_name} AS t USING ordered_source AS s ON t.id = s.id"
+        " WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, 'new')"
+    )
+    assert calls.value == 6
+    assert sorted(row.id for row in spark.table(table_name).collect()) == list(range(6))
+
+
 def test_a_violation_is_told_without_the_source(spark: SparkSession, table: str) -> None:
     """With rand() in the condition, a second evaluation of the source would find other rows."""
     calls = spark.sparkContext.accumulator(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from sqlext.command.distribution import distribute, order
+from sqlext.command.distribution import distribute, order, samples
 from sqlext.command.enforced_key import Removed, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -12,7 +12,7 @@ from sqlext.command.reads import reads_of
 from sqlext.command.row_level import Target, commit_change, row_delta
 from sqlext.command.strategy.strategy import RowChange, changed_rows, reach_of
 from sqlext.command.write_operation import begin_write
-from sqlext.spark.write_job import is_small, run_write, task_identity
+from sqlext.spark.write_job import is_repeatable, is_small, run_write, task_identity
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.write.task import write_changes
 
@@ -27,12 +27,14 @@ def insert_only(environment: Environment, spark: SparkSession, target: Target, c
     operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
     # The ids of new rows follow from their places.
     rows = changed_rows(spark, operation, change).drop(ROW_ID.name)
+    reads = reads_of(rows, target.version, reach_of(change, target), target.overtaken)
     on_driver = is_small(rows)
+    if not on_driver and samples(metadata) and not is_repeatable(rows):
+        rows = rows.localCheckpoint()
     spread = order(rows if on_driver else distribute(rows, metadata), metadata, one_task=on_driver)
     with operation.cleaned_on_failure():
         written = run_write(spread, write_changes(operation.plan, task_identity=task_identity), on_driver=on_driver)
         require_unique_keys(environment, spark, target, written.data_files, Removed())
-        reads = reads_of(rows, target.version, reach_of(change, target), target.overtaken)
         delta = row_delta(environment, target, operation, written, reads=reads, isolation=change.isolation)
     if delta is not None:
         commit_change(environment, target, delta)
