@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command import environment
@@ -158,14 +158,30 @@ def test_a_source_that_keeps_to_an_older_version_is_not_run_again(
     own = table_name.rpartition(".")[2]
     same_key = F.expr(f"{own}.part = s.part AND {own}.id = s.id")
 
-    def merge() -> None:
-        source = spark.table(table_name).alias("s").mergeInto(table_name, same_key)
+    def merge(rows: DataFrame) -> None:
+        source = rows.alias("s").mergeInto(table_name, same_key)
         source.whenMatched().updateAll().whenNotMatched().insertAll().merge()
 
-    assert overtaken(merge, APPEND_B.format(t=table_name)) == NEW_ROWS
+    assert overtaken(lambda: merge(spark.table(table_name)), APPEND_B.format(t=table_name)) == NEW_ROWS
+    assert overtaken(lambda: merge(spark.table(table_name).cache()), APPEND_A.format(t=table_name)) == NEW_ROWS
     travelling = PUT_ALL.replace("FROM {t}", f"FROM {{t}} VERSION AS OF {_first(spark, table_name)}")
     assert overtaken(travelling.format(t=table_name), APPEND_A.format(t=table_name)) == NEW_ROWS
-    assert len(_rows(spark, table_name)) == 22
+    assert len(_rows(spark, table_name)) == 23
+
+
+def test_a_cache_of_another_table_is_nobodys_concern(
+    spark: SparkSession, table_name: str, overtaken: Callable[[Any, str], str | None]
+) -> None:
+    """And what a checkpoint of the target holds are values."""
+    for number, held in enumerate(("cache", "localCheckpoint")):
+        name = f"{table_name}_{number}"
+        _filled(spark, name)
+        source = spark.range(3).selectExpr("'a' AS part", "CAST(id AS INT) AS id", "7 AS v")
+        if held == "localCheckpoint":
+            source = spark.table(name).where("id < 3")
+        getattr(source, held)().createOrReplaceTempView("held_source")
+        put = PUT_ALL.replace("FROM {t}", "FROM held_source")
+        assert overtaken(put.format(t=name), UPDATE_5.format(t=name)) is LANDS
 
 
 COPIES = [
@@ -195,6 +211,32 @@ def _first(spark: SparkSession, name: str) -> int:
     first = spark.sql(f"SELECT min_by(snapshot_id, committed_at) FROM {name}.snapshots").first()
     assert first is not None
     return int(first[0])
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_file_that_loses_its_last_rows_leaves_the_table(
+    spark: SparkSession, table_name: str, overtaken: Callable[[str, str], str | None], version: int
+) -> None:
+    """Also where others have deleted rows of it meanwhile; who changes its rows while it goes runs again."""
+    gone, last = "DELETE FROM {t} WHERE part = 'a' AND id + 0 < 9", "UPDATE {t} SET v = v + 1 WHERE part = 'a'"
+    for statement, other, files, rows in (
+        ("DELETE FROM {t} WHERE part = 'a' AND v + 0 >= 0", gone, 1, []),
+        (gone, "DELETE FROM {t} WHERE part = 'a' AND v + 0 >= 0", 1, []),
+        (last, "UPDATE {t} SET v = v + 100 WHERE part = 'a'", 2, [id + 101 for id in range(10)]),
+        (
+            "MERGE INTO {t} AS t USING (SELECT 'a' AS part, explode(sequence(0, 9)) AS id) AS s"
+            " ON t.part = s.part AND t.id = s.id WHEN MATCHED THEN DELETE",
+            gone,
+            1,
+            [],
+        ),
+    ):
+        name = f"{table_name}_{version}"
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+        _filled(spark, name, version=version, reruns=3)
+        assert overtaken(statement.format(t=name), other.format(t=name)) is LANDS, statement
+        assert [row[2] for row in _rows(spark, name) if row[0] == "a"] == rows, statement
+        assert spark.sql(f"SELECT count(*) FROM {name}.data_files").first()[0] == files, statement
 
 
 def test_merges_of_different_keys_all_land(spark: SparkSession, table_name: str) -> None:

@@ -42,12 +42,9 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
 def mark_held(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, held: HeldChange
 ) -> RowDelta | None:
-    """Writes the new rows of a change that is held; the action that adds them and marks the old ones.
-
-    Files that lose all rows go. A change that nobody weighs leaves them, as others may change rows of them meanwhile.
-    """
+    """Writes the new rows of a change that is held; the action that adds them and marks the old ones."""
     written = _write(spark, target, held.operation, change, held.rows)
-    return _delta(environment, spark, target, held.operation, change, written, held.reads, drops_files=True)
+    return _delta(environment, spark, target, held.operation, change, written, held.reads)
 
 
 def _write(
@@ -81,18 +78,8 @@ def _delta(
     change: RowChange,
     written: WrittenFiles,
     reads: Reads,
-    *,
-    drops_files: bool = False,
 ) -> RowDelta | None:
     if not (change.distinct_keys or change.keeps_keys):
         removed = Removed(positions=written.positions)
         require_unique_keys(environment, spark, target, written.data_files, removed)
-    return row_delta(
-        environment,
-        target,
-        operation,
-        written,
-        reads=reads,
-        isolation=change.isolation,
-        drops_files=drops_files,
-    )
+    return row_delta(environment, target, operation, written, reads=reads, isolation=change.isolation)
