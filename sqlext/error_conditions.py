@@ -389,8 +389,8 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         "INVALID_ROW_KIND": Condition(
             "22023",
-            "The rows for {table} have a _row_kind that is none, in rows with the keys {keys}. Use '+I', '-U', '+U' or"
-            " '-D'.",
+            "The rows for {table} have a _row_kind that is none, {kinds}, in rows with the keys {keys}. Use '+I', '-U',"
+            " '+U' or '-D'.",
         ),
         "ROW_KIND_IN_TABLE": Condition(
             "42000",

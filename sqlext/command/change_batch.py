@@ -18,7 +18,7 @@ from sqlext.command.row_level import Target
 from sqlext.errors import AnalysisError
 from sqlext.properties import UPSERT_SEQUENCE_FIELD
 from sqlext.spark.store_assignment import align
-from sqlext.spec.row_kind import ROW_KIND
+from sqlext.spec.row_kind import GIVEN_KIND, ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UuidType
 from sqlext.sql.lowering.text import fresh_name, stored_uuid
@@ -33,6 +33,7 @@ _OPERATION = "__operation"
 @dataclass(frozen=True, slots=True)
 class ChangeBatch:
     """`rows` has `__operation` before the table's columns: an update for a row to be there, a delete, or a refusal.
+    Behind them it has `GIVEN_KIND` where the rows came with kinds.
 
     With `one_row_a_key` it holds each key once; without, nobody has looked yet, and all rows are updates.
     """
@@ -85,7 +86,8 @@ def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) ->
         .when(kind.isin("+I", "+U"), _code(UPDATE))
         .when(rows_of_key == 1, _code(DELETE))
     )
-    tagged = ranked.select(operation.alias(_OPERATION), *(F.col(quote_identifier(name)) for name in taken))
+    given_kind = [kind.alias(GIVEN_KIND)] if has_kinds else []
+    tagged = ranked.select(operation.alias(_OPERATION), *(F.col(quote_identifier(name)) for name in taken), *given_kind)
     return ChangeBatch(tagged.where(f"{_OPERATION} IS NOT NULL"), one_row_a_key=True)
 
 

@@ -23,7 +23,7 @@ from sqlext.sql.statement import Delete
 def delete(environment: Environment, spark: SparkSession, statement: Delete) -> Outcome:
     """Runs the statement; one row of counts."""
     target, choice = choose_delete(environment, spark, statement)
-    return Outcome([choice.run(environment, spark, target, choice.change).row()])
+    return Outcome([choice.carry_out(environment, spark, target).row()])
 
 
 def choose_delete(environment: Environment, spark: SparkSession, statement: Delete) -> tuple[Target, Choice]:

@@ -18,7 +18,7 @@ from sqlext.command.strategy.key_upsert import changelog_upsert, equality_upsert
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.upsert import by_position, can_look_up, goes_by_equality
-from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
+from sqlext.properties import AUTO, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.session_settings import is_case_sensitive
@@ -37,7 +37,7 @@ _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
 def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Outcome:
     """Runs the statement; one row of counts."""
     target, choice = choose_merge(environment, spark, statement)
-    return Outcome([choice.run(environment, spark, target, choice.change).row()])
+    return Outcome([choice.carry_out(environment, spark, target).row()])
 
 
 def choose_merge(environment: Environment, spark: SparkSession, statement: Merge) -> tuple[Target, Choice]:
@@ -81,10 +81,14 @@ def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, 
         return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", equality_upsert, rows)
     lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
     few = likely_few(target, estimated_rows(source))
-    choice = by_mode(target, MERGE_MODE, RowChange(lowered, isolation, distinct_keys=True, reach=OWN_KEYS, few=few))
-    if choice.name != "copy-on-write" and can_look_up(environment, target, source):
-        choice = Choice("key upsert by position", "the source is small", lookup_upsert, rows)
-    return by_position(target, choice)
+    one_copy = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target), one_copy=True)
+    change = RowChange(lowered, isolation, distinct_keys=True, reach=OWN_KEYS, few=few, one_copy=one_copy)
+    choice = by_position(target, by_mode(target, MERGE_MODE, change))
+    if choice.name == "copy-on-write" or not can_look_up(environment, target, source):
+        return choice
+    weighed = choice if choice.name == AUTO else None
+    found = Choice("key upsert by position", "the source is small", lookup_upsert(weighed), rows, weighed)
+    return found if weighed is not None else by_position(target, found)
 
 
 def _clauses_need_source(statement: Merge) -> bool:

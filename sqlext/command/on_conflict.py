@@ -20,6 +20,7 @@ from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.spark.temporary_relation import named_rows
 from sqlext.spark.write_job import estimated_rows
+from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.sql.lowering.on_conflict import lower_on_conflict, replaces_whole_rows
 from sqlext.sql.statement import Insert, OnConflict
 
@@ -44,7 +45,7 @@ def insert_on_conflict(
     if _is_upsert(target, insert, conflict):
         return upsert(environment, spark, target, rows)
     with _chosen(environment, target, insert, conflict, rows) as choice:
-        return choice.run(environment, spark, target, choice.change)
+        return choice.carry_out(environment, spark, target)
 
 
 def explain_on_conflict(
@@ -69,8 +70,17 @@ def _chosen(
 ) -> Iterator[Choice]:
     """The way of the change, whose SELECT can be run within the block."""
     schema, isolation = target.table.metadata.schema(), MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
-    with named_rows(one_row_a_key(target, rows).rows, environment.rng) as relation:
-        lowered = lower_on_conflict(insert, conflict, relation, target.relation, schema, row_ids=has_row_ids(target))
+    batch = one_row_a_key(target, rows).rows
+    with named_rows(batch, environment.rng) as relation:
+        lowered = lower_on_conflict(
+            insert,
+            conflict,
+            relation,
+            target.relation,
+            schema,
+            row_ids=has_row_ids(target),
+            kinds=GIVEN_KIND in batch.columns,
+        )
         few = likely_few(target, estimated_rows(rows))
         change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS, few=few)
         yield by_mode(target, MERGE_MODE, change)

@@ -22,7 +22,7 @@ from sqlext.sql.statement import Update
 def update(environment: Environment, spark: SparkSession, statement: Update) -> Outcome:
     """Runs the statement; one row of counts."""
     target, choice = choose_update(environment, spark, statement)
-    return Outcome([choice.run(environment, spark, target, choice.change).row()])
+    return Outcome([choice.carry_out(environment, spark, target).row()])
 
 
 def choose_update(environment: Environment, spark: SparkSession, statement: Update) -> tuple[Target, Choice]:

@@ -26,16 +26,18 @@ from sqlext.command.held_rows import hold
 from sqlext.command.outcome import Counts
 from sqlext.command.reads import OWN_KEYS, Reach, Reads, reads_of
 from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
+from sqlext.command.strategy.auto import rewrites_files
 from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
-from sqlext.properties import MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD
+from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
 from sqlext.spark.temporary_relation import named_rows
 from sqlext.spark.write_job import estimated_rows, is_small, run_write, task_identity, write_on_driver
 from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.types import VariantType
 from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
@@ -43,7 +45,7 @@ from sqlext.sql.quoting import quote_identifier
 from sqlext.transaction.conflict import SNAPSHOT
 from sqlext.transaction.upsert_rules import partition_not_in_key, sequence_columns
 from sqlext.write.distinct_keys import require_distinct
-from sqlext.write.refused_rows import require_no_refused
+from sqlext.write.refused_rows import accepted_rows
 from sqlext.write.row_operation import DELETE
 from sqlext.write.task import upsert_rows, write_rows
 
@@ -71,7 +73,7 @@ def upsert(
     if goes_by_equality(environment, target):
         return upsert_by_equality(environment, target, batch)
     with _resolved(environment, target, batch, isolation) as choice:
-        return choice.run(environment, spark, target, choice.change)
+        return choice.carry_out(environment, spark, target)
 
 
 def explain_upsert(environment: Environment, spark: SparkSession, target: Target, rows: DataFrame) -> Explanation:
@@ -109,25 +111,35 @@ def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isol
     by_equality = UPSERT_MODE.of(metadata.properties) == "equality"
     compared = () if by_equality else UPSERT_SEQUENCE_FIELD.of(metadata.properties)
     with named_rows(batch.rows, environment.rng) as relation:
-        lowered = lower_keyed_changes(
-            relation,
-            target.relation,
-            metadata.schema(),
-            one_row_a_key=batch.one_row_a_key,
-            sequence=sequence_columns(metadata.schema(), compared, str(target.name)),
-            row_ids=has_row_ids(target),
+        lowered, one_copy = (
+            lower_keyed_changes(
+                relation,
+                target.relation,
+                metadata.schema(),
+                one_row_a_key=batch.one_row_a_key,
+                one_copy=one_copy,
+                kinds=GIVEN_KIND in batch.rows.columns,
+                sequence=sequence_columns(metadata.schema(), compared, str(target.name)),
+                row_ids=has_row_ids(target),
+            )
+            for one_copy in (False, True)
         )
         reach = replace(OWN_KEYS, alone=not compared)
         few = likely_few(target, estimated_rows(batch.rows))
-        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=reach, few=few)
-        choice = by_mode(target, MERGE_MODE, change)
-        if choice.name != "copy-on-write" and not compared and can_look_up(environment, target, batch.rows):
+        change = RowChange(
+            lowered, isolation, distinct_keys=True, keeps_keys=True, reach=reach, few=few, one_copy=one_copy
+        )
+        choice = by_position(target, by_mode(target, MERGE_MODE, change))
+        if choice.name == "copy-on-write" or compared or not can_look_up(environment, target, batch.rows):
+            yield choice
+            return
+        weighed = choice if choice.name == AUTO else None
 
-            def look_up(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
-                return upsert_by_lookup(environment, target, batch, change.isolation)
+        def look_up(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+            return upsert_by_lookup(environment, spark, target, batch, change.isolation, weighed)
 
-            choice = Choice("key upsert by position", "the source is small", look_up, change)
-        yield by_position(target, choice)
+        found = Choice("key upsert by position", "the source is small", look_up, change, weighed)
+        yield found if weighed is not None else by_position(target, found)
 
 
 def require_upsertable(target: Target) -> None:
@@ -188,18 +200,26 @@ def can_look_up(environment: Environment, target: Target, source: DataFrame) -> 
     return fits and is_small(source)
 
 
-def upsert_by_lookup(environment: Environment, target: Target, batch: ChangeBatch, isolation: str) -> Counts:
-    """The rows, with position deletes of the target's rows that have their keys.
+def upsert_by_lookup(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    batch: ChangeBatch,
+    isolation: str,
+    weighed: Choice | None,
+) -> Counts:
+    """The rows, with position deletes of all the target's rows that have their keys.
 
-    The source is evaluated once, and its rows are small.
+    The source is evaluated once, and its rows are small. Once more, from the start, where `weighed` (see `Choice`)
+    goes instead: nothing is written then.
     """
     schema = target.table.metadata.schema()
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     held = hold(batch.rows, operation.plan, operations=True)
-    rows = order(held, target.table.metadata, one_task=True).toArrow().combine_chunks()
+    found = order(held, target.table.metadata, one_task=True).toArrow()
+    rows = pa.Table.from_batches([accepted_rows(operation.plan, _one_batch(found), 1)])
+    operations = rows.column(0)
     key_ids = schema.identifier_field_ids
-    operations, columns = _arrays(rows)
-    require_no_refused(operation.plan, operations, columns)
     keys = rows.select([schema.field(field_id).name for field_id in key_ids])
     for name in keys.column_names:
         if keys.column(name).null_count:
@@ -209,6 +229,8 @@ def upsert_by_lookup(environment: Environment, target: Target, batch: ChangeBatc
     read: Predicate = (key_range(keys, key_ids) if rows.num_rows else None) or AlwaysTrue()
     plan = environment.scans.plan(target.version, read)
     matches = find_keys(target.version.io, plan, keys, key_ids)
+    if weighed is not None and rewrites_files(environment, target, matches.positions):
+        return weighed.carry_out(environment, spark, target)
     updates = operations.to_numpy() != DELETE
     with operation.cleaned_on_failure():
         replaced_ids = row_ids(target.version.io, plan, matches) if has_row_ids(target) else None
@@ -222,34 +244,34 @@ def upsert_by_lookup(environment: Environment, target: Target, batch: ChangeBatc
         delta = row_delta(environment, target, operation, written, reads=reads, isolation=isolation)
     if delta is not None:
         commit_change(environment, target, delta)
-    updated = int(updates[matches.key_rows].sum())
+    updated = len(numpy.unique(matches.key_rows[updates[matches.key_rows]]))
     inserted = sum(file.record_count for file in written.data_files) - updated
     return Counts(inserted, updated, len(matches.key_rows) - updated)
 
 
-def _arrays(rows: pa.Table) -> tuple[pa.Array, list[pa.Array]]:
-    """The first column, and those behind it."""
-    batch = rows.to_batches()[0] if rows.num_rows else pa.RecordBatch.from_pylist([], schema=rows.schema)
-    return batch.column(0), batch.columns[1:]
+def _one_batch(rows: pa.Table) -> pa.RecordBatch:
+    batches = rows.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=rows.schema)
 
 
 def _new_rows(
     rows: pa.Table, updates: numpy.ndarray, key_rows: numpy.ndarray, replaced_ids: pa.Array | None, columns: int
 ) -> pa.Table:
-    """The rows of `updates`, each as often as the target has its key (a key is not enforced), and once where it has
-    not.
+    """The rows of `updates`, with the row ids of the replaced rows behind the table's columns if there are such.
 
-    `replaced_ids`, the row ids of the replaced rows, come behind the table's columns; null in a row that is new.
+    A row that is new has none, and one that replaces several, as a key is not enforced, that of the first.
     """
-    kept = updates[key_rows]
-    replacing = key_rows[kept]
-    if replaced_ids is None and updates.all() and len(numpy.unique(replacing)) == len(replacing):
+    if replaced_ids is None and updates.all():
         return rows
+    kept = updates[key_rows]
+    replacing, first = numpy.unique(key_rows[kept], return_index=True)
     absent = numpy.setdiff1d(numpy.flatnonzero(updates), replacing)
     wanted = numpy.concatenate([replacing, absent])
     order = numpy.argsort(wanted, kind="stable")
     chosen = rows.take(pa.array(wanted[order]))
     if replaced_ids is None:
         return chosen
-    ids = pa.concat_arrays([replaced_ids.filter(pa.array(kept)), pa.nulls(len(absent), pa.int64())])
+    ids = pa.concat_arrays(
+        [replaced_ids.filter(pa.array(kept)).take(pa.array(first)), pa.nulls(len(absent), pa.int64())]
+    )
     return chosen.add_column(columns, ROW_ID.name, ids.take(pa.array(order)))

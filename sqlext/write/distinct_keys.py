@@ -1,4 +1,4 @@
-"""The rule that upserted rows hold a key once."""
+"""The rule that upserted rows hold a key once, and whether the table does."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ import pyarrow.compute as pc
 from sqlext.errors import DataError
 from sqlext.spec.schema import Schema
 from sqlext.write.alignment import Aligner
+from sqlext.write.row_operation import DELETE
 from sqlext.write.write_plan import WritePlan
 
 NAMED_KEYS = 5
+
+_OPERATION = "__operation"
+_CHANGE = (_OPERATION, "_file", "_pos")
 
 
 class DistinctKeys:
     """Gathers the keys of one task's rows; all rows of a key must come to one task.
 
-    A source row comes once for each row of the table that it replaces, as a key is not enforced: these are told apart
-    by the replaced row's place, its file and position.
+    A source row comes once for each row of the table that has its key, as a key is not enforced: these are told apart
+    by the place of that row, its file and position.
     """
 
     def __init__(self, plan: WritePlan) -> None:
@@ -32,25 +36,31 @@ class DistinctKeys:
         self._keys: list[pa.RecordBatch] = []
         self._places: list[pa.RecordBatch] = []
 
-    def add(self, columns: Sequence[pa.Array], place: Sequence[pa.Array] = ()) -> None:
-        """Takes rows in the table's columns, and of each the file and position of the row that it replaces."""
+    def add(self, columns: Sequence[pa.Array], changes: Sequence[pa.Array] = ()) -> None:
+        """Takes rows in the table's columns, and of each its operation and the file and position of the row that it
+        replaces or deletes."""
         self._keys.append(_copied(self._aligner.align([columns[number] for number in self._positions])))
-        if place:
-            file, position = place
-            self._places.append(_copied(pa.RecordBatch.from_arrays([file, position], ["_file", "_pos"])))
+        if changes:
+            self._places.append(_copied(pa.RecordBatch.from_arrays(list(changes), list(_CHANGE))))
 
-    def require(self) -> None:
-        """DataError DUPLICATE_KEY, which names up to five keys, when two source rows have one key."""
+    def require(self) -> int:
+        """DataError DUPLICATE_KEY, which names up to five keys, when two source rows have one key.
+
+        Gives how many rows come in beyond one for each key, as the table has the key more than once.
+        """
         if not self._keys:
-            return
+            return 0
         keys = pa.Table.from_batches(self._keys)
         repeated = _repeated(keys, keys.column_names)
-        if repeated.num_rows and self._places:
-            names = [f"key {number}" for number in range(keys.num_columns)]
-            places = pa.Table.from_batches(self._places)
-            placed = pa.table([*keys.columns, *places.columns], [*names, *places.column_names])
-            repeated = _repeated(placed, names).rename_columns(keys.column_names)
-        _refuse(repeated, self._table_name)
+        if not repeated.num_rows or not self._places:
+            _refuse(repeated, self._table_name)
+            return 0
+        names = [f"key {number}" for number in range(keys.num_columns)]
+        changes = pa.Table.from_batches(self._places)
+        placed = pa.table([*keys.columns, *changes.columns], [*names, *_CHANGE])
+        _refuse(_repeated(placed.drop_columns([_OPERATION]), names).rename_columns(keys.column_names), self._table_name)
+        coming = placed.filter(pc.not_equal(placed.column(_OPERATION), DELETE)).select(names)
+        return int(coming.num_rows - coming.group_by(names, use_threads=False).aggregate([]).num_rows)
 
 
 def require_distinct(keys: pa.Table, table_name: str) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sqlext.errors import DataError
+from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.schema import Schema
 from sqlext.write.alignment import Aligner
-from sqlext.write.distinct_keys import named_keys
+from sqlext.write.distinct_keys import NAMED_KEYS, named_keys
 from sqlext.write.row_operation import INSERT
+from sqlext.write.row_rules import shortened
 from sqlext.write.write_plan import WritePlan
 
 REPEATED_KEY = 4
@@ -25,14 +29,21 @@ _CONDITIONS = {
 }
 
 
-def require_no_refused(plan: WritePlan, operations: pa.Array, columns: list[pa.Array]) -> None:
-    """DataError for the first kind of refusal among the rows, naming up to five of their keys.
+def accepted_rows(plan: WritePlan, batch: pa.RecordBatch, operation_columns: int) -> pa.RecordBatch:
+    """The batch without its column `GIVEN_KIND`, if it has one; so many columns stand before the table's.
 
-    `columns` are the table's. Errors: NULL_IN_REQUIRED_COLUMN, INVALID_ROW_KIND, DUPLICATE_KEY, SEQUENCE_TIE.
+    DataError for the first kind of refusal among the rows, naming up to five of their keys: NULL_IN_REQUIRED_COLUMN,
+    INVALID_ROW_KIND, DUPLICATE_KEY or SEQUENCE_TIE.
     """
-    codes = operations.to_numpy(zero_copy_only=False)
-    if not len(codes) or codes.max() <= INSERT:
-        return
+    codes = batch.column(0).to_numpy(zero_copy_only=False)
+    has_kinds = batch.schema.names[-1] == GIVEN_KIND
+    if len(codes) and codes.max() > INSERT:
+        kinds = batch.column(batch.num_columns - 1) if has_kinds else None
+        raise _refusal(plan, codes, batch.columns[operation_columns:], kinds)
+    return batch.select(range(batch.num_columns - 1)) if has_kinds else batch
+
+
+def _refusal(plan: WritePlan, codes: NDArray[np.int8], columns: list[pa.Array], kinds: pa.Array | None) -> DataError:
     code = int(codes.max())
     ids = frozenset(plan.identifier_field_ids)
     at = [number for number, field in enumerate(plan.schema.fields) if field.id in ids]
@@ -42,6 +53,14 @@ def require_no_refused(plan: WritePlan, operations: pa.Array, columns: list[pa.A
     keys = pa.Table.from_batches([aligned])
     if code == NULL_KEY:
         column = next(name for name in keys.column_names if keys.column(name).null_count)
-        raise DataError("NULL_IN_REQUIRED_COLUMN", column=column, table=plan.table_name)
-    distinct = keys.group_by(keys.column_names, use_threads=False).aggregate([])
-    raise DataError(_CONDITIONS[code], table=plan.table_name, keys=named_keys(distinct))
+        return DataError("NULL_IN_REQUIRED_COLUMN", column=column, table=plan.table_name)
+    named = named_keys(keys.group_by(keys.column_names, use_threads=False).aggregate([]))
+    if code == UNKNOWN_ROW_KIND:
+        return DataError(_CONDITIONS[code], table=plan.table_name, keys=named, kinds=_named_kinds(kinds, rows))
+    return DataError(_CONDITIONS[code], table=plan.table_name, keys=named)
+
+
+def _named_kinds(kinds: pa.Array | None, rows: pa.Array) -> str:
+    """Up to five of the rows' kinds as a message names them."""
+    given = [] if kinds is None else kinds.filter(rows).unique().to_pylist()[:NAMED_KEYS]
+    return ", ".join("null" if kind is None else f"'{shortened(kind)}'" for kind in given)

@@ -62,5 +62,9 @@ def shown_row(values: dict[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, default=str, ensure_ascii=False)
+    return shortened(json.dumps(value, default=str, ensure_ascii=False))
+
+
+def shortened(text: str) -> str:
+    """A value of a row as a message shows it."""
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"

@@ -25,7 +25,7 @@ from sqlext.write.commit_message import (
 from sqlext.write.data_writer import DataWriter
 from sqlext.write.delete_writer import EqualityDeleteWriter
 from sqlext.write.distinct_keys import DistinctKeys
-from sqlext.write.refused_rows import require_no_refused
+from sqlext.write.refused_rows import accepted_rows
 from sqlext.write.row_operation import DELETE, INSERT, OPERATION_COLUMNS, UPDATE, DeletedPositions
 from sqlext.write.row_rules import held_rows
 from sqlext.write.write_plan import WritePlan
@@ -33,6 +33,9 @@ from sqlext.write.write_plan import WritePlan
 Batches = Iterator[pa.RecordBatch]
 WriteTask = Callable[[Batches], Batches]
 TaskIdentity = Callable[[], tuple[int, int]]
+
+
+COPIES = "copies"
 
 
 class _Work(Protocol):
@@ -65,8 +68,9 @@ def write_changes(
     """A task that takes `__operation`, `_file` and `_pos` before the table's columns.
 
     Deleted and updated rows become positions of their data files, updated and inserted ones new rows. A batch of
-    deletes alone may lack the table's columns. With `distinct_keys` no row is deleted, and two source rows of one key
-    within the task are an error, DUPLICATE_KEY, that names up to five. Without `writes_rows` the rows are counted and
+    deletes alone may lack the table's columns. With `distinct_keys` two source rows of one key within the task are an
+    error, DUPLICATE_KEY, that names up to five, and `COPIES` among the counts are the rows that come in beyond one for
+    each key. Without `writes_rows` the rows are counted and
     held to the table's rules, and no file is written. Rows may be marked as refused, see `refused_rows`. See
     `write_rows`.
     """
@@ -165,7 +169,7 @@ class _Changes:
         self._counts = {"inserted": 0, "updated": 0, "deleted": 0}
 
     def write(self, batch: pa.RecordBatch) -> None:
-        require_no_refused(self._plan, batch.column(0), batch.columns[OPERATION_COLUMNS:])
+        batch = accepted_rows(self._plan, batch, OPERATION_COLUMNS)
         operations = batch.column(0).to_numpy(zero_copy_only=False)
         for name, operation in (("inserted", INSERT), ("updated", UPDATE), ("deleted", DELETE)):
             self._counts[name] += int(np.count_nonzero(operations == operation))
@@ -174,11 +178,11 @@ class _Changes:
         if rows.num_rows and self._writes_rows:
             self._data.write(rows.select(range(OPERATION_COLUMNS, rows.num_columns)))
         if self._keys is not None:
-            self._keys.add(rows.columns[OPERATION_COLUMNS:], rows.columns[1:OPERATION_COLUMNS])
+            self._keys.add(batch.columns[OPERATION_COLUMNS:], batch.columns[:OPERATION_COLUMNS])
 
     def close(self) -> list[TaskMessage]:
         if self._keys is not None:
-            self._keys.require()
+            self._counts[COPIES] = self._keys.require()
         files = [file_message(file) for file in self._data.close()]
         return [*files, *self._positions.messages(), counts_message(self._counts)]
 
@@ -203,8 +207,8 @@ class _Upsert:
         self._counts = {"inserted": 0, "deleted": 0}
 
     def write(self, batch: pa.RecordBatch) -> None:
+        batch = accepted_rows(self._plan, batch, 1)
         columns = batch.columns[1:]
-        require_no_refused(self._plan, batch.column(0), columns)
         written = batch.column(0).to_numpy(zero_copy_only=False) != DELETE
         rows = _chosen(batch, written)
         if rows.num_rows:

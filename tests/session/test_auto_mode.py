@@ -64,11 +64,39 @@ def test_the_share_of_the_files_touched_decides(
         assert canonical_rows(spark.table(table)) == iceberg.sql(f"SELECT * FROM {table}")
 
 
-@pytest.mark.parametrize("version", [2, 3])
-def test_files_that_lose_all_rows_go_and_others_are_marked(
-    spark: SparkSession, warehouse: Path, iceberg: IcebergJudge, table_name: str, version: int
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPSERT INTO {t} SELECT CAST(id AS INT), -1 FROM range({n})",
+        "MERGE INTO {t} AS t USING (SELECT CAST(id AS INT) AS id, -1 AS v FROM range({n})) AS s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+    ],
+)
+def test_upserts_whose_keys_the_driver_looks_up_are_weighed(
+    spark: SparkSession, warehouse: Path, iceberg: IcebergJudge, table_name: str, statement: str
 ) -> None:
-    make(spark, table_name, version)
+    for few, replaced in ((2, None), (3, "1")):
+        table = f"{table_name}_{few}"
+        spark.sql(
+            f"CREATE TABLE {table} (id INT, v INT, PRIMARY KEY (id)) TBLPROPERTIES ('format-version'='3', {MODES})"
+        )
+        for start in (0, 10):
+            spark.sql(f"INSERT INTO {table} SELECT id, id FROM range({start}, {start + 10}, 1, 1)")
+        text = statement.format(t=table, n=few)
+        told = explained(spark, text)
+        assert tuple(spark.sql(text).first()) == (few, 0, few, 0)
+        assert last_summary(warehouse, table).get("deleted-data-files") == replaced
+        assert told.startswith("key upsert by position: " if replaced is None else "copy-on-write: "), told
+        assert f"{few}0.00%" in told
+        assert canonical_rows(spark.table(table)) == iceberg.sql(f"SELECT * FROM {table}")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("properties", [MODES, "'write.update.mode'='merge-on-read'"])
+def test_files_that_lose_all_rows_go_and_others_are_marked(
+    spark: SparkSession, warehouse: Path, iceberg: IcebergJudge, table_name: str, version: int, properties: str
+) -> None:
+    make(spark, table_name, version, properties)
     spark.sql(f"DELETE FROM {table_name} WHERE v = 3")
     spark.sql(f"UPDATE {table_name} SET v = -v WHERE v + 0 BETWEEN 0 AND 11")
     summary = last_summary(warehouse, table_name)

@@ -110,3 +110,51 @@ def test_the_option_of_a_data_frame(spark: SparkSession, table_name: str) -> Non
     with pytest.raises(PySparkException) as refusal:
         first.writeTo(table_name).option("upsert-enabled", "true").overwritePartitions()
     assert refusal.value.getCondition() == "UPSERT_WITH_OVERWRITE"
+
+
+WAYS = {
+    "position": "'format-version'='2'",
+    "vectors": "'format-version'='3'",
+    "copy": "'format-version'='3', 'write.merge.mode'='copy-on-write'",
+    "first format": "'format-version'='1'",
+    "auto": "'format-version'='3', 'write.merge.mode'='auto'",
+    "equality": "'format-version'='3', 'write.upsert.mode'='equality'",
+}
+STATEMENTS = (
+    "UPSERT INTO {t} {rows}",
+    "MERGE INTO {t} AS t USING ({rows}) AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+    " WHEN NOT MATCHED THEN INSERT *",
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_all_rows_of_a_key_that_the_table_has_more_than_once_are_replaced_by_one(
+    spark: SparkSession, table_name: str, way: str
+) -> None:
+    """What the driver looks up, and what Spark joins, as nobody knows how many rows an `explode` gives."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING, PRIMARY KEY (id)) TBLPROPERTIES ({WAYS[way]})")
+    few = "SELECT id, 'new' AS v FROM VALUES (1), (3) AS s(id)"
+    unknown = "SELECT explode(array(1, 3)) AS id, 'new' AS v"
+    for rows, statement in ((few, STATEMENTS[0]), (unknown, STATEMENTS[0]), (unknown, STATEMENTS[1])):
+        spark.sql(f"INSERT OVERWRITE {table_name} VALUES (1, 'a'), (2, 'b'), (1, 'c')")
+        spark.sql(f"INSERT INTO {table_name} VALUES (1, 'd')")
+        answer = spark.sql(statement.format(t=table_name, rows=rows)).first()
+        if way != "equality":
+            assert tuple(answer) == (4, 1, 1, 2), (rows, statement)
+        assert rows_of(spark, table_name) == {1: ("new",), 2: ("b",), 3: ("new",)}
+    for source in ("(2, 'x'), (2, 'y')", "(1, 'x'), (1, 'y')"):
+        spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b')")
+        with pytest.raises(PySparkException) as refusal:
+            spark.sql(f"UPSERT INTO {table_name} SELECT explode(array(id)), v FROM VALUES {source} AS s(id, v)")
+        assert refusal.value.getCondition() == "DUPLICATE_KEY"
+
+
+def test_a_row_that_lies_before_one_of_the_rows_of_its_key_is_passed_over(spark: SparkSession, table_name: str) -> None:
+    spark.sql(
+        f"CREATE TABLE {table_name} ({COLUMNS}, PRIMARY KEY (id)) TBLPROPERTIES ('write.upsert.sequence-field'='at')"
+    )
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a', 5), (1, 'b', 9), (2, 'c', NULL), (2, 'd', 3)")
+    spark.sql(f"UPSERT INTO {table_name} VALUES (1, 'x', 7), (2, 'y', 3)")
+    assert sorted(map(tuple, spark.table(table_name).collect())) == [(1, "a", 5), (1, "b", 9), (2, "y", 3)]
+    spark.sql(f"UPSERT INTO {table_name} VALUES (1, 'z', 9)")
+    assert rows_of(spark, table_name) == {1: ("z", 9), 2: ("y", 3)}

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -57,6 +58,15 @@ def changed_share(touched: Sequence[FileScanTask], changed: Mapping[str, int]) -
     return ChangedShare(sum(changed[task.file.file_path] for task in partly), sum(map(_live, partly)))
 
 
+def rewrites_files(environment: Environment, target: Target, positions: Mapping[str, BitMap64]) -> bool:
+    """Whether a change that takes the live rows at `positions` is better written by copy-on-write."""
+    return _share(touched_files(environment, target, positions), positions).rewrites
+
+
+def _share(touched: Sequence[FileScanTask], positions: Mapping[str, BitMap64]) -> ChangedShare:
+    return changed_share(touched, {path: len(bitmap) for path, bitmap in positions.items()})
+
+
 def auto(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
     """The change is evaluated once and held, so that the share is known before a file is written; see `Strategy`."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
@@ -64,7 +74,7 @@ def auto(environment: Environment, spark: SparkSession, target: Target, change: 
         held = hold_change(spark, target, operation, change)
         positions = held.found.positions
         touched = touched_files(environment, target, positions)
-        if changed_share(touched, {path: len(bitmap) for path, bitmap in positions.items()}).rewrites:
+        if _share(touched, positions).rewrites:
             action: Action | None = replace_files(environment, spark, target, change, held, touched)
         else:
             action = mark_held(environment, spark, target, change, held)

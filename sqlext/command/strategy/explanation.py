@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -26,4 +26,8 @@ def explained(environment: Environment, spark: SparkSession, target: Target, cho
     """Of a choice; what `auto` would come to is looked up."""
     if choice.run is auto:
         choice = expected(environment, spark, target, choice)
+    elif choice.weighed is not None:
+        found = expected(environment, spark, target, choice.weighed)
+        marks = found.name == "merge-on-read"
+        choice = replace(found, name=choice.name, reason=f"{found.reason}; {choice.reason}") if marks else found
     return Explanation(choice.name, choice.reason, lowered_change(spark, choice.change.lowered))

@@ -8,7 +8,7 @@ from sqlext.command.change_batch import plain_batch
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target
-from sqlext.command.strategy.strategy import RowChange
+from sqlext.command.strategy.strategy import Choice, RowChange, Strategy
 from sqlext.command.upsert import upsert, upsert_by_equality, upsert_by_lookup
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
@@ -19,10 +19,14 @@ def equality_upsert(environment: Environment, spark: SparkSession, target: Targe
     return upsert_by_equality(environment, target, plain_batch(target, _new_rows(spark, change)))
 
 
-def lookup_upsert(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
-    """Positions of rows whose keys the driver reads; see `Strategy`."""
-    batch = plain_batch(target, _new_rows(spark, change))
-    return upsert_by_lookup(environment, target, batch, change.isolation)
+def lookup_upsert(weighed: Choice | None) -> Strategy:
+    """Positions of rows whose keys the driver reads; see `Strategy` and `Choice.weighed`."""
+
+    def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+        batch = plain_batch(target, _new_rows(spark, change))
+        return upsert_by_lookup(environment, spark, target, batch, change.isolation, weighed)
+
+    return run
 
 
 def changelog_upsert(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:

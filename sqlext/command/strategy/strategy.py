@@ -26,6 +26,7 @@ from sqlext.spec.expression import Predicate
 from sqlext.sql.lowering.text import selected
 from sqlext.sql.quoting import quote_name, quote_string
 from sqlext.write.row_operation import OPERATION_COLUMNS
+from sqlext.write.task import COPIES
 
 _NAMED_ROWS = 5
 _MOST_ROWS = 65_536
@@ -47,7 +48,8 @@ class RowChange:
     change it; without it a row may be hit twice. With `distinct_keys` the rows come distributed by key, and no two
     source rows may have one. With `keeps_keys` each new row has the key of the row it replaces.
     `reach` tells which rows it depends on. `row_filter` selects exactly the rows that a DELETE deletes, where that can
-    be said. `few`: it is likely to have so few rows that the driver may write them.
+    be said. `few`: it is likely to have so few rows that the driver may write them. `one_copy`: the SELECT where the
+    table has a key more than once, of whose rows one is replaced and the others go; it costs more.
     """
 
     lowered: str
@@ -58,6 +60,11 @@ class RowChange:
     reach: Reach = ITS_SCAN
     row_filter: Predicate | None = None
     few: bool = False
+    one_copy: str | None = None
+
+
+class KeyHasCopies(Exception):
+    """The table has a key more than once that an upsert brings: the change is to be made by its `one_copy`."""
 
 
 Strategy: TypeAlias = Callable[[Environment, SparkSession, Target, RowChange], Counts]
@@ -67,12 +74,24 @@ that of the first row that breaks a rule; then nothing is left behind."""
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A way, by the name that EXPLAIN shows, and why it was chosen."""
+    """A way, by the name that EXPLAIN shows, and why it was chosen.
+
+    `weighed` is the choice `auto` by which it goes instead, should that find that files are better written anew.
+    """
 
     name: str
     reason: str
     run: Strategy
     change: RowChange
+    weighed: Choice | None = None
+
+    def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
+        """Runs the change; once more, and its source, where it finds a key of which the table has copies."""
+        try:
+            return self.run(environment, spark, target, self.change)
+        except KeyHasCopies:
+            change = replace(self.change, lowered=self.change.one_copy or self.change.lowered, one_copy=None)
+            return self.run(environment, spark, target, change)
 
 
 def most_rows(target: Target) -> int:
@@ -115,7 +134,12 @@ def changed_counts(written: WrittenFiles) -> Counts:
 
 
 def require_one_change(spark: SparkSession, target: Target, change: RowChange, written: WrittenFiles) -> None:
-    """DataError MERGE_CARDINALITY_VIOLATION where two source rows changed one target row, and may not."""
+    """DataError MERGE_CARDINALITY_VIOLATION where two source rows changed one target row, and may not.
+
+    KeyHasCopies where several target rows would become one and the same.
+    """
+    if written.counts.get(COPIES) and change.one_copy is not None:
+        raise KeyHasCopies
     if written.repeated and change.row_names is not None:
         raise _cardinality_violation(spark, target, change.row_names, written.repeated)
 

@@ -84,10 +84,12 @@ def lower_upsert_source(upsert: KeyUpsert) -> str:
     return with_ctes(upsert.merge.ctes, _source_rows(upsert, behind=kinds))
 
 
-def lower_resolved_upsert(upsert: KeyUpsert, target: str, *, row_ids: bool = False) -> str:
+def lower_resolved_upsert(upsert: KeyUpsert, target: str, *, row_ids: bool = False, one_copy: bool = False) -> str:
     """The source's rows with the position of the target row that each replaces; see `lower_keyed_changes`."""
     rows = f"({_source_rows(upsert)})"
-    return with_ctes(upsert.merge.ctes, lower_keyed_changes(rows, target, upsert.schema, row_ids=row_ids))
+    return with_ctes(
+        upsert.merge.ctes, lower_keyed_changes(rows, target, upsert.schema, row_ids=row_ids, one_copy=one_copy)
+    )
 
 
 def _source_rows(upsert: KeyUpsert, behind: Sequence[tuple[str, str]] = ()) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlext.errors import AnalysisError
+from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import Assigned, Relation, bind_assignments, new_value, qualify, target_relation
@@ -32,9 +33,17 @@ def replaces_whole_rows(insert: Insert, conflict: OnConflict, schema: Schema) ->
 
 
 def lower_on_conflict(
-    insert: Insert, conflict: OnConflict, rows: str, target: str, schema: Schema, *, row_ids: bool = False
+    insert: Insert,
+    conflict: OnConflict,
+    rows: str,
+    target: str,
+    schema: Schema,
+    *,
+    row_ids: bool = False,
+    kinds: bool = False,
 ) -> str:
-    """Operation, file, position and columns of every change; with `row_ids` the row id of the row that is changed.
+    """Operation, file, position and columns of every change; with `row_ids` the row id of the row that is changed, and
+    with `kinds` the column `GIVEN_KIND` that the rows have.
 
     `rows` is a relation of `__operation` and the table's columns, one row a key. Raises AnalysisError for a column of
     the key that is assigned, and as `bind_assignments` does.
@@ -61,6 +70,8 @@ def lower_on_conflict(
         columns.append((f"CASE WHEN {is_there} THEN {text} ELSE {proposed} END", field.name))
     if row_ids:
         columns.append((relation.column(ROW_ID.name), ROW_ID.name))
+    if kinds:
+        columns.append((f"{EXCLUDED}.{quote_identifier(GIVEN_KIND)}", GIVEN_KIND))
     keys = [field.name for field in schema.identifier_fields]
     compared = " AND ".join(f"{relation.column(key)} = {EXCLUDED}.{quote_identifier(key)}" for key in keys)
     joined = (

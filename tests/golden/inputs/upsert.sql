@@ -62,7 +62,7 @@ WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
 MERGE INTO equality AS t USING (SELECT * FROM VALUES (5, 'x', 1), (5, 'y', 2), (8, 'z', 3) AS s(id, v, n)) AS s ON t.id = s.id
 WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
 
--- a key that the table has twice is replaced in both rows
+-- both rows of a key that the table has twice are replaced by the one that comes
 INSERT INTO equality VALUES (5, 'again', 51);
 
 MERGE INTO equality AS t USING (SELECT 5 AS id, 'F' AS v, 52 AS n) AS s ON t.id = s.id

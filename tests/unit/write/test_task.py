@@ -127,7 +127,6 @@ def test_deletes_among_upserts_are_keys_alone(tmp_path: Path) -> None:
     [
         ((2, 4, 4), "DUPLICATE_KEY", '{"id": 2}, {"id": 7}'),
         ((5, 4, 2), "SEQUENCE_TIE", '{"id": 5}'),
-        ((4, 2, 6), "INVALID_ROW_KIND", '{"id": 7}'),
     ],
 )
 def test_rows_that_are_refused_are_named_by_their_keys(
@@ -145,6 +144,31 @@ def test_rows_that_are_refused_are_named_by_their_keys(
         (message,) = run(task, batch)
         assert message.error == (condition, {"table": "lake.db.t", "keys": named})
         assert files_below(tmp_path) == []
+
+
+def test_kinds_that_are_none_are_named_and_others_are_not_written(tmp_path: Path) -> None:
+    def rows(*kinds: str | None) -> pa.RecordBatch:
+        known = upserts(keyed([5, 2, 7]), *(2 if kind in ("+I", "+U") else 6 for kind in kinds))
+        return pa.RecordBatch.from_arrays([*known.columns, pa.array(kinds)], [*known.schema.names, "__given_kind"])
+
+    def placed(batch: pa.RecordBatch) -> pa.RecordBatch:
+        operation, *others = batch.columns
+        places = [pa.nulls(3, pa.string()), pa.nulls(3, pa.int64())]
+        names = ["__operation", "_file", "_pos", *batch.schema.names[1:]]
+        return pa.RecordBatch.from_arrays([operation, *places, *others], names)
+
+    upserting = upsert_rows(plan(tmp_path), (1,), task_identity=identity)
+    changing = write_changes(plan(tmp_path), task_identity=identity)
+    told = {"table": "lake.db.t", "keys": '{"id": 5}, {"id": 7}', "kinds": f"'{'D' * 80}…', null"}
+    for task, batch in (
+        (upserting, rows("D" * 99, "+U", None)),
+        (changing, placed(rows("D" * 99, "+U", None))),
+    ):
+        (message,) = run(task, batch)
+        assert message.error == ("INVALID_ROW_KIND", told)
+    assert files_below(tmp_path) == []
+    data, _ = (message.content_file for message in run(upserting, rows("+I", "+U", "+I")) if message.kind == "file")
+    assert pq.read_table(local(data.file_path)).column_names == ["id", "name"]
 
 
 def test_a_delete_by_a_null_key_is_refused(tmp_path: Path) -> None:
@@ -173,10 +197,11 @@ def test_a_resolved_upsert_names_the_keys_of_two_source_rows(tmp_path: Path) -> 
     """Rows that replace something, rows that do not, and one that replaces two rows of the table."""
     task = write_changes(plan(tmp_path), task_identity=identity, distinct_keys=True)
     lawful = changes((3, None, None, 1, "x"), (2, "a", 0, 2, "y"), (2, "a", 1, 2, "y"), (2, "b", 1, 2, "y"))
-    assert counts(run(task, lawful)) == {"inserted": 1, "updated": 3, "deleted": 0}
+    assert counts(run(task, lawful)) == {"inserted": 1, "updated": 3, "deleted": 0, "copies": 2}
     for rows, named in [
         ([(3, None, None, 1, "z")], '{"id": 1}'),
         ([(2, "a", 1, 2, "z")], '{"id": 2}'),
+        ([(1, "a", 1, 2, "z")], '{"id": 2}'),
         ([(2, "b", 1, 2, "z"), (2, "a", 1, 2, "z"), (3, None, None, 1, "z")], '{"id": 1}, {"id": 2}'),
     ]:
         folder = tmp_path / f"{len(rows)}{rows[0][0]}"

@@ -24,5 +24,14 @@ def test_a_row_that_lies_before_the_stored_one_does_nothing():
     lowered = flat(lower_keyed_changes("`rows`", TARGET, SCHEMA, one_row_a_key=True, sequence=("qty", "id")))
     assert "SELECT `id`, `qty`, `_file`, `_pos` FROM" in lowered
     assert (
-        "WHEN struct(`__target`.`qty`, `__target`.`id`) > struct(`__source`.`qty`, `__source`.`id`) THEN NULL"
+        "WHEN max(struct(`__target`.`qty`, `__target`.`id`)) OVER (PARTITION BY `__source`.`id`)"
+        " > struct(`__source`.`qty`, `__source`.`id`) THEN NULL"
     ) in lowered
+
+
+def test_of_the_rows_that_have_one_key_all_but_one_go():
+    number = "row_number() OVER (PARTITION BY `__source`.`id` ORDER BY `__target`.`_file`, `__target`.`_pos`)"
+    for options in ({"one_copy": True}, {"one_copy": True, "one_row_a_key": True}, {"sequence": ("qty",)}):
+        lowered = flat(lower_keyed_changes("`rows`", TARGET, SCHEMA, **options))
+        assert f"WHEN {number} > 1 THEN 1Y ELSE" in lowered, options
+    assert "row_number" not in lower_keyed_changes("`rows`", TARGET, SCHEMA)
