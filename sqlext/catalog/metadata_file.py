@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sqlext.errors import CommitConflict, NotFoundError, SqlextError, StorageError
+from sqlext.errors import CommitConflict, NotFoundError, SqlextError
 from sqlext.spec.view_metadata import MARK_REACH, is_view_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join
@@ -86,12 +86,17 @@ class MetadataFolder:
             raise _lost(location) from None
         return MetadataVersion(number, location)
 
-    def advance_hint(self, number: int) -> None:
+    def advance_hint(self, version: MetadataVersion) -> None:
         """Writes the hint unless it is there already or further on; a failure is none, since readers look further."""
-        with suppress(StorageError, OSError):
-            hint = self.hint()
-            if hint is None or hint < number:
-                self._io.replace(join(self._folder, HINT_NAME), str(number).encode("ascii"))
+
+        def confirm() -> None:
+            # A writer that stood still may find the table dropped by now, or another one in its place.
+            if not self._io.exists(version.location):
+                raise FileNotFoundError(version.location)
+
+        with suppress(SqlextError, OSError):
+            if (self.hint() or 0) < version.number:
+                self._io.replace(join(self._folder, HINT_NAME), str(version.number).encode("ascii"), confirm=confirm)
 
     def holds_metadata(self) -> bool:
         """Whether this is the folder of a table or a view, sound or damaged."""

@@ -107,7 +107,7 @@ class WarehouseCatalog:
             made = self._create(identifier, folder, updated)
         else:
             made = self._replace(identifier, folder, base, updated)
-        folder.advance_hint(_number(made))
+        folder.advance_hint(MetadataVersion(_number(made), made.metadata_location))
         if base is not None:
             self._trim(folder, made.metadata)
         return made
@@ -139,13 +139,26 @@ class WarehouseCatalog:
                 "Leave PURGE out.",
             )
         outside = self._files_outside(identifier, location) if purge else ()
-        try:
-            self._io.delete_folder(location)
-        except FileNotFoundError:
+        if not self._delete_folder(identifier, folder, location):
             return False
         for path in outside:
             with suppress(SqlextError):
                 self._io.delete(path)
+        return True
+
+    def _delete_folder(self, identifier: TableIdentifier, folder: MetadataFolder, location: str) -> bool:
+        """False where it was gone; `CommitStateUnknown` where the store does not say whether it is."""
+        try:
+            self._io.delete_folder(location)
+        except FileNotFoundError:
+            return False
+        except Exception as error:
+            with self._landed(identifier):
+                if not folder.holds_metadata():
+                    return True
+            if isinstance(error, SqlextError):
+                raise
+            raise self._unknown(identifier, str(error) or type(error).__name__) from error
         return True
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:

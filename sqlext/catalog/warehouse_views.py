@@ -74,7 +74,7 @@ class WarehouseViews:
             version = self._written(
                 identifier, folder, _number(base) + 1, updated, lambda: self._require_same_view(identifier, base)
             )
-        folder.advance_hint(version.number)
+        folder.advance_hint(version)
         return LoadedView(identifier, updated, version.location)
 
     def drop_view(self, identifier: TableIdentifier) -> bool:

@@ -62,10 +62,11 @@ class FileIO(Protocol):
         in its place, that is a `FileNotFoundError` too.
         """
 
-    def replace(self, location: str, data: bytes) -> None:
+    def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
         """Writes the file in one step, whether it was there or not: readers see the old or the new bytes.
 
-        A folder that is missing is a `FileNotFoundError`: it may be that of a table which was dropped.
+        A folder that is missing is a `FileNotFoundError`: it may be that of a table which was dropped. `confirm` is as
+        in `create`.
         """
 
     def open_output(self, location: str) -> BinaryIO:
@@ -131,13 +132,15 @@ class LocalFileIO:
         # From here on the file is there, so an error is no refusal: it passes as it is.
         _sync_folder(os.path.dirname(path))
 
-    def replace(self, location: str, data: bytes) -> None:
+    def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
         path = to_local_path(location)
         with _translated("Writing", location):
             temporary = _write_temporary(path, data, make_folders=False)
             try:
+                if confirm is not None:
+                    confirm()
                 os.replace(temporary, path)
-            except OSError:
+            except BaseException:
                 with suppress(OSError):
                     os.unlink(temporary)
                 raise
@@ -184,8 +187,10 @@ class LocalFileIO:
             parent, name = os.path.split(path.rstrip("/"))
             hidden = os.path.join(parent, f"{_TEMPORARY_PREFIX}{uuid.uuid4().hex}-{name[:100]}")
             os.rename(path, hidden)
+        # From here on the folder is gone: what cannot be deleted of it is litter that no reader looks at.
+        with suppress(OSError):
             _sync_folder(parent)
-            shutil.rmtree(hidden)
+        shutil.rmtree(hidden, ignore_errors=True)
 
     def delete_empty_folder(self, location: str) -> bool:
         path = to_local_path(location)

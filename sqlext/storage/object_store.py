@@ -110,9 +110,9 @@ class ObjectStoreIO:
         assert lost is not None
         raise lost
 
-    def replace(self, location: str, data: bytes) -> None:
-        if not self.folder_exists(location.rpartition("/")[0]):
-            raise FileNotFoundError(location)
+    def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
+        if confirm is not None:
+            confirm()
         with _translated("Writing", location):
             self._obstore.put(*self._at(location), data)
 

@@ -34,8 +34,8 @@ class SchemeIO:
     ) -> None:
         self._of(location).create(location, data, make_folders=make_folders, confirm=confirm)
 
-    def replace(self, location: str, data: bytes) -> None:
-        self._of(location).replace(location, data)
+    def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
+        self._of(location).replace(location, data, confirm=confirm)
 
     def open_output(self, location: str) -> BinaryIO:
         return self._of(location).open_output(location)

@@ -85,6 +85,8 @@ def random_fault(rng: random.Random) -> Fault:
         kinds.remove("no reply")
     if operation != "read":
         kinds = [kind for kind in kinds if kind != "cut short"]
+    if "delayed" in kinds:
+        kinds += ["reply lost", "delayed"]
     return Fault(point, rng.choice(kinds), rng.choice((1, 1, 2, 3, 4, 6)))
 
 

@@ -226,6 +226,9 @@ class Oracle:
         missing = [path for path in table.files[id] if path not in self._store.files]
         if missing:
             raise Violation(f"I-4: {statement} references {missing[0]}, which is not there")
+        vectors = [one.file["referenced_data_file"] for one in live if one.file.get("content_offset") is not None]
+        if len(set(vectors)) < len(vectors):
+            raise Violation(f"{statement} left two deletion vectors of one data file")
         rows = _rows(self._store, live)
         expected = statement.apply(table.rows[parent] if parent is not None else Counter())
         if rows != +expected:
@@ -255,6 +258,11 @@ class Oracle:
             raise Violation(f"I-3: {statement}: its first row id is {snapshot.get('first-row-id')}, and not {first}")
         if after["next-row-id"] != first + snapshot["added-rows"]:
             raise Violation(f"I-3: {statement}: next-row-id is {after['next-row-id']}")
+        for manifest in self._records(snapshot["manifest-list"]):
+            start, count = manifest["first_row_id"], manifest["added_rows_count"] + manifest["existing_rows_count"]
+            is_new = manifest["content"] == _DATA and manifest["added_snapshot_id"] == snapshot["snapshot-id"]
+            if is_new and (start is None or start < first or start + count > after["next-row-id"]):
+                raise Violation(f"I-3: {statement}: rows have the ids {start}, … beside those from {first} on")
 
     # files
 

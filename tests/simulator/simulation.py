@@ -25,10 +25,26 @@ from simulator.statements import (
 )
 from simulator.world import Process, Violation, World
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.errors import SqlextError
 
 KINDS = ("append", "append", "delete", "update", "update", "merge", "upsert", "copy")
+_SHARE_OF_ROWS = {"rows": 0.85, "definitions": 0.3, "names": 0.4}
+"""Of the statements of a seed, those that change rows."""
+_OTHERS = (
+    "property",
+    "property",
+    "codec",
+    "history",
+    "column",
+    "column",
+    "branch",
+    "tag",
+    "read",
+    "convert",
+    "replace",
+)
+_OF_NAMES = ("create", "create", "create", "drop", "drop", "replace", "property", "read")
 _IDS = range(4)
-_CONDITIONS_OF_DAMAGE = ("CORRUPTED", "FILE_NOT_FOUND")
 
 
 @dataclass(frozen=True)
@@ -103,28 +119,25 @@ def _beginning(rng: random.Random) -> list[Statement]:
 
 
 def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
-    mostly_rows = rng.random() < 0.7
+    mode = rng.choice(("rows", "rows", "rows", "definitions", "names"))
     processes = []
     for number in range(1, rng.choice((2, 3, 3, 4, 5)) + 1):
         process = Process(world, f"p{number}", seed)
         if rng.random() < 0.1:
             process.clock_skew_ms = rng.choice((-3_600_000, -500, 500, 3_600_000))
         length = rng.choice((1, 2, 2, 3))
-        process.statements = [_statement(rng, f"p{number}.{place}", mostly_rows) for place in range(length)]
+        process.statements = [_statement(rng, f"p{number}.{place}", mode) for place in range(length)]
         processes.append(process)
     return processes
 
 
-def _statement(rng: random.Random, name: str, mostly_rows: bool) -> Statement:
+def _statement(rng: random.Random, name: str, mode: str) -> Statement:
     table = TableIdentifier(("db",), "t")
-    if rng.random() < (0.85 if mostly_rows else 0.35):
+    if rng.random() < _SHARE_OF_ROWS[mode]:
         on = "b" if rng.random() < 0.06 else "main"
         ids = frozenset(rng.sample(_IDS, rng.choice((1, 1, 2))))
         return Change(name, table, kind=rng.choice(KINDS), ids=ids, on=on)
-    others = ["property", "property", "codec", "history", "column", "branch", "tag", "read", "read", "convert"]
-    if not mostly_rows:
-        others += ["create", "create", "drop", "replace", "replace"]
-    match rng.choice(others):
+    match rng.choice(_OTHERS if mode != "names" else _OF_NAMES):
         case "property":
             return SetProperty(name, table, key=rng.choice(("x", "y")), value=name)
         case "codec":
@@ -157,8 +170,11 @@ def _at_the_end(world: World, oracle: Oracle, statements: list[Statement]) -> No
     for location, table in oracle.tables.items():
         oracle.check_current(location)
         *_, namespace, name = location.split("/")
-        loaded = reader.catalog.load_table(TableIdentifier((namespace,), name))
-        live, stored = live_rows(reader, loaded, "main")
+        try:
+            loaded = reader.catalog.load_table(TableIdentifier((namespace,), name))
+            live, stored = live_rows(reader, loaded, "main")
+        except SqlextError as error:
+            raise Violation(f"I-1: {location} cannot be read at the end: {error}") from error
         found = Counter(stored[path][1][at] for path, positions in live.items() for at in positions)
         head = loaded.metadata.current_snapshot_id
         if found != (Counter() if head is None else table.rows[head]):

@@ -64,9 +64,9 @@ class Store:
         if self.watcher is not None:
             self.watcher.created(path, data, by)
 
-    def replace(self, location: str, data: bytes) -> None:
+    def replace(self, location: str, data: bytes, *, folder: int) -> None:
         path = to_local_path(location)
-        if os.path.dirname(path) not in self.folders:
+        if self.folders.get(os.path.dirname(path)) != folder:
             raise FileNotFoundError(path)
         self.files[path] = data
 

@@ -217,21 +217,30 @@ class ProcessIO:
         self, location: str, data: bytes, *, make_folders: bool = True, confirm: Callable[[], None] | None = None
     ) -> None:
         by = self._process, self._process.statement
+        folder = self._prepared(location, make_folders, confirm)
+
+        def effect() -> None:
+            into = self._store.folder_for(location, make_folders) if folder is None else folder
+            self._store.create(location, data, folder=into, by=by)
+
+        self._step("create", location, effect)
+
+    def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
+        folder = self._prepared(location, False, confirm)
+
+        def effect() -> None:
+            into = self._store.folder_for(location, False) if folder is None else folder
+            self._store.replace(location, data, folder=into)
+
+        self._step("replace", location, effect)
+
+    def _prepared(self, location: str, make_folders: bool, confirm: Callable[[], None] | None) -> int | None:
+        """The identity of the folder that `confirm` has looked at."""
         if confirm is None:
-            self._step(
-                "create",
-                location,
-                lambda: self._store.create(
-                    location, data, folder=self._store.folder_for(location, make_folders), by=by
-                ),
-            )
-            return
+            return None
         folder = self._step("prepare", location, lambda: self._store.folder_for(location, make_folders))
         confirm()
-        self._step("create", location, lambda: self._store.create(location, data, folder=folder, by=by))
-
-    def replace(self, location: str, data: bytes) -> None:
-        self._step("replace", location, lambda: self._store.replace(location, data))
+        return folder
 
     def open_output(self, location: str) -> BinaryIO:
         raise NotImplementedError
@@ -284,7 +293,7 @@ class ProcessIO:
             whole = effect()
             return whole[: world.rng.randrange(len(whole))] if isinstance(whole, bytes) else whole  # type: ignore[return-value]
         if what in ("reply lost", "no reply", "delayed"):
-            if operation in ("delete", "delete_folder", "replace"):
+            if operation in ("delete", "replace"):
                 self._half_answered(what, operation, location, effect)
             without_answer(what, operation, effect, lambda one: world.later(one, process))
         try:

@@ -202,13 +202,45 @@ def test_the_hint_does_not_bring_a_dropped_table_back(writer: Writer, tmp_path: 
     base = writer.create()
 
     class DroppedIO(LocalFileIO):
-        def replace(self, location: str, data: bytes) -> None:
+        def replace(self, location: str, data: bytes, **given: Any) -> None:
             writer.catalog.drop_table(ORDERS, purge=False)
-            super().replace(location, data)
+            super().replace(location, data, **given)
 
     warehouse_catalog(tmp_path, DroppedIO()).commit(ORDERS, base, replace(base.metadata, properties={"a": "1"}))
     assert files_below(tmp_path) == set()
     assert not writer.catalog.table_exists(ORDERS)
+
+
+def test_a_hint_does_not_go_to_another_table_of_the_name(writer: Writer, tmp_path: Path) -> None:
+    base = writer.append(1, base=writer.create()).table
+
+    class ReplacedIO(LocalFileIO):
+        def replace(self, location: str, data: bytes, **given: Any) -> None:
+            writer.catalog.drop_table(ORDERS, purge=False)
+            writer.create()
+            super().replace(location, data, **given)
+
+    warehouse_catalog(tmp_path, ReplacedIO()).commit(ORDERS, base, replace(base.metadata, properties={"a": "1"}))
+    assert writer.load().metadata_location.endswith("v1.metadata.json")
+
+
+@pytest.mark.parametrize("happens", [True, False])
+def test_a_drop_without_an_answer_is_looked_after(writer: Writer, tmp_path: Path, happens: bool) -> None:
+    writer.create()
+
+    class SilentIO(LocalFileIO):
+        def delete_folder(self, location: str) -> None:
+            if happens:
+                super().delete_folder(location)
+            raise TimeoutError("no answer")
+
+    catalog = warehouse_catalog(tmp_path, SilentIO())
+    if happens:
+        assert catalog.drop_table(ORDERS, purge=False)
+        assert not writer.catalog.table_exists(ORDERS)
+    else:
+        with pytest.raises(CommitStateUnknown):
+            catalog.drop_table(ORDERS, purge=False)
 
 
 def test_a_commit_does_not_land_in_a_table_made_anew(writer: Writer, tmp_path: Path) -> None:

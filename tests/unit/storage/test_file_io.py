@@ -155,7 +155,7 @@ def test_listing_is_recursive_and_deleting_forgives(tmp_path: Path, io: LocalFil
 def test_a_folder_goes_in_one_step(tmp_path: Path, io: LocalFileIO, monkeypatch: pytest.MonkeyPatch) -> None:
     io.create(to_location(tmp_path / "t/a"), b"1")
 
-    def killed(path: str) -> None:
+    def killed(path: str, ignore_errors: bool) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("shutil.rmtree", killed)

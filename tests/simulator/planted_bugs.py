@@ -1,0 +1,274 @@
+"""Bugs that a simulator must find, each as a patch of one function of the code under test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+from simulator.store import Store
+from simulator.world import ProcessIO
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.metadata_file import MetadataFolder
+from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
+from sqlext.spec.row_lineage import assign_first_row_ids
+from sqlext.transaction.commit_token import CommitToken
+from sqlext.transaction.conflict import History
+from sqlext.transaction.contested_rows import ContestedRows
+from sqlext.transaction.deletion_vectors import VectorProduction
+from sqlext.transaction.manifest_writer import ManifestWriter
+from sqlext.transaction.own_files import delete_files
+from sqlext.transaction.snapshot_production import SnapshotProduction
+from sqlext.transaction.transaction import _Commit
+
+Patch = AbstractContextManager[Any]
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """A check that is not made."""
+
+
+def _lost_race_counts_as_landed() -> Patch:
+    commit = WarehouseCatalog.commit
+
+    def planted(self: Any, identifier: Any, base: Any, updated: Any) -> Any:
+        try:
+            return commit(self, identifier, base, updated)
+        except CommitConflict:
+            return LoadedTable(identifier, updated, "file:///nowhere/v1.metadata.json")
+
+    return patch.object(WarehouseCatalog, "commit", planted)
+
+
+def _deletes_when_the_outcome_is_unknown() -> Patch:
+    commit = WarehouseCatalog.commit
+
+    def planted(self: Any, identifier: Any, base: Any, updated: Any) -> Any:
+        try:
+            return commit(self, identifier, base, updated)
+        except CommitStateUnknown:
+            raise StorageError("STORAGE_FAILURE", operation="Writing", path="it", reason="no answer") from None
+
+    return patch.object(WarehouseCatalog, "commit", planted)
+
+
+def _token_is_not_looked_for() -> Patch:
+    return patch.object(CommitToken, "is_in", lambda self, metadata: False)
+
+
+def _what_is_not_seen_has_not_landed() -> Patch:
+    return patch.object(CommitToken, "is_missing_from", lambda self, base, current, io: True)
+
+
+def _validates_the_first_attempt_only() -> Patch:
+    stage = SnapshotProduction.stage
+
+    def planted(self: Any, base: Any) -> Any:
+        return stage(self, base) if self._attempts == 0 else self.stage_on(base)
+
+    return patch.object(SnapshotProduction, "stage", planted)
+
+
+def _retries_on_the_old_metadata() -> Patch:
+    refreshed = _Commit._refreshed
+
+    def planted(self: Any, base: Any) -> Any:
+        current = refreshed(self, base)
+        if base is None or current is None:
+            return current
+        return LoadedTable(base.identifier, base.metadata, current.metadata_location)
+
+    return patch.object(_Commit, "_refreshed", planted)
+
+
+def _keeps_the_manifests_of_the_first_base() -> Patch:
+    kept = SnapshotProduction._kept_manifests
+
+    def planted(self: Any, base: Any, parent: Any, superseded: Any) -> Any:
+        if not hasattr(self, "_planted_parent"):
+            self._planted_parent = parent
+        return kept(self, base, self._planted_parent, superseded)
+
+    return patch.object(SnapshotProduction, "_kept_manifests", planted)
+
+
+def _names_the_first_parent() -> Patch:
+    snapshot = SnapshotProduction._snapshot
+
+    def planted(self: Any, base: Any, parent: Any, *given: Any) -> Any:
+        made = snapshot(self, base, parent, *given)
+        if not hasattr(self, "_planted_parent"):
+            self._planted_parent = made.parent_snapshot_id
+        return replace(made, parent_snapshot_id=self._planted_parent)
+
+    return patch.object(SnapshotProduction, "_snapshot", planted)
+
+
+def _reuses_the_first_sequence_number() -> Patch:
+    """In manifests, which have none until they land."""
+    write = ManifestWriter._write
+
+    def planted(self: Any, entries: Any, metadata: Any, *given: Any) -> Any:
+        made = write(self, entries, metadata, *given)
+        number = metadata.last_sequence_number + 1
+        return replace(made, sequence_number=number, min_sequence_number=min(number, made.min_sequence_number))
+
+    return patch.object(ManifestWriter, "_write", planted)
+
+
+def _deletes_manifests_that_landed() -> Patch:
+    def planted(self: Any, landed: Any) -> None:
+        delete_files(self._context.io, self._writer.written)
+
+    return patch.object(SnapshotProduction, "finish", planted)
+
+
+def _leaves_the_files_of_a_refused_commit() -> Patch:
+    return patch.object(SnapshotProduction, "abandon", _nothing)
+
+
+def _merges_what_another_commit_listed() -> Patch:
+    merged = SnapshotProduction._merged_group
+
+    def planted(self: Any, group: Any, base: Any) -> Any:
+        known = next((one for key, one in self._merged.items() if key[0] == _first_key(group, base)), None)
+        return known or merged(self, group, base)
+
+    return patch.object(SnapshotProduction, "_merged_group", planted)
+
+
+def _first_key(group: Any, base: Any) -> Any:
+    return base.format_version, group[0].path, group[0].first_row_id
+
+
+def _merging_brings_deleted_files_back() -> Patch:
+    merge = ManifestWriter.merge
+
+    def planted(self: Any, manifests: Any, metadata: Any) -> Any:
+        entries = self._entries
+
+        def revived(manifest: Any, base: Any) -> Any:
+            return [replace(one, status=one.status if one.is_live else 0) for one in entries(manifest, base)]
+
+        with patch.object(self, "_entries", revived):
+            return merge(self, manifests, metadata)
+
+    return patch.object(ManifestWriter, "merge", planted)
+
+
+def _forgets_rows_that_were_deleted_before() -> Patch:
+    return patch("sqlext.transaction.deletion_vectors.deleted_positions", lambda *given: {})
+
+
+def _leaves_the_vector_that_was_replaced() -> Patch:
+    stage = VectorProduction.stage
+
+    def planted(self: Any, base: Any, parent: Any) -> Any:
+        return replace(stage(self, base, parent), superseded=frozenset())
+
+    return patch.object(VectorProduction, "stage", planted)
+
+
+def _gives_row_ids_twice() -> Patch:
+    def planted(manifests: Any, next_row_id: int) -> Any:
+        return assign_first_row_ids(manifests, max(0, next_row_id - 1))
+
+    return patch("sqlext.transaction.snapshot_production.assign_first_row_ids", planted)
+
+
+def _totals_of_the_first_base() -> Patch:
+    snapshot = SnapshotProduction._snapshot
+
+    def planted(self: Any, base: Any, parent: Any, *given: Any) -> Any:
+        made = snapshot(self, base, parent, *given)
+        if not hasattr(self, "_planted_summary"):
+            self._planted_summary = made.summary
+        return replace(made, summary=self._planted_summary)
+
+    return patch.object(SnapshotProduction, "_snapshot", planted)
+
+
+def _who_compress_race_for_another_name() -> Patch:
+    create = MetadataFolder.create
+
+    def planted(self: Any, number: int, data: bytes, *, compressed: bool, confirm: Any = None) -> Any:
+        own = b'"write.metadata.compression-codec":"gzip"' in data
+        return create(self, number, data, compressed=own, confirm=confirm)
+
+    return patch.object(MetadataFolder, "create", planted)
+
+
+def _lands_wherever_the_folder_is_by_now() -> Patch:
+    create = Store.create
+
+    def planted(self: Any, location: str, data: bytes, *, folder: int, by: Any) -> None:
+        create(self, location, data, folder=self.folder_for(location, make_folders=False), by=by)
+
+    return patch.object(Store, "create", planted)
+
+
+def _the_hint_makes_its_folder() -> Patch:
+    def planted(self: Any, location: str, data: bytes, *, confirm: Any = None) -> None:
+        def effect() -> None:
+            self._store.replace(location, data, folder=self._store.folder_for(location, make_folders=True))
+
+        self._step("replace", location, effect)
+
+    return patch.object(ProcessIO, "replace", planted)
+
+
+def _the_hint_goes_to_whatever_table_is_there() -> Patch:
+    replace_file = ProcessIO.replace
+    return patch.object(
+        ProcessIO, "replace", lambda self, location, data, confirm=None: replace_file(self, location, data)
+    )
+
+
+def _trims_one_version_too_many() -> Patch:
+    trim = MetadataFolder.trim
+    return patch.object(MetadataFolder, "trim", lambda self, oldest: trim(self, oldest + 1))
+
+
+def _takes_a_gap_for_the_end() -> Patch:
+    return patch.object(WarehouseCatalog, "_require_in_history", _nothing)
+
+
+BUGS: Mapping[str, Callable[[], Patch]] = {
+    "a lost race counts as landed": _lost_race_counts_as_landed,
+    "files are deleted when the outcome is unknown": _deletes_when_the_outcome_is_unknown,
+    "the token of a commit without an answer is not looked for": _token_is_not_looked_for,
+    "what newer metadata do not show has not landed": _what_is_not_seen_has_not_landed,
+    "a retry is not validated": _validates_the_first_attempt_only,
+    "a retry goes on from the old metadata": _retries_on_the_old_metadata,
+    "a retry keeps the manifests of its first base": _keeps_the_manifests_of_the_first_base,
+    "a retry names its first parent": _names_the_first_parent,
+    "a retry reuses the sequence number of its first attempt": _reuses_the_first_sequence_number,
+    "a retry tells the totals of its first attempt": _totals_of_the_first_base,
+    "manifests that landed are deleted": _deletes_manifests_that_landed,
+    "the files of a refused commit are left": _leaves_the_files_of_a_refused_commit,
+    "a retry takes a merged manifest for another group": _merges_what_another_commit_listed,
+    "merging brings deleted files back": _merging_brings_deleted_files_back,
+    "a new deletion vector lacks what was deleted before": _forgets_rows_that_were_deleted_before,
+    "a deletion vector that was replaced stays": _leaves_the_vector_that_was_replaced,
+    "row ids are given twice": _gives_row_ids_twice,
+    "new rows are not noticed": lambda: patch.object(History, "require_no_new_rows", _nothing),
+    "rows that another commit changed are not noticed": lambda: patch.object(
+        ContestedRows, "require_rows_untouched", _nothing
+    ),
+    "a key that another commit brought is not noticed": lambda: patch.object(
+        ContestedRows, "require_keys_untaken", _nothing
+    ),
+    "new deletes on a rewritten file are not noticed": lambda: patch.object(
+        History, "require_no_new_deletes", _nothing
+    ),
+    "two spellings of one version": _who_compress_race_for_another_name,
+    "a commit lands in a table made anew": _lands_wherever_the_folder_is_by_now,
+    "a hint makes the folder of a dropped table": _the_hint_makes_its_folder,
+    "a hint goes to another table of the name": _the_hint_goes_to_whatever_table_is_there,
+    "one version too many is trimmed": _trims_one_version_too_many,
+    "a version in a gap counts as landed": _takes_a_gap_for_the_end,
+}
+"""By what is wrong."""
