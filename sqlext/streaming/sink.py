@@ -7,7 +7,7 @@ comes again is told by its number and by the fingerprint of its plan, and is pas
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,13 +21,16 @@ from sqlext.command.rerun import run_until_not_overtaken
 from sqlext.command.row_level import Target, commit_change, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.upsert import require_upsertable, upsert
-from sqlext.errors import AnalysisError, ValidationConflict
+from sqlext.errors import AnalysisError, CommitStateUnknown, SqlextError, ValidationConflict
 from sqlext.spark.checkpoint_files import batch_plan
 from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
+from sqlext.spec.content_file import Content
+from sqlext.storage.file_io import FileIO
 from sqlext.streaming.sink_options import SinkOptions, sink_options
 from sqlext.transaction.action import Action
 from sqlext.transaction.append import AppendFiles
+from sqlext.transaction.staged_batch import StagedBatch, load_staged, stage_batch, staged_files
 from sqlext.transaction.stream_progress import AdvanceStream, StreamProgress
 
 _LOG = logging.getLogger("sqlext")
@@ -51,6 +54,12 @@ class MicroBatch:
     checkpoint: str
     options: SinkOptions
 
+    @property
+    def how(self) -> str:
+        """In which way it is written, for what was staged by an earlier run."""
+        options = self.options
+        return f"{self.output_mode} {options.overwrite} {options.write.upsert} {options.write.branch}"
+
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> MicroBatch:
         """The shim's question."""
@@ -68,11 +77,15 @@ class MicroBatch:
 
 @dataclass(slots=True)
 class _Run:
-    """A run of a query: the progress that the table has as far as it knows, and what came since."""
+    """A run of a query: the progress that the table has as far as it knows, and what came since.
+
+    `staged` is the batch that an earlier run had written and not committed.
+    """
 
     progress: StreamProgress
     key: tuple[int, ...]
     plans: dict[int, str] = field(default_factory=dict)
+    staged: StagedBatch | None = None
     empty_batches: int = 0
     committed_ms: int | None = None
 
@@ -81,7 +94,7 @@ class StreamingSink:
     """The sinks of an application's streaming queries, by their runs."""
 
     def __init__(self, environment: Environment) -> None:
-        self._environment = environment
+        self.environment = environment
         self._runs: dict[tuple[str, str], _Run] = {}
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
@@ -92,16 +105,19 @@ class StreamingSink:
         """
         assert rows is not None
         batch = MicroBatch.of(arguments)
-        target = self._target(self._environment, spark, batch)
+        target = self._target(self.environment, spark, batch)
         plan = batch_plan(spark, batch.checkpoint, batch.batch_id)
         run = self._claimed(target, batch)
         if self._is_there(target, run, batch, plan):
             _LOG.warning("batch %d of query %s is in %s already", batch.batch_id, batch.query_id, target.name)
             return {"metrics": {"alreadyCommitted": "true"}}
         run.plans[batch.batch_id] = plan
-        started = self._environment.clock()
-        write = _BatchWrite(self, batch, run, rows)
-        written = run_until_not_overtaken(self._environment, lambda now: write.run(now, spark))
+        started = self.environment.clock()
+        write = _BatchWrite(self, batch, run, rows, plan)
+        written = write.finish_staged(spark)
+        if written is not None:
+            return {"metrics": {**self._metrics(run, written, started, committed=True), "finishedStaged": "true"}}
+        written = run_until_not_overtaken(self.environment, lambda now: write.run(now, spark))
         if not write.committed:
             run.empty_batches += 1
             if batch.options.empty_commits and run.empty_batches >= batch.options.empty_commits:
@@ -134,8 +150,9 @@ class StreamingSink:
             )
         claim = StreamProgress(batch.run_id) if there is None else there.taken_over(batch.run_id)
         action = AdvanceStream(batch.query_id, there, claim)
-        self._environment.commit(target.name.catalog, target.table, action)
-        run = _Run(claim, metadata.schema().identifier_field_ids)
+        self.environment.commit(target.name.catalog, target.table, action)
+        staged = None if there is None else _left_behind(target, claim, batch)
+        run = _Run(claim, metadata.schema().identifier_field_ids, staged=staged)
         self._runs[at] = run
         return run
 
@@ -151,7 +168,7 @@ class StreamingSink:
         return True
 
     def _metrics(self, run: _Run, written: int | None, started: int, committed: bool) -> Mapping[str, str]:
-        now, before = self._environment.clock(), run.committed_ms
+        now, before = self.environment.clock(), run.committed_ms
         if committed:
             run.committed_ms = now
         figures = {
@@ -169,6 +186,31 @@ class StreamingSink:
         return target
 
 
+def _left_behind(target: Target, claim: StreamProgress, batch: MicroBatch) -> StagedBatch | None:
+    """The batch as an earlier run has staged it; other staged files of the query are removed.
+
+    The claim has been committed, so no earlier run can commit any of them any more.
+    """
+    io, metadata = target.version.io, target.table.metadata
+    left = staged_files(io, metadata, batch.query_id)
+    last = -1 if claim.batch_id is None else claim.batch_id
+    whole = (load_staged(io, metadata, path, batch.how) for path in left if path.endswith(".json"))
+    coming = (one for one in whole if one is not None and one.batch_id == batch.batch_id and one.batch_id > last)
+    found = next(coming, None)
+    kept = () if found is None else (found.location, *found.manifests)
+    _remove(io, batch.batch_id, [path for path in left if path not in kept])
+    return found
+
+
+def _remove(io: FileIO, batch_id: int, paths: Sequence[str]) -> None:
+    """Removes staged files; one that stays does no harm, as the table tells that it has the batch."""
+    for path in paths:
+        try:
+            io.delete(path)
+        except (SqlextError, OSError) as failure:
+            _LOG.warning("a staged file of batch %d is left behind, %s: %s", batch_id, path, failure)
+
+
 @dataclass(slots=True)
 class _BatchWrite:
     """The write of one batch; `committed` once it has come to the commit."""
@@ -177,41 +219,102 @@ class _BatchWrite:
     batch: MicroBatch
     of_run: _Run
     rows: DataFrame
+    plan: str
     committed: bool = False
+    staged: StagedBatch | None = None
 
     def run(self, environment: Environment, spark: SparkSession) -> int | None:
         """Writes and commits the rows; how many they are, where that is known."""
         self.committed = False
+        try:
+            written = self._write(environment, spark)
+        except CommitStateUnknown:
+            raise
+        except BaseException:
+            self._remove_staged(environment)
+            raise
+        if self.committed:
+            self._landed(environment)
+        return written
+
+    def _write(self, environment: Environment, spark: SparkSession) -> int | None:
         batch, options = self.batch, self.batch.options
         target = self.sink.reload(environment, spark, batch, self.of_run)
         mode = self._mode()
         upserts = self._upserts(target, mode)
         if merges_schema(spark) if options.write.merge_schema is None else options.write.merge_schema:
             target = grown(environment, target, changes_for_rows(target, self.rows, by_name=True))
-        target = replace(target, as_committed=self._advance)
+        target = replace(target, as_committed=lambda action: self._staged_and_advanced(environment, target, action))
         rows = self._spread(spark, upserts)
-        written: int | None
         if upserts:
             kind = row_kind_column(target, rows.columns)
             changes = align_changes(spark, rows, target, by_name=True, kind=kind)
-            written = upsert(environment, spark, target, changes, in_order=batch.in_order).row()[0]
-        else:
-            rows = align(spark, rows, target.name.parts, target.table.metadata.schema(), by_name=True)
-            written = write_rows_to(environment, target, rows, WriteMode(mode))
-        if self.committed:
-            self._landed()
-        return written
+            return upsert(environment, spark, target, changes, in_order=batch.in_order).row()[0]
+        rows = align(spark, rows, target.name.parts, target.table.metadata.schema(), by_name=True)
+        return write_rows_to(environment, target, rows, WriteMode(mode))
+
+    def finish_staged(self, spark: SparkSession) -> int | None:
+        """Commits what an earlier run has staged of the batch; the number of its rows, None where it did not.
+
+        ValidationConflict STREAM_FENCED. Where the table has changed so that it cannot be committed, its files are
+        removed, and the batch is to be written anew.
+        """
+        environment = self.sink.environment
+        staged, self.of_run.staged = self.of_run.staged, None
+        if staged is None:
+            return None
+        if not self.plan or (staged.batch_id, staged.plan) != (self.batch.batch_id, self.plan):
+            self.staged = staged
+            self._remove_staged(environment)
+            return None
+        target = self.sink.reload(environment, spark, self.batch, self.of_run)
+        self.staged = staged
+        try:
+            commit_change(environment, replace(target, as_committed=self._advance), staged.action)
+        except ValidationConflict as conflict:
+            self._remove_staged(environment)
+            if conflict.condition == "STREAM_FENCED":
+                raise
+            _LOG.warning("batch %d of query %s is written anew: %s", staged.batch_id, self.batch.query_id, conflict)
+            return None
+        self._landed(environment)
+        return sum(file.record_count for file in staged.files if file.content == Content.DATA)
 
     def commit_nothing(self, spark: SparkSession) -> None:
         """A snapshot without files."""
-        target = self.sink.reload(self.sink._environment, spark, self.batch, self.of_run)
-        commit_change(self.sink._environment, replace(target, as_committed=self._advance), AppendFiles(()))
-        self._landed()
+        environment = self.sink.environment
+        target = self.sink.reload(environment, spark, self.batch, self.of_run)
+        commit_change(environment, replace(target, as_committed=self._advance), AppendFiles(()))
+        self._landed(environment)
 
-    def _landed(self) -> None:
+    def _landed(self, environment: Environment) -> None:
         run = self.of_run
         run.progress = run.progress.after(self.batch.batch_id, run.plans)
         run.plans, run.empty_batches = {}, 0
+        self._remove_staged(environment)
+
+    def _remove_staged(self, environment: Environment) -> None:
+        staged, self.staged = self.staged, None
+        if staged is not None:
+            io = environment.catalogs.catalog(str(self.batch.table.catalog)).io
+            _remove(io, staged.batch_id, (staged.location, *staged.manifests))
+
+    def _staged_and_advanced(self, environment: Environment, target: Target, action: Action) -> Action:
+        batch = self.batch
+        try:
+            self.staged = stage_batch(
+                target.version.io,
+                target.table.metadata,
+                action,
+                query_id=batch.query_id,
+                batch_id=batch.batch_id,
+                plan=self.plan,
+                how=batch.how,
+                token=f"{environment.rng.getrandbits(64):016x}",
+            )
+        except (SqlextError, OSError) as failure:
+            _LOG.warning("batch %d of query %s is not staged: %s", batch.batch_id, batch.query_id, failure)
+        return self._advance(action)
 
     def _advance(self, action: Action) -> Action:
         self.committed = True

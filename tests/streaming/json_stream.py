@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
+
+_FIRST_FILE_S = 1_700_000_000
+
+
+def write_file(folder: Path, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
+    """A file of the stream. Spark takes files by their times, which those written at once would have in common."""
+    path = folder / f"{number:05}.json"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    os.utime(path, (_FIRST_FILE_S + number, _FIRST_FILE_S + number))
 
 
 class JsonStream:
@@ -26,8 +36,7 @@ class JsonStream:
     def put(self, *rows: Mapping[str, Any]) -> None:
         """The next file."""
         self._files += 1
-        text = "\n".join(json.dumps(row) for row in rows)
-        (self.source / f"{self._files:05}.json").write_text(text + "\n")
+        write_file(self.source, self._files, rows)
 
     def frame(self) -> DataFrame:
         """The stream, before it is written anywhere."""

@@ -1,0 +1,69 @@
+"""A process that runs streams and kills itself: `killed_process.py <warehouse> <folder> <stream> <fault> <nth>`.
+
+Two queries take the files of `<folder>/source`: `log` appends them to `lake.db.log`, `state` upserts them into
+`lake.db.state` in update mode. The `nth` time that `stream` comes to `fault` the process and its JVM are killed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from pyspark.sql import SparkSession
+
+from sessions import open_session
+from sqlext.streaming import sink
+
+SCHEMA = "id BIGINT, v STRING, _row_kind STRING"
+# Claimed, its files not written; written, not staged; staged, not committed; committed, staged files not removed;
+# removed, and Spark's log not written.
+FAULTS = ("claimed", "written", "staged", "committed", "removed")
+
+
+def kill_at(stream: str, fault: str, nth: int) -> None:
+    """Puts the kill between the steps of a batch's write."""
+    left = [nth]
+
+    def come_to(point: str, table: str) -> None:
+        if (point, table) == (fault, stream):
+            left[0] -= 1
+            if left[0] == 0:
+                os.killpg(os.getpid(), signal.SIGKILL)
+
+    def around(owner: Any, name: str, before: str | None, after: str | None, table: Callable[..., str]) -> None:
+        step = getattr(owner, name)
+
+        def stepped(*given: Any, **named: Any) -> Any:
+            if before is not None:
+                come_to(before, table(*given))
+            answer = step(*given, **named)
+            if after is not None:
+                come_to(after, table(*given))
+            return answer
+
+        setattr(owner, name, stepped)
+
+    around(sink.StreamingSink, "_claimed", None, "claimed", lambda self, target, batch: batch.table.name)
+    around(sink, "stage_batch", "written", "staged", lambda io, metadata, action: metadata.location.rpartition("/")[2])
+    around(sink._BatchWrite, "_landed", "committed", "removed", lambda self, environment: self.batch.table.name)
+
+
+def run(spark: SparkSession, folder: Path, table: str, mode: str) -> None:
+    """All batches there are."""
+    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / "source"))
+    rows = rows if mode == "update" else rows.drop("_row_kind")
+    writer = rows.writeStream.outputMode(mode).option("checkpointLocation", str(folder / f"checkpoint-{table}"))
+    writer.trigger(availableNow=True).toTable(f"lake.db.{table}").awaitTermination()
+
+
+if __name__ == "__main__":
+    kill_at(sys.argv[3], sys.argv[4], int(sys.argv[5]))
+    session = open_session(Path(sys.argv[1]))
+    for name, query_mode in (("log", "append"), ("state", "update")):
+        run(session, Path(sys.argv[2]), name, query_mode)
