@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.spark.QueryContext
 import org.apache.spark.sql.{AnalysisException, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.trees.Origin
 
 import scala.jdk.CollectionConverters._
 
@@ -71,4 +72,7 @@ class SqlextException(condition: String, state: String, text: String, parameters
     extends AnalysisException(text, None, None, None, Some(condition), parameters, Array.empty[QueryContext]) {
   override def getCondition: String = condition
   override def getSqlState: String = state
+
+  /** Itself: Spark would put one of its own exceptions in its place, whose condition it then does not know. */
+  override def withPosition(origin: Origin): AnalysisException = this
 }

@@ -16,6 +16,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectPostHocResolutionRule(_ => RowChangesToPython)
     extensions.injectFunction(Given.expression)
     extensions.injectTableFunction(Given.rows)
+    extensions.injectTableFunction(TableChanges.function)
     extensions.injectFunction(StoreAssignment.function)
     extensions.injectFunction(BucketHash.function)
     extensions.injectFunction(UnscaledDecimal.function)

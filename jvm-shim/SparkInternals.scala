@@ -45,6 +45,21 @@ object SparkInternals {
   def runOfQuery(data: DataFrame): String =
     data.asInstanceOf[classic.DataFrame].sparkSession.sparkContext.getLocalProperty("spark.jobGroup.id")
 
+  /** The name with its catalog, which is open then. */
+  def nameInCatalog(name: String): Seq[String] = {
+    val state = classic.SparkSession.active.sessionState
+    val parts = state.sqlParser.parseMultipartIdentifier(name)
+    val manager = state.catalogManager
+    val whole =
+      if (parts.length > 1 && manager.isCatalogRegistered(parts.head)) parts
+      else if (parts.length > 1) manager.currentCatalog.name +: parts
+      else (manager.currentCatalog.name +: manager.currentNamespace.toSeq) ++ parts
+    manager.catalog(whole.head)
+    whole
+  }
+
+  def parsed(sql: String): LogicalPlan = classic.SparkSession.active.sessionState.sqlParser.parsePlan(sql)
+
   def tableNamed(name: String): Table = {
     val state = classic.SparkSession.active.sessionState
     val parts = state.sqlParser.parseMultipartIdentifier(name)

@@ -541,6 +541,25 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The table uses {feature}, which this version does not read. Read a snapshot that does without, or rewrite"
             " the table without it in an engine that knows it.",
         ),
+        # changes
+        "CHANGES_MODE_INVALID": Condition(
+            "42616", "The mode {mode} of table_changes is refused: there is none of that name. Use 'each' or 'net'."
+        ),
+        "CHANGES_OF_NO_TABLE": Condition(
+            "42809",
+            "The changes of {name} are refused: a tag, a snapshot or a metadata table has none. Name the table, or a"
+            " branch of it.",
+        ),
+        "CHANGES_NOT_BEHIND": Condition(
+            "42000",
+            "The changes of {name} from snapshot {start} to {end} are refused: the first is not behind the second."
+            " Change the two, or use the mode 'net', which tells any two snapshots apart.",
+        ),
+        "CHANGES_EXPIRED": Condition(
+            "42704",
+            "The changes of {name} from snapshot {start} to {end} are refused: snapshots between them have expired. Use"
+            " the mode 'net', or begin at a later snapshot.",
+        ),
         # streams
         "UNKNOWN_STREAM_OPTION": Condition(
             "42616", "The option {name} of a streaming write is refused: there is none of that name. There are {known}."

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.warehouse import load_static_table
+from sqlext.command.changes import ChangeFeed
 from sqlext.command.environment import Environment
 from sqlext.command.table_changes import TableDefinitions
 from sqlext.dispatch import Dispatch
@@ -101,13 +102,15 @@ def attach(spark: SparkSession) -> SparkSession:
     answers = MetadataAnswers(catalogs, manifests)
     environment = Environment(catalogs, scans, clock=_milliseconds, rng=random.Random(), sleep=time.sleep)
     dispatch = Dispatch(environment)
+    feed = ChangeFeed(environment)
     catalog_bridge = CatalogBridge(
-        catalogs, scans, TableDefinitions(environment), lambda path: load_static_table(path, io)
+        catalogs, scans, TableDefinitions(environment), lambda path: load_static_table(path, io), feed.view
     )
     questions: dict[str, Question] = {
         **catalog_bridge.questions(),
         "parse": dispatch.parse,
         "plan scan": scans.plan_files,
+        "table changes": feed.sql,
         "answered filters": answers.answered_filters,
         "aggregate": answers.aggregate,
         "column statistics": answers.column_statistics,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from sqlext.catalog.catalog import LoadedTable
@@ -19,7 +19,7 @@ from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.table_description import describe
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spark.time_travel import place_in_options, travel
-from sqlext.spark.view_description import describe_view
+from sqlext.spark.view_description import describe_query, describe_view
 from sqlext.spec.schema import Schema
 
 Arguments = Mapping[str, Any]
@@ -42,6 +42,17 @@ class TableChanges(Protocol):
         """Sets and removes table properties in one commit."""
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """The change feed of a table, as a query and its columns."""
+
+    sql: str
+    schema: Schema
+
+
+_CHANGES = "changes"
+
+
 class CatalogBridge:
     """`questions()` is the table of everything the shim's Catalog and PathSource ask."""
 
@@ -51,11 +62,13 @@ class CatalogBridge:
         scans: ScanBridge,
         changes: TableChanges,
         load_path: Callable[[str], LoadedTable],
+        changes_of: Callable[[tuple[str, ...]], ChangeView],
     ) -> None:
         self._catalogs = catalogs
         self._scans = scans
         self._changes = changes
         self._load_path = load_path
+        self._changes_of = changes_of
 
     def questions(self) -> Mapping[str, Question]:
         """Question text to the method that answers it."""
@@ -91,6 +104,8 @@ class CatalogBridge:
             if self._names_files(arguments, refused):
                 raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=quoted(*_parts(arguments))) from None
             return self._load_view(arguments, refused)
+        except NotFoundError as missing:
+            return self._load_changes(arguments, missing)
         at = {**place.at, **{key: arguments[key] for key in ("version", "timestamp") if key in arguments}}
         wap_branch = arguments.get("wap_branch")
         if not at and wap_branch in table.metadata.refs and WAP_ENABLED.of(table.metadata.properties):
@@ -113,6 +128,18 @@ class CatalogBridge:
         if not catalog.views.view_exists(identifier):
             raise refused
         return {"view": describe_view(catalog.name, catalog.views.load_view(identifier))}
+
+    def _load_changes(self, arguments: Arguments, missing: NotFoundError) -> Answer:
+        """The change feed, where a name that no table has means one."""
+        parts = _parts(arguments)
+        at_time = any(key in arguments for key in ("version", "timestamp"))
+        if parts[-1].lower() != _CHANGES or len(parts) < 4 or at_time or arguments.get("written"):
+            raise missing
+        try:
+            feed = self._changes_of(parts[:-1])
+        except NotFoundError:
+            raise missing from None
+        return {"view": describe_query(parts[0], parts[1:-1], parts[-1], feed.sql, feed.schema)}
 
     def _load_by_path(self, arguments: Arguments) -> Answer:
         options = {key.lower(): value for key, value in arguments["options"].items()}

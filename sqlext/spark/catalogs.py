@@ -33,8 +33,10 @@ class TableVersion:
 
     @property
     def schema(self) -> Schema:
-        """The snapshot's own schema when the handle pins a snapshot, else the table's current one."""
-        if self.handle.snapshot_id is None or self.snapshot is None or self.snapshot.schema_id is None:
+        """The snapshot's own schema when the handle pins a snapshot and does not say otherwise, else the table's."""
+        if self.handle.snapshot_id is None or self.handle.as_current:
+            return self.metadata.schema()
+        if self.snapshot is None or self.snapshot.schema_id is None:
             return self.metadata.schema()
         return self.metadata.schemas_by_id()[self.snapshot.schema_id]
 

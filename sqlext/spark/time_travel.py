@@ -54,7 +54,8 @@ def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) 
     """The handle at a place of the table's history.
 
     `at` may have `branch`, `tag`, `snapshot_id`, `at_timestamp` in milliseconds, `timestamp` in microseconds, or
-    `version`: a snapshot id, branch or tag, or `@` and the name of a metadata file with, behind a `/`, a branch of it.
+    `version`: a snapshot id, branch or tag, or `@` and the name of a metadata file with, behind a `/`, a branch of it,
+    or behind two a snapshot to be read by the table's columns.
     """
     version = str(at.get("version", ""))
     if version.startswith("@"):
@@ -65,9 +66,16 @@ def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) 
     return _travelled(handle, metadata, given[0], str(at[given[0]])) if given else handle
 
 
+def pinned_snapshot(handle: TableHandle, snapshot_id: int) -> TableHandle:
+    """A snapshot, to be read by the columns that the table has now."""
+    return replace(handle, snapshot_id=snapshot_id, branch=None, as_current=True)
+
+
 def _pinned(handle: TableHandle, pin: str, branch: str | None) -> TableHandle:
     file, _, pinned_branch = pin.partition("/")
     folder = handle.metadata_location.rpartition("/")[0]
+    if pinned_branch.startswith("/"):
+        return pinned_snapshot(replace(handle, metadata_location=f"{folder}/{file}"), int(pinned_branch[1:]))
     return replace(handle, metadata_location=f"{folder}/{file}", branch=pinned_branch or branch)
 
 

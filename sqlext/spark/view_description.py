@@ -13,6 +13,7 @@ from sqlext.catalog.identifier import quoted
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import UnsupportedError
 from sqlext.spark.data_type import schema_to_spark
+from sqlext.spec.schema import Schema
 from sqlext.spec.view_metadata import SPARK_DIALECT, ViewMetadata
 
 COMMENT = "comment"
@@ -71,6 +72,19 @@ def describe_view(catalog: str, view: LoadedView) -> Mapping[str, Any]:
     return described
 
 
+def describe_query(catalog: str, namespace: Sequence[str], name: str, sql: str, schema: Schema) -> Mapping[str, Any]:
+    """The same of a query that no catalog keeps, whose names are whole."""
+    return {
+        "namespace": list(namespace),
+        "name": name,
+        "sql": sql,
+        "schema": schema_to_spark(schema),
+        "settings": _shown_as((catalog, *namespace), [field.name for field in schema.fields]),
+        "properties": {},
+        "description": [],
+    }
+
+
 def spark_sql(name: str, metadata: ViewMetadata) -> str:
     """The query of the current version; UnsupportedError where it has none in Spark's SQL."""
     sql = metadata.version().sql(SPARK_DIALECT)
@@ -113,16 +127,19 @@ def _place(catalog: str, metadata: ViewMetadata) -> tuple[str, ...]:
 
 def _settings(catalog: str, metadata: ViewMetadata) -> Mapping[str, str]:
     version = metadata.version()
-    place = _place(catalog, metadata)
-    settings = {
+    kept = {f"view.sqlConfig.{name}": version.summary[name] for name in SETTINGS if name in version.summary}
+    return {**_shown_as(_place(catalog, metadata), _query_columns(metadata)), **kept}
+
+
+def _shown_as(place: Sequence[str], columns: Sequence[str]) -> Mapping[str, str]:
+    """Where names of a view's query are resolved, and the columns that it gives."""
+    return {
         "view.schemaMode": "COMPENSATION",
         "view.catalogAndNamespace.numParts": str(len(place)),
         **{f"view.catalogAndNamespace.part.{index}": part for index, part in enumerate(place)},
-        **{f"view.sqlConfig.{name}": version.summary[name] for name in SETTINGS if name in version.summary},
+        "view.query.out.numCols": str(len(columns)),
+        **{f"view.query.out.col.{index}": name for index, name in enumerate(columns)},
     }
-    columns = _query_columns(metadata)
-    settings["view.query.out.numCols"] = str(len(columns))
-    return {**settings, **{f"view.query.out.col.{index}": name for index, name in enumerate(columns)}}
 
 
 def _query_columns(metadata: ViewMetadata) -> Sequence[str]:

@@ -1,0 +1,32 @@
+package io.sqlext
+
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.types.{TimestampNTZType, TimestampType}
+
+/** `table_changes('table', from, to, mode)`: what Python says it is, as a query that Spark goes on to resolve. */
+object TableChanges {
+  val function: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
+    FunctionIdentifier("table_changes"),
+    new ExpressionInfo(classOf[LogicalPlan].getName, "table_changes"),
+    given => plan(given))
+
+  private def plan(given: Seq[Expression]): LogicalPlan = {
+    if (given.isEmpty || given.length > 4 || given.exists(e => !e.foldable))
+      throw new IllegalArgumentException("table_changes takes constants: the table's name and, if wanted, from, to and mode")
+    val values = given.map(e => Option(e.eval()).map(value => e.dataType -> value))
+    def place(number: Int): Map[String, Any] = values.lift(number).flatten match {
+      case None => Map.empty
+      case Some((TimestampType | TimestampNTZType, microseconds)) => Map("timestamp" -> microseconds)
+      case Some((_, other)) => Map("version" -> other.toString)
+    }
+    val answer = Bridge.ask("table changes", Map(
+      "table" -> SparkInternals.nameInCatalog(values.head.map(_._2.toString).getOrElse("")),
+      "from" -> place(1),
+      "to" -> place(2),
+      "mode" -> values.lift(3).flatten.map(_._2.toString).orNull))
+    SparkInternals.parsed(answer.get("sql").asText)
+  }
+}

@@ -1,0 +1,147 @@
+"""The rows that came and went between snapshots, as one SELECT over the snapshots' rows in the files that matter.
+
+A row that a snapshot both takes and brings, with the same values, is no change: it was moved by a rewrite of its file.
+Where the table has a key, a row that goes and one of its key that comes in the same step are an update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import (
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    Type,
+    UnknownType,
+    VariantType,
+)
+from sqlext.sql.quoting import quote_identifier, quote_string
+
+CHANGE_TYPE = "_change_type"
+ORDINAL = "_change_ordinal"
+SNAPSHOT_ID = "_commit_snapshot_id"
+INSERT, DELETE, UPDATE_BEFORE, UPDATE_AFTER = "INSERT", "DELETE", "UPDATE_BEFORE", "UPDATE_AFTER"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeStep:
+    """What one snapshot, or the way between two, did. `before` and `after` are the relations' texts; None: no rows.
+
+    The paths are those of `ChangedFiles`.
+    """
+
+    before: str | None
+    after: str
+    ordinal: int
+    snapshot_id: int
+    removed: Sequence[str]
+    added: Sequence[str]
+    touched: Sequence[str]
+
+
+def change_schema(schema: Schema) -> Schema:
+    """The columns of `lower_changes`."""
+    first = max((*schema.field_ids, 0)) + 1
+    added: tuple[tuple[str, Type], ...] = (
+        (CHANGE_TYPE, StringType()),
+        (ORDINAL, IntegerType()),
+        (SNAPSHOT_ID, LongType()),
+    )
+    fields = [NestedField(first + number, name, type) for number, (name, type) in enumerate(added)]
+    return Schema((*(replace(field, required=False) for field in schema.fields), *fields))
+
+
+def lower_changes(steps: Sequence[ChangeStep], schema: Schema) -> str:
+    """The table's columns, and behind them what kind of change each row is, in which step and snapshot."""
+    columns = [quote_identifier(field.name) for field in schema.fields]
+    parts = [part for step in steps for part in _step(step, columns, schema)]
+    if not parts:
+        return _nothing(steps, columns)
+    rows = "\nUNION ALL\n".join(parts)
+    keys = [quote_identifier(field.name) for field in schema.identifier_fields]
+    return _with_updates(rows, columns, keys) if keys else rows
+
+
+def _step(step: ChangeStep, columns: Sequence[str], schema: Schema) -> list[str]:
+    went = [part for part in (_rows(step.before, columns, step.removed), _difference(step, columns, gone=True)) if part]
+    came = [part for part in (_rows(step.after, columns, step.added), _difference(step, columns, gone=False)) if part]
+    if went and came and _comparable(schema):
+        went, came = _without(went, came), _without(came, went)
+    return [_tagged(part, columns, DELETE, step) for part in went] + [
+        _tagged(part, columns, INSERT, step) for part in came
+    ]
+
+
+def _rows(relation: str | None, columns: Sequence[str], paths: Sequence[str]) -> str | None:
+    """The live rows of some files."""
+    if relation is None or not paths:
+        return None
+    return f"SELECT {', '.join(columns)} FROM {relation} WHERE {_in(paths)}"
+
+
+def _difference(step: ChangeStep, columns: Sequence[str], *, gone: bool) -> str | None:
+    """Live rows of the touched files, on one side only."""
+    if step.before is None or not step.touched:
+        return None
+    one, other = (step.before, step.after) if gone else (step.after, step.before)
+    places = f"SELECT `_file` AS `__file`, `_pos` AS `__pos` FROM {other} WHERE {_in(step.touched)}"
+    return (
+        f"SELECT {', '.join(columns)} FROM (SELECT {', '.join(columns)}, `_file` AS `__own_file`, `_pos` AS `__own_pos`"
+        f" FROM {one} WHERE {_in(step.touched)}) LEFT ANTI JOIN ({places})"
+        " ON `__own_file` = `__file` AND `__own_pos` = `__pos`"
+    )
+
+
+def _without(rows: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The rows less the others, each row as often as it is there."""
+    return [f"({' UNION ALL '.join(rows)}) EXCEPT ALL ({' UNION ALL '.join(others)})"]
+
+
+def _tagged(rows: str, columns: Sequence[str], kind: str, step: ChangeStep) -> str:
+    return (
+        f"SELECT {', '.join(columns)}, {quote_string(kind)} AS `{CHANGE_TYPE}`, {step.ordinal} AS `{ORDINAL}`,"
+        f" {step.snapshot_id}L AS `{SNAPSHOT_ID}` FROM ({rows})"
+    )
+
+
+def _with_updates(rows: str, columns: Sequence[str], keys: Sequence[str]) -> str:
+    """A row that went and one that came, with one key in one step, are its images before and after an update."""
+    of_key = f"OVER (PARTITION BY `{ORDINAL}`, {', '.join(keys)})"
+    counted = (
+        f"SELECT *, count_if(`{CHANGE_TYPE}` = '{DELETE}') {of_key} AS `__went`,"
+        f" count_if(`{CHANGE_TYPE}` = '{INSERT}') {of_key} AS `__came` FROM ({rows})"
+    )
+    kind = (
+        f"CASE WHEN `__went` = 1 AND `__came` = 1 THEN if(`{CHANGE_TYPE}` = '{DELETE}', '{UPDATE_BEFORE}',"
+        f" '{UPDATE_AFTER}') ELSE `{CHANGE_TYPE}` END"
+    )
+    return f"SELECT {', '.join(columns)}, {kind} AS `{CHANGE_TYPE}`, `{ORDINAL}`, `{SNAPSHOT_ID}` FROM ({counted})"
+
+
+def _nothing(steps: Sequence[ChangeStep], columns: Sequence[str]) -> str:
+    return _tagged(f"SELECT {', '.join(columns)} FROM {steps[-1].after} WHERE false", columns, INSERT, steps[-1])
+
+
+def _comparable(schema: Schema) -> bool:
+    """Whether Spark can tell whether two rows are the same."""
+    return all(_has_equality(field.type) for field in schema.fields)
+
+
+def _has_equality(type: Type) -> bool:
+    match type:
+        case StructType(fields=fields):
+            return all(_has_equality(field.type) for field in fields)
+        case ListType(element=element):
+            return _has_equality(element)
+    return not isinstance(type, MapType | VariantType | UnknownType)
+
+
+def _in(paths: Sequence[str]) -> str:
+    return f"`_file` IN ({', '.join(quote_string(path) for path in paths)})"
