@@ -28,6 +28,7 @@ from sqlext.command.rerun import run_until_not_overtaken
 from sqlext.command.restore import RESTORE_COLUMNS, restore
 from sqlext.command.show_create_table import show_create_table
 from sqlext.command.show_views import SHOW_VIEWS_COLUMNS, show_views
+from sqlext.command.undrop import undrop
 from sqlext.command.update import update
 from sqlext.errors import SqlextError
 from sqlext.procedure.call import call
@@ -56,6 +57,7 @@ from sqlext.sql.statement import (
     Restore,
     ShowCreateTable,
     Statement,
+    Undrop,
     Update,
 )
 from sqlext.sql.view_statement import (
@@ -91,6 +93,7 @@ _COMMANDS: Mapping[type, Any] = {
     Merge: merge,
     RenameView: rename_view,
     Restore: restore,
+    Undrop: undrop,
     ShowCreateTable: show_create_table,
     ShowViews: show_views,
     Update: update,
@@ -113,6 +116,7 @@ _WITHOUT_ANSWER = (
     DropReference,
     DropView,
     RenameView,
+    Undrop,
 )
 # Statements after which a query on the table finds other rows or columns.
 _CHANGES = (
@@ -121,7 +125,7 @@ _CHANGES = (
 # Statements that call what they are about a name, and not a table.
 _NAMED = (
     CreateTable | CreateTableLike | ShowCreateTable | CreateView | AlterViewQuery | AlterViewProperties | RenameView
-    | DropView
+    | DropView | Undrop
 )  # fmt: skip
 
 

@@ -253,6 +253,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The location {location} is refused: a table lives there already, {other}, and two would delete each"
             " other's files. Leave the location out, or name another.",
         ),
+        "DROPPED_TABLE_NOT_FOUND": Condition(
+            "42P01",
+            "No table {name} is kept to be brought back: none was dropped under this name, or with PURGE, or"
+            " too long ago. CALL … system.dropped_tables(namespace) lists what there is.",
+        ),
         "JAR_REQUIRED": Condition(
             "58000", "{feature} needs {jar}, which the JVM has not. Name it in spark.jars.packages, or in --packages."
         ),

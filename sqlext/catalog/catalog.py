@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.spec.table_metadata import TableMetadata
@@ -70,6 +71,16 @@ class Catalog(Protocol):
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
         """Removes the table from the catalog, and with `purge` every file of it; False if there is none."""
+
+    def undrop_table(self, identifier: TableIdentifier) -> None:
+        """Brings back the table that was dropped under that name last, without PURGE, as it was.
+
+        `NotFoundError` DROPPED_TABLE_NOT_FOUND; `AlreadyExistsError` when the name is taken; `UnsupportedError` where
+        the catalog keeps nothing of tables that are dropped.
+        """
+
+    def dropped_tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
+        """The tables of the namespace that can be brought back, the newest drop first."""
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         """Gives the table another name, in any namespace that is there; it stays where it is.

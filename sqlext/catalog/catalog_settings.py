@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.dropped_table import UNDROP_RETENTION
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient
 from sqlext.catalog.rest.rest_catalog import RestCatalog
 from sqlext.catalog.sql.connection import open_database
@@ -18,6 +20,11 @@ from sqlext.storage.vended_io import VendedIO, with_expiry
 
 _FILESYSTEM, _SQL, _REST = "filesystem", "sql", "rest"
 _KINDS = {"filesystem": _FILESYSTEM, "hadoop": _FILESYSTEM, "sql": _SQL, "jdbc": _SQL, "rest": _REST}
+
+# A row costs nothing to keep, and the files stay in any case.
+_KEPT_BY_DATABASES = "7d"
+_DURATION = re.compile(r"([0-9]{1,9})(d|h|m|s|)")
+_UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "": 1000}
 
 Learned = Callable[[str, Mapping[str, str]], None]
 
@@ -40,13 +47,32 @@ def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambd
         raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="warehouse")
     io = SchemeIO(s3_settings(options))
     if kind == _FILESYSTEM:
+        retention_ms = _retention_ms(name, options, "0")
         if is_object(warehouse):
+            if retention_ms:
+                allowed = "0: a store of objects has no folders to move aside"
+                value = options[UNDROP_RETENTION]
+                raise AnalysisError(
+                    "CATALOG_OPTION_INVALID", name=name, option=UNDROP_RETENTION, value=value, allowed=allowed
+                )
             io.objects.require_create_if_absent(warehouse)
-        return WarehouseCatalog(name, warehouse, io)
+        return WarehouseCatalog(name, warehouse, io, undrop_retention_ms=retention_ms)
     database = open_database(name, options)
     create = options.get("jdbc.init-catalog-tables", "true").lower() != "false"
     upgrade = options.get("jdbc.schema-version", "").upper() == "V1"
-    return SqlCatalog(name, warehouse, io, CatalogRecords(database, name, create=create, upgrade=upgrade))
+    retention_ms = _retention_ms(name, options, _KEPT_BY_DATABASES)
+    records = CatalogRecords(database, name, create=create, upgrade=upgrade)
+    return SqlCatalog(name, warehouse, io, records, undrop_retention_ms=retention_ms)
+
+
+def _retention_ms(name: str, options: Mapping[str, str], default: str) -> int:
+    """How long dropped tables can come back, of a text such as `7d` or `12h`."""
+    text = options.get(UNDROP_RETENTION, default)
+    found = _DURATION.fullmatch(text.strip().lower())
+    if found is None:
+        allowed = "a duration such as 7d, 12h or 30m, or 0"
+        raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=UNDROP_RETENTION, value=text, allowed=allowed)
+    return int(found[1]) * _UNITS_MS[found[2]]
 
 
 def _connected(name: str, options: Mapping[str, str]) -> RestClient:

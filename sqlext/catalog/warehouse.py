@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.dropped_folders import DroppedFolders
+from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
 from sqlext.catalog.reachable_files import reachable_files, snapshot_files
@@ -48,12 +50,24 @@ _NUMBERED = re.compile(r"([0-9]+)-[^/]*(?:\.gz\.metadata\.json|\.metadata\.json(
 class WarehouseCatalog:
     """Tables below one folder of a store in which a file can be made if it is not there."""
 
-    def __init__(self, name: str, warehouse: str, io: FolderIO) -> None:
-        """`warehouse` is a location or a local path; it need not exist."""
+    def __init__(
+        self,
+        name: str,
+        warehouse: str,
+        io: FolderIO,
+        *,
+        undrop_retention_ms: int = 0,
+        clock: Callable[[], int] = system_clock,
+    ) -> None:
+        """`warehouse` is a location or a local path; it need not exist.
+
+        Tables that are dropped are kept for `undrop_retention_ms` by `clock`, in milliseconds since 1970.
+        """
         self._name = name
         self._io = io
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
         as_location(self._root)
+        self._dropped = DroppedFolders(self._root, undrop_retention_ms, clock)
         self._views = WarehouseViews(
             name, io, self.default_table_location, self._list_folders, self._require_namespaces_only
         )
@@ -138,18 +152,22 @@ class WarehouseCatalog:
                 f"{GC_ENABLED.name} is false, so other tables may use its files",
                 "Leave PURGE out.",
             )
+        self._dropped.expire(identifier.namespace)
         outside = self._files_outside(identifier, location) if purge else ()
-        if not self._delete_folder(identifier, folder, location):
+        if not self._remove_folder(identifier, folder, location, kept=not purge):
             return False
         for path in outside:
             with suppress(SqlextError):
                 self._io.delete(path)
         return True
 
-    def _delete_folder(self, identifier: TableIdentifier, folder: MetadataFolder, location: str) -> bool:
+    def _remove_folder(self, identifier: TableIdentifier, folder: MetadataFolder, location: str, kept: bool) -> bool:
         """False where it was gone; `CommitStateUnknown` where the store does not say whether it is."""
         try:
-            self._io.delete_folder(location)
+            if kept and self._dropped.keeps:
+                self._dropped.keep(identifier, location)
+            else:
+                self._io.delete_folder(location)
         except FileNotFoundError:
             return False
         except Exception as error:
@@ -160,6 +178,28 @@ class WarehouseCatalog:
                 raise
             raise self._unknown(identifier, str(error) or type(error).__name__) from error
         return True
+
+    def undrop_table(self, identifier: TableIdentifier) -> None:
+        if not self._dropped.keeps:
+            raise self._unsupported(
+                f"UNDROP TABLE {self._qualified_table(identifier)}",
+                "a folder's DROP TABLE deletes its files",
+                f"Set spark.sql.catalog.{self._name}.{UNDROP_RETENTION} to keep them for a time, such as 7d.",
+            )
+        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+        if self.table_exists(identifier):
+            raise exists
+        self._require_namespaces_only(identifier.namespace)
+        try:
+            restored = self._dropped.restore(identifier, self.default_table_location(identifier))
+        except FileExistsError:
+            raise exists from None
+        if not restored:
+            raise NotFoundError("DROPPED_TABLE_NOT_FOUND", name=self._qualified_table(identifier))
+
+    def dropped_tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
+        check_namespace(namespace)
+        return self._dropped.tables(namespace)
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         self.current_metadata_location(identifier)

@@ -11,6 +11,7 @@ from sqlext.procedure.add_files import ADD_FILES
 from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
 from sqlext.procedure.convert_equality_deletes import CONVERT_EQUALITY_DELETES
+from sqlext.procedure.dropped_tables import DROPPED_TABLES
 from sqlext.procedure.fast_forward import FAST_FORWARD
 from sqlext.procedure.migrate import MIGRATE
 from sqlext.procedure.procedure import Procedure
@@ -29,6 +30,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             ANCESTORS_OF,
             CHERRYPICK_SNAPSHOT,
             CONVERT_EQUALITY_DELETES,
+            DROPPED_TABLES,
             FAST_FORWARD,
             MIGRATE,
             PUBLISH_CHANGES,

@@ -11,7 +11,18 @@ from sqlext.sql.constraint_syntax import parse_constraint_change
 from sqlext.sql.create_table_syntax import parse_create_table
 from sqlext.sql.ref_syntax import parse_reference_change, parse_restore
 from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_update
-from sqlext.sql.statement import Delete, Explain, Insert, Merge, ShowCreateTable, Slice, Statement, TableName, Update
+from sqlext.sql.statement import (
+    Delete,
+    Explain,
+    Insert,
+    Merge,
+    ShowCreateTable,
+    Slice,
+    Statement,
+    TableName,
+    Undrop,
+    Update,
+)
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
 from sqlext.sql.view_statement import ViewStatement
@@ -19,7 +30,7 @@ from sqlext.sql.view_syntax import parse_alter_view, parse_create_view, parse_dr
 
 _HEADS = frozenset(
     {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
-    | {"DROP"}
+    | {"DROP", "UNDROP"}
 )
 # A gap is white space and comments. A comment within a comment does not match: such a text goes on to the tokens.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
@@ -29,7 +40,7 @@ _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
     | REPLACE~+TABLE~+ | INSERT~+@(?:INTO|OVERWRITE)~+(?:TABLE~+)? | UPSERT~+@INTO~+(?:TABLE~+)?
     | MERGE~+@INTO~+ | UPDATE~+ | DELETE~+FROM~+
-    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)?
+    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)? | UNDROP~+TABLE~+
     | CREATE~+(?:OR~+REPLACE~+)?VIEW~+(?:IF~+NOT~+EXISTS~+)? | ALTER~+VIEW~+ | DROP~+VIEW~+(?:IF~+EXISTS~+)?)
     (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("@", _EVOLVING).replace("~", _GAP),
     re.IGNORECASE | re.VERBOSE,
@@ -135,6 +146,8 @@ def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | V
         return parse_alter_view(cursor, tables)
     if cursor.at("ALTER"):
         return _parse_alter_table(cursor, tables)
+    if cursor.at("UNDROP"):
+        return _parse_undrop(cursor, tables)
     if cursor.at("RESTORE"):
         return parse_restore(cursor, tables)
     if cursor.at("CALL"):
@@ -190,6 +203,13 @@ def _parse_alter_table(cursor: TokenCursor, tables: TableResolution) -> Statemen
         if statement is not None:
             return statement
     return None
+
+
+def _parse_undrop(cursor: TokenCursor, tables: TableResolution) -> Undrop | None:
+    cursor.expect("UNDROP", "TABLE")
+    name = tables.resolve(cursor.dotted_name("a table name"))
+    cursor.expect_end()
+    return None if name is None else Undrop(name)
 
 
 def _parse_show(cursor: TokenCursor, tables: TableResolution) -> ShowCreateTable | None:

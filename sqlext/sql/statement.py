@@ -229,6 +229,13 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
+class Undrop:
+    """UNDROP TABLE."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
     """`column = value`; `column` has the parts as written, so that binding can tell an alias from a struct field."""
 
@@ -451,6 +458,7 @@ Statement: TypeAlias = (
     | ShowCreateTable
     | Explain
     | Restore
+    | Undrop
     | Call
     | Insert
     | Delete

@@ -192,6 +192,21 @@ class LocalFileIO:
             _sync_folder(parent)
         shutil.rmtree(hidden, ignore_errors=True)
 
+    def move_folder(self, location: str, to: str) -> None:
+        """Gives a folder another place on the same disk, in one step; `FileExistsError` when something is there."""
+        path, new_path = to_local_path(location).rstrip("/"), to_local_path(to).rstrip("/")
+        with _translated("Moving", location):
+            os.makedirs(os.path.dirname(new_path), exist_ok=True)
+            if os.path.isdir(new_path):
+                # An empty folder may be what a creation that was given up has left.
+                with suppress(OSError):
+                    os.rmdir(new_path)
+            if os.path.lexists(new_path):
+                raise FileExistsError(new_path)
+            os.rename(path, new_path)
+            _sync_folder(os.path.dirname(new_path))
+            _sync_folder(os.path.dirname(path))
+
     def delete_empty_folder(self, location: str) -> bool:
         path = to_local_path(location)
         with _translated("Deleting", location):

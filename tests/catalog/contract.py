@@ -54,6 +54,7 @@ class CatalogContract:
     keeps_namespace_properties = True
     renames = True
     keeps_locations_apart = True
+    undrops = True
 
     @pytest.fixture
     def opener(self) -> Iterator[Opener]:
@@ -171,6 +172,47 @@ class CatalogContract:
         assert caught.value.condition in ("UNSUPPORTED_CATALOG_OPERATION", "LOCATION_IN_USE")
         assert not catalog.table_exists(OTHER)
         assert catalog.load_table(ORDERS).metadata == table.metadata
+
+    # undrop
+
+    def test_a_dropped_table_comes_back_as_it_was(self, catalog: Catalog, opener: Opener) -> None:
+        table = create(catalog)
+        table = land(catalog, AppendFiles(()), ORDERS, table)
+        catalog.drop_table(ORDERS, purge=False)
+        if not self.undrops:
+            with pytest.raises(UnsupportedError):
+                catalog.undrop_table(ORDERS)
+            assert catalog.dropped_tables(DB) == ()
+            return
+        later = opener()
+        assert [dropped.identifier for dropped in later.dropped_tables(DB)] == [ORDERS]
+        later.undrop_table(ORDERS)
+        back = catalog.load_table(ORDERS)
+        assert back.metadata == table.metadata
+        assert later.dropped_tables(DB) == ()
+        land(catalog, AppendFiles(()), ORDERS, back)
+        with pytest.raises(NotFoundError):
+            catalog.undrop_table(OTHER)
+
+    def test_the_table_that_was_dropped_last_comes_back_first(self, catalog: Catalog) -> None:
+        if not self.undrops:
+            return
+        uuids = []
+        for _ in range(2):
+            uuids.append(create(catalog).metadata.table_uuid)
+            catalog.drop_table(ORDERS, purge=False)
+        present = create(catalog)
+        with pytest.raises(AlreadyExistsError):
+            catalog.undrop_table(ORDERS)
+        assert catalog.load_table(ORDERS).metadata == present.metadata
+        catalog.drop_table(ORDERS, purge=True)
+        for expected in reversed(uuids):
+            catalog.undrop_table(ORDERS)
+            assert catalog.load_table(ORDERS).metadata.table_uuid == expected
+            catalog.drop_table(ORDERS, purge=True)
+        with pytest.raises(NotFoundError) as caught:
+            catalog.undrop_table(ORDERS)
+        assert caught.value.condition == "DROPPED_TABLE_NOT_FOUND"
 
     # rename
 

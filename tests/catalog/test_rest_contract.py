@@ -24,6 +24,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
 class TestRest(CatalogContract):
     # where tables are is for the server to say
     keeps_locations_apart = False
+    undrops = False
 
     @pytest.fixture
     def opener(self, server: RestServer) -> Opener:

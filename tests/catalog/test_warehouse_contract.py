@@ -20,7 +20,19 @@ class TestWarehouse(CatalogContract):
 
     @pytest.fixture
     def opener(self, tmp_path: Path) -> Opener:
+        return partial(open_catalog, "lake", {"warehouse": str(tmp_path), "undrop-retention": "1d"})
+
+
+class TestWarehouseThatKeepsNothing(TestWarehouse):
+    undrops = False
+
+    @pytest.fixture
+    def opener(self, tmp_path: Path) -> Opener:
         return partial(warehouse_catalog, tmp_path)
+
+    # the same in both
+    test_every_acknowledged_commit_of_racing_processes_counts = None
+    test_of_racing_creations_one_lands = None
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +45,7 @@ def s3() -> Iterator[S3Server]:
 class TestWarehouseInS3(CatalogContract):
     keeps_namespace_properties = False
     renames = False
+    undrops = False
 
     @pytest.fixture
     def opener(self, s3: S3Server) -> Opener:

@@ -67,6 +67,30 @@ def test_a_catalog_without_warehouse_says_so(spark: SparkSession) -> None:
     spark.conf.unset("spark.sql.catalog.nowhere")
 
 
+def test_a_dropped_table_comes_back(spark: SparkSession, tmp_path: Path) -> None:
+    settings = {"type": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", "warehouse": str(tmp_path / "w")}
+    spark.conf.set("spark.sql.catalog.well", "io.sqlext.Catalog")
+    for key, value in settings.items():
+        spark.conf.set(f"spark.sql.catalog.well.{key}", value)
+    spark.sql("CREATE NAMESPACE well.db")
+    spark.sql("CREATE TABLE well.db.t AS SELECT 1 AS id")
+    spark.sql("INSERT INTO well.db.t VALUES (2)")
+    spark.sql("DROP TABLE well.db.t")
+    with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.table("well.db.t").collect()
+    assert [row.table_name for row in spark.sql("CALL well.system.dropped_tables('db')").collect()] == ["t"]
+    spark.sql("UNDROP TABLE well.db.t")
+    assert canonical_rows(spark.sql("SELECT count(*) FROM well.db.t.snapshots")) == [[2]]
+    spark.sql("INSERT INTO well.db.t VALUES (3)")
+    assert canonical_rows(spark.table("well.db.t")) == [[1], [2], [3]]
+    with pytest.raises(PySparkException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        spark.sql("UNDROP TABLE well.db.t")
+    with pytest.raises(PySparkException, match="DROPPED_TABLE_NOT_FOUND"):
+        spark.sql("UNDROP TABLE well.db.other")
+    with pytest.raises(PySparkException, match="UNSUPPORTED_CATALOG_OPERATION"):
+        spark.sql("UNDROP TABLE lake.db.other")
+
+
 def test_plain_settings(tmp_path: Path) -> None:
     folders = [str(tmp_path / "first"), str(tmp_path / "second")]
     ended = subprocess.run(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
 from sqlext.catalog.rest.metadata_difference import requirements, updates
@@ -145,6 +146,17 @@ class RestCatalog:
                 raise self._is_view(identifier) from None
             return False
         return True
+
+    def undrop_table(self, identifier: TableIdentifier) -> None:
+        raise self._unsupported(
+            f"UNDROP TABLE {self._qualified_table(identifier)}",
+            "the REST protocol has no such request",
+            "Ask the server's own tools.",
+        )
+
+    def dropped_tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
+        """None that could be named: the protocol has no such request."""
+        return ()
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         self._require_namespace(to.namespace)

@@ -6,7 +6,7 @@ Two kinds: an SQLite file, which this machine's processes share, and a PostgreSQ
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any, Protocol
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError, UnsupportedError
 
 Row = tuple[Any, ...]
+Step = tuple[str, Sequence[object]]
 
 # So long SQLite waits for other processes that write before it says that it is locked.
 _SQLITE_WAIT_S = 30.0
@@ -34,10 +35,11 @@ class Database(Protocol):
     def rows(self, query: str, *values: object) -> list[Row]:
         """The rows of a query."""
 
-    def change(self, *steps: tuple[str, Sequence[object]]) -> list[int]:
+    def change(self, *steps: Step, only_if_first: bool = False) -> list[int]:
         """Runs statements in one transaction; how many rows each has changed.
 
-        `DuplicateKey`, `NoAnswer`, and `CommitConflict` when other writers kept the database busy for too long.
+        With `only_if_first` nothing is changed, [0], where the first statement finds no row. `DuplicateKey`,
+        `NoAnswer`, and `CommitConflict` when other writers kept the database busy for too long.
         """
 
     def columns(self, table: str) -> frozenset[str]:
@@ -101,11 +103,14 @@ class SqliteDatabase:
         with self._translated(), self._connections.one() as connection:
             return list(connection.execute(query, values).fetchall())
 
-    def change(self, *steps: tuple[str, Sequence[object]]) -> list[int]:
+    def change(self, *steps: Step, only_if_first: bool = False) -> list[int]:
         with self._translated(), self._connections.one() as connection:
             # A transaction that begins as a reader fails at once, without waiting, when another one has written.
             connection.execute("BEGIN IMMEDIATE")
-            counts = [connection.execute(statement, values).rowcount for statement, values in steps]
+            counts = _counted(connection, steps, only_if_first)
+            if only_if_first and counts == [0]:
+                connection.execute("ROLLBACK")
+                return counts
             try:
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
@@ -155,10 +160,13 @@ class PostgresDatabase:
         with self._translated(), self._connections.one(_answers) as connection:
             return list(connection.execute(_marked(query), values).fetchall())
 
-    def change(self, *steps: tuple[str, Sequence[object]]) -> list[int]:
+    def change(self, *steps: Step, only_if_first: bool = False) -> list[int]:
         with self._translated(), self._connections.one(_answers) as connection:
             connection.execute("BEGIN")
-            counts = [connection.execute(_marked(statement), values).rowcount for statement, values in steps]
+            counts = _counted(connection, [(_marked(statement), values) for statement, values in steps], only_if_first)
+            if only_if_first and counts == [0]:
+                connection.execute("ROLLBACK")
+                return counts
             try:
                 connection.execute("COMMIT")
             except self._driver.Error as error:
@@ -200,6 +208,16 @@ class PostgresDatabase:
         text = " ".join(str(error).split()) or type(error).__name__
         password = self._settings.get("password")
         return text.replace(password, "***") if password else text
+
+
+def _counted(connection: Any, steps: Iterable[Step], only_if_first: bool) -> list[int]:
+    """How many rows each statement changes; only the first one runs where all depends on it and it finds none."""
+    counts: list[int] = []
+    for statement, values in steps:
+        counts.append(connection.execute(statement, values).rowcount)
+        if only_if_first and counts == [0]:
+            break
+    return counts
 
 
 def _answers(connection: Any) -> bool:

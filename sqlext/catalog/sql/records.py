@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
-from sqlext.catalog.sql.database import Database, DuplicateKey
+from sqlext.catalog.sql.database import Database, DuplicateKey, Step
 from sqlext.errors import AnalysisError, StorageError, UnsupportedError
 
 TABLE, VIEW = "TABLE", "VIEW"
@@ -25,6 +25,14 @@ _CREATE_TABLES = (
     "CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (catalog_name VARCHAR(255) NOT NULL,"
     " namespace VARCHAR(255) NOT NULL, property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000),"
     " PRIMARY KEY (catalog_name, namespace, property_key))",
+)
+# Ours alone: what UNDROP brings back. Other engines know nothing of it.
+_DROPPED = "sqlext_dropped_tables"
+_CREATE_DROPPED = (
+    f"CREATE TABLE IF NOT EXISTS {_DROPPED} (catalog_name VARCHAR(255) NOT NULL,"
+    " table_namespace VARCHAR(255) NOT NULL, table_name VARCHAR(255) NOT NULL,"
+    " metadata_location VARCHAR(1000) NOT NULL, dropped_at_ms BIGINT NOT NULL,"
+    " PRIMARY KEY (catalog_name, metadata_location))"
 )
 _ADD_TYPE = "ALTER TABLE iceberg_tables ADD COLUMN iceberg_type VARCHAR(5)"
 _OF_NAME = "catalog_name = ? AND table_namespace = ? AND table_name = ?"
@@ -84,22 +92,7 @@ class CatalogRecords:
 
     def insert(self, identifier: TableIdentifier, record: Record) -> None:
         """`DuplicateKey` when the name is taken."""
-        columns = "catalog_name, table_namespace, table_name, metadata_location, previous_metadata_location"
-        if self._has_kinds:
-            statement = f"INSERT INTO iceberg_tables ({columns}, iceberg_type) VALUES (?, ?, ?, ?, NULL, ?)"
-            values: tuple[str, ...] = (*self._key(identifier), record.metadata_location, record.kind)
-        elif record.kind == VIEW:
-            raise UnsupportedError(
-                "UNSUPPORTED_CATALOG_OPERATION",
-                operation=f"The view {identifier}",
-                catalog=self._catalog,
-                reason="its database has the table layout V0, which knows no views",
-                way_out=f"Set spark.sql.catalog.{self._catalog}.jdbc.schema-version to V1.",
-            )
-        else:
-            statement = f"INSERT INTO iceberg_tables ({columns}) VALUES (?, ?, ?, ?, NULL)"
-            values = (*self._key(identifier), record.metadata_location)
-        self._database.change((statement, values))
+        self._database.change(self._insertion(identifier, record))
 
     def swap(self, identifier: TableIdentifier, before: Record, after: Record) -> bool:
         """The compare-and-swap: False if the row is not `before` any more."""
@@ -117,6 +110,42 @@ class CatalogRecords:
         statement = f"DELETE FROM iceberg_tables WHERE {_OF_NAME} AND metadata_location = ?{kind}"
         return self._database.change((statement, (*self._key(identifier), record.metadata_location, *kinds))) == [1]
 
+    def drop(self, identifier: TableIdentifier, record: Record, at_ms: int, expired_ms: int) -> bool:
+        """As `delete`, and keeps the row aside; what was dropped before `expired_ms` is forgotten."""
+        if not self._keeps_dropped():
+            return self.delete(identifier, record)
+        kind, kinds = self._of_kind(record.kind)
+        key = self._key(identifier)
+        delete = f"DELETE FROM iceberg_tables WHERE {_OF_NAME} AND metadata_location = ?{kind}"
+        forget = f"DELETE FROM {_DROPPED} WHERE catalog_name = ? AND (dropped_at_ms < ? OR metadata_location = ?)"
+        counts = self._database.change(
+            (delete, (*key, record.metadata_location, *kinds)),
+            (forget, (self._catalog, expired_ms, record.metadata_location)),
+            (f"INSERT INTO {_DROPPED} VALUES (?, ?, ?, ?, ?)", (*key, record.metadata_location, at_ms)),
+            only_if_first=True,
+        )
+        return counts[0] == 1
+
+    def dropped(self, namespace: Namespace, since_ms: int) -> list[tuple[str, str, int]]:
+        """Name, metadata file and time of the tables that were dropped since then, the newest drop first."""
+        if not self._database.columns(_DROPPED):
+            return []
+        rows = self._database.rows(
+            f"SELECT table_name, metadata_location, dropped_at_ms FROM {_DROPPED} WHERE catalog_name = ?"
+            " AND table_namespace = ? AND dropped_at_ms >= ? ORDER BY dropped_at_ms DESC",
+            self._catalog,
+            self._joined(namespace),
+            since_ms,
+        )
+        return [(name, location, int(at_ms)) for name, location, at_ms in rows]
+
+    def restore(self, identifier: TableIdentifier, metadata_location: str) -> bool:
+        """Puts a dropped row back; False if it is there no more, `DuplicateKey` when the name is taken."""
+        forget = f"DELETE FROM {_DROPPED} WHERE catalog_name = ? AND metadata_location = ?"
+        insert = self._insertion(identifier, Record(TABLE, metadata_location))
+        steps = ((forget, (self._catalog, metadata_location)), insert)
+        return self._database.change(*steps, only_if_first=True) == [1, 1]
+
     def rename(self, identifier: TableIdentifier, to: TableIdentifier, kind: str) -> bool:
         """False if there is none of that kind; `DuplicateKey` when the name is taken."""
         of_kind, kinds = self._of_kind(kind)
@@ -125,8 +154,10 @@ class CatalogRecords:
         return self._database.change((statement, values)) == [1]
 
     def metadata_locations(self) -> Iterable[str]:
-        """Where the current metadata of every table and view of the database is, those of other catalogs too."""
+        """Where the metadata of every table and view of the database is: other catalogs' too, and dropped ones'."""
         rows = self._database.rows("SELECT metadata_location FROM iceberg_tables")
+        if self._database.columns(_DROPPED):
+            rows += self._database.rows(f"SELECT metadata_location FROM {_DROPPED}")
         return [location for (location,) in rows if location]
 
     # namespaces
@@ -170,6 +201,33 @@ class CatalogRecords:
     def delete_namespace(self, namespace: Namespace) -> None:
         statement = f"DELETE FROM iceberg_namespace_properties WHERE {_OF_NAMESPACE}"
         self._database.change((statement, (self._catalog, self._joined(namespace))))
+
+    def _insertion(self, identifier: TableIdentifier, record: Record) -> Step:
+        columns = "catalog_name, table_namespace, table_name, metadata_location, previous_metadata_location"
+        values = (*self._key(identifier), record.metadata_location)
+        if self._has_kinds:
+            return f"INSERT INTO iceberg_tables ({columns}, iceberg_type) VALUES (?, ?, ?, ?, NULL, ?)", (
+                *values,
+                record.kind,
+            )
+        if record.kind == VIEW:
+            raise UnsupportedError(
+                "UNSUPPORTED_CATALOG_OPERATION",
+                operation=f"The view {identifier}",
+                catalog=self._catalog,
+                reason="its database has the table layout V0, which knows no views",
+                way_out=f"Set spark.sql.catalog.{self._catalog}.jdbc.schema-version to V1.",
+            )
+        return f"INSERT INTO iceberg_tables ({columns}) VALUES (?, ?, ?, ?, NULL)", values
+
+    def _keeps_dropped(self) -> bool:
+        """Whether there is a place for dropped tables; a user who may make no table goes without."""
+        if not self._database.columns(_DROPPED):
+            try:
+                self._database.change((_CREATE_DROPPED, ()))
+            except (DuplicateKey, StorageError):
+                return bool(self._database.columns(_DROPPED))
+        return True
 
     def _key(self, identifier: TableIdentifier) -> tuple[str, str, str]:
         return self._catalog, self._joined(identifier.namespace), identifier.name

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
 from sqlext.catalog.owned_files import purge as purge_files
@@ -45,13 +46,21 @@ class SqlCatalog:
         warehouse: str,
         io: FolderIO,
         records: CatalogRecords,
+        *,
+        undrop_retention_ms: int = 0,
         new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
+        clock: Callable[[], int] = system_clock,
     ) -> None:
-        """`warehouse` is a location or a local path; it need not exist."""
+        """`warehouse` is a location or a local path; it need not exist.
+
+        Tables that are dropped can come back for `undrop_retention_ms` by `clock`, in milliseconds since 1970.
+        """
         self._name = name
         self._io = io
         self._records = records
         self._new_uuid = new_uuid
+        self._undrop_retention_ms = undrop_retention_ms
+        self._clock = clock
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
         self._files = MetadataFiles(io, new_uuid)
         self._views = SqlViews(name, io, records, self._files, self._location_of, self._require_namespace)
@@ -133,11 +142,38 @@ class SqlCatalog:
             if table is not None and table.metadata_location != record.metadata_location:
                 continue
             with answered(self._qualified_table(identifier)):
-                if self._records.delete(identifier, record):
+                if self._removed(identifier, record, purge):
                     break
         if table is not None:
             purge_files(self._io, table.metadata, table.metadata_location)
         return True
+
+    def _removed(self, identifier: TableIdentifier, record: Record, purge: bool) -> bool:
+        if purge or not self._undrop_retention_ms:
+            return self._records.delete(identifier, record)
+        now_ms = self._clock()
+        return self._records.drop(identifier, record, now_ms, now_ms - self._undrop_retention_ms)
+
+    def undrop_table(self, identifier: TableIdentifier) -> None:
+        self._require_namespace(identifier.namespace)
+        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+        if self._records.find(identifier) is not None:
+            raise exists
+        since_ms = self._clock() - self._undrop_retention_ms
+        for name, location, _ in self._records.dropped(identifier.namespace, since_ms):
+            if name == identifier.name:
+                try:
+                    with answered(self._qualified_table(identifier)):
+                        restored = self._records.restore(identifier, location)
+                except DuplicateKey:
+                    raise exists from None
+                if restored:
+                    return
+        raise NotFoundError("DROPPED_TABLE_NOT_FOUND", name=self._qualified_table(identifier))
+
+    def dropped_tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
+        found = self._records.dropped(namespace, self._clock() - self._undrop_retention_ms)
+        return tuple(DroppedTable(TableIdentifier(namespace, name), at_ms) for name, _, at_ms in found)
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         self._required(identifier)
