@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import target_relation
-from sqlext.sql.lowering.text import aliased, filtered, with_ctes
+from sqlext.sql.lowering.text import filtered, showing_hidden, with_ctes
 from sqlext.sql.statement import Delete
 
 
@@ -14,5 +14,5 @@ def lower_delete(statement: Delete, schema: Schema, target: str) -> str:
     return with_ctes(
         statement.ctes,
         f"SELECT 1Y AS `__operation`, {relation.column('_file')} AS `_file`, {relation.column('_pos')} AS `_pos`\n"
-        f"FROM {aliased(target, statement.alias)}{filtered(statement.where)}",
+        f"FROM {showing_hidden(target, statement.alias, ('_file', '_pos'), relation)}{filtered(statement.where)}",
     )

@@ -16,7 +16,7 @@ from sqlext.spec.types import NestedField
 from sqlext.sql.binding import BoundClause, Relation, bind_clause, source_relation, target_relation
 from sqlext.sql.expression_slice import column_references
 from sqlext.sql.lowering.merge_source import marked_source_text, source_text
-from sqlext.sql.lowering.text import aliased, fresh_name, selected, with_ctes
+from sqlext.sql.lowering.text import fresh_name, selected, showing_hidden, with_ctes
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import ClauseAction, ClauseKind, Merge
 from sqlext.sql.type_name import spark_type_text
@@ -150,13 +150,8 @@ class _MergeLowering:
         return f"{left}\n  {kind} JOIN {right}\n  ON ({self.merge.condition.text})"
 
     def _target_text(self) -> str:
-        alias = self.merge.alias
-        if alias is None or self.source.find(alias) is None:
-            return aliased(self.target_text, alias)
-        # Spark takes alias._file for a field of the source's column of that name, unless it is a column that is listed
         hidden = ("_file", "_pos", *((ROW_ID.name,) if self.row_ids else ()))
-        listed = ", ".join(map(quote_identifier, hidden))
-        return f"(SELECT *, {listed} FROM {self.target_text}) AS {quote_identifier(alias)}"
+        return showing_hidden(self.target_text, self.merge.alias, hidden, self.target, self.source)
 
     # The select list
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from sqlext.sql.binding import Relation
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import Slice
 
@@ -18,6 +19,18 @@ def with_ctes(ctes: Slice | None, query: str) -> str:
 
 def aliased(relation: str, alias: str | None) -> str:
     return relation if alias is None else f"{relation} AS {quote_identifier(alias)}"
+
+
+def showing_hidden(relation: str, alias: str | None, hidden: Sequence[str], *sides: Relation) -> str:
+    """The relation under its alias, which the texts of a statement put before its `hidden` columns.
+
+    Where a column of a side has the alias's name, Spark takes `alias._file` for a field of that column, unless it is a
+    column that is listed.
+    """
+    if alias is None or all(side.find(alias) is None for side in sides):
+        return aliased(relation, alias)
+    listed = ", ".join(map(quote_identifier, hidden))
+    return f"(SELECT *, {listed} FROM {relation}) AS {quote_identifier(alias)}"
 
 
 def filtered(where: Slice | None) -> str:

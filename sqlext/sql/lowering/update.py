@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import Assigned, bind_assignments, new_value, target_relation
-from sqlext.sql.lowering.text import aliased, filtered, selected, with_ctes
+from sqlext.sql.lowering.text import filtered, selected, showing_hidden, with_ctes
 from sqlext.sql.statement import Slice, Update
 
 
@@ -29,7 +29,8 @@ def lower_update(
         columns.append((text, field.name))
     if row_ids:
         columns.append((relation.column(ROW_ID.name), ROW_ID.name))
-    relation_text = aliased(target, statement.alias) + filtered(statement.where)
+    hidden = ("_file", "_pos", *((ROW_ID.name,) if row_ids else ()))
+    relation_text = showing_hidden(target, statement.alias, hidden, relation) + filtered(statement.where)
     return with_ctes(statement.ctes, f"SELECT {selected(columns)}\nFROM {relation_text}")
 
 

@@ -21,3 +21,8 @@ ALIASED = f"SELECT 1Y AS `__operation`, `x`.`_file` AS `_file`, `x`.`_pos` AS `_
 )  # fmt: skip
 def test_delete(text, expected):
     assert flat(lower_delete(read(text), SCHEMA, TARGET)) == expected
+
+
+def test_an_alias_that_is_a_columns_name_is_no_column():
+    lowered = flat(lower_delete(read("DELETE FROM t AS ID WHERE ID.id = 1"), SCHEMA, TARGET))
+    assert f"FROM (SELECT *, `_file`, `_pos` FROM {TARGET}) AS `ID`" in lowered

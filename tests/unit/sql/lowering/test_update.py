@@ -61,3 +61,10 @@ def test_a_key_changes_with_the_struct_it_lies_in(assignment, kept):
     place = StructType((NestedField(3, "id", IntegerType(), True), NestedField(4, "y", IntegerType())))
     fields = (NestedField(1, "x", IntegerType()), NestedField(2, "place", place, True))
     assert keeps_keys(read(f"UPDATE t SET {assignment}"), Schema(fields, 0, (3,))) == kept
+
+
+def test_an_alias_that_is_a_columns_name_is_no_column():
+    """Spark takes `qty._file` for a field of the column."""
+    lowered = flat(lower_update(read("UPDATE t AS qty SET qty = qty.id"), SCHEMA, TARGET, row_ids=True))
+    assert f"FROM (SELECT *, `_file`, `_pos`, `_row_id` FROM {TARGET}) AS `qty`" in lowered
+    assert f"FROM {TARGET} AS `x`" in flat(lower_update(read("UPDATE t AS x SET qty = 1"), SCHEMA, TARGET))
