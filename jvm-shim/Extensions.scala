@@ -18,6 +18,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectTableFunction(Given.rows)
     extensions.injectTableFunction(TableChanges.function)
     extensions.injectFunction(StoreAssignment.function)
+    extensions.injectFunction(RowExpressions.condition)
     extensions.injectFunction(BucketHash.function)
     extensions.injectFunction(UnscaledDecimal.function)
   }

@@ -20,7 +20,9 @@ object StoreAssignment {
     {
       case Seq(value, column, dataType, rest @ _*) =>
         val table = rest.headOption.map(text).getOrElse("target")
-        assign(value, text(column) +: rest.drop(1).map(text), DataType.fromDDL(text(dataType)), table)
+        val path = text(column) +: rest.drop(1).map(text)
+        RowExpressions.requireOneRow(value, path.mkString("."))
+        assign(value, path, DataType.fromDDL(text(dataType)), table)
     })
 
   private def text(literal: Expression): String = literal.eval().toString

@@ -128,6 +128,14 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "A value or a condition has an aggregate function, but sees one row at a time. Put the function into a"
             " subquery, such as (SELECT max(a) FROM t).",
         ),
+        "CONDITION_NOT_BOOLEAN": Condition(
+            "42K09", "The condition of {clause}, {expression}, is of type {type}. It has to be true, false or null."
+        ),
+        "EXPRESSION_IN_CHANGE": Condition(
+            "42903",
+            "In the value or condition of {place} {expression} {what}, but is to see one row and give one value. Put it"
+            " into a subquery, or into the source.",
+        ),
         "COLUMN_IN_USE": Condition(
             "42000", "The column {name} cannot be changed so: {use} depends on it. Use {way_out}."
         ),

@@ -31,6 +31,7 @@ from sqlext.spark.executor_reader import ExecutorReader
 from sqlext.spark.gateway import register
 from sqlext.spark.hadoop_storage import tell_hadoop
 from sqlext.spark.metadata_answers import MetadataAnswers
+from sqlext.spark.refused_expression import refuse_expression
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
 from sqlext.spark.shim_jar import shim_jar
@@ -115,6 +116,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "aggregate": answers.aggregate,
         "column statistics": answers.column_statistics,
         "metadata rows": scans.metadata_rows,
+        "refuse expression": refuse_expression,
     }
     commands = {
         "create": dispatch.create,

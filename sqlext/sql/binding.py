@@ -237,8 +237,13 @@ def bind_clause(clause: MergeClause, schema: Schema, merge: Merge, target: Relat
             values = {field.name: assigned_value(write_default_text(field), field, merge.table) for field in absent}
         for name, value in assigned.items():
             values[name] = new_value(value, fields[name], target.column(name), merge.table, seen=seen)
-    condition = None if clause.condition is None else seen(clause.condition.text)
+    condition = None if clause.condition is None else checked_condition(seen(clause.condition.text), where)
     return BoundClause(clause, condition, values)
+
+
+def checked_condition(condition: str, clause: str) -> str:
+    """The condition as Spark takes it if it is one; else the error names the clause."""
+    return f"sqlext_condition({condition}, {quote_string(clause)})"
 
 
 def require_whole_columns(assigned: Mapping[str, Assigned], where: str) -> None:

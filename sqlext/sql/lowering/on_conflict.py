@@ -6,15 +6,23 @@ stored row's, as in PostgreSQL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sqlext.errors import AnalysisError
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
-from sqlext.sql.binding import Assigned, Relation, bind_assignments, new_value, qualify, target_relation
+from sqlext.sql.binding import (
+    Assigned,
+    Relation,
+    bind_assignments,
+    checked_condition,
+    new_value,
+    qualify,
+    target_relation,
+)
 from sqlext.sql.expression_slice import plain_column
-from sqlext.sql.lowering.text import aliased, selected, with_ctes
+from sqlext.sql.lowering.text import selected, showing_hidden, with_ctes
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import Insert, OnConflict, Slice
 
@@ -57,7 +65,7 @@ def lower_on_conflict(
         return qualify(text, visible, _NOBODY, _WHERE)
 
     columns = [
-        (_operation(conflict, is_there, seen("" if conflict.where is None else conflict.where.text)), "__operation"),
+        (_operation(conflict, is_there, _condition(conflict, seen)), "__operation"),
         (relation.column("_file"), "_file"),
         (relation.column("_pos"), "_pos"),
     ]
@@ -74,11 +82,16 @@ def lower_on_conflict(
         columns.append((f"{EXCLUDED}.{quote_identifier(GIVEN_KIND)}", GIVEN_KIND))
     keys = [field.name for field in schema.identifier_fields]
     compared = " AND ".join(f"{relation.column(key)} = {EXCLUDED}.{quote_identifier(key)}" for key in keys)
+    hidden = ("_file", "_pos", *((ROW_ID.name,) if row_ids else ()))
     joined = (
         f"SELECT {selected(columns)}\nFROM {rows} AS {EXCLUDED}\n"
-        f"LEFT OUTER JOIN {aliased(target, insert.alias)}\nON {compared}"
+        f"LEFT OUTER JOIN {showing_hidden(target, insert.alias, hidden, relation)}\nON {compared}"
     )
     return with_ctes(insert.ctes, f"SELECT * FROM (\n{joined}\n)\nWHERE `__operation` IS NOT NULL")
+
+
+def _condition(conflict: OnConflict, seen: Callable[[str], str]) -> str:
+    return "" if conflict.where is None else checked_condition(seen(conflict.where.text), _WHERE)
 
 
 def _operation(conflict: OnConflict, is_there: str, condition: str) -> str:

@@ -72,6 +72,19 @@ MERGE INTO t USING s ON t.id = s.id AND rand() < 2 WHEN MATCHED THEN DELETE;
 
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED AND max(s.v) = 'x' THEN DELETE;
 
+-- a condition is true or false, and sees one row as a value does
+MERGE INTO t USING s ON t.id = s.id WHEN MATCHED AND t.n + 1 THEN UPDATE SET n = 0;
+
+MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND v THEN INSERT (id) VALUES (s.id);
+
+MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED BY SOURCE AND explode(array(true)) THEN DELETE;
+
+MERGE INTO t USING s ON t.id = s.id WHEN MATCHED AND row_number() OVER (ORDER BY t.id) = 1 THEN DELETE;
+
+MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = explode(array(1, 2));
+
+MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, 1 + rank() OVER (ORDER BY s.id));
+
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = count(*);
 
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = row_number() OVER (ORDER BY s.id);

@@ -95,4 +95,6 @@ INSERT INTO e VALUES (1, 1), (2, 2) ON CONFLICT (id) DO UPDATE SET n = excluded.
 
 INSERT INTO e VALUES (1, 10), (3, 3) ON CONFLICT (id) DO UPDATE SET n = e.n + excluded.n;
 
+INSERT INTO e VALUES (1, 10) ON CONFLICT (id) DO UPDATE SET n = e.n + excluded.n WHERE excluded.n;
+
 SELECT * FROM e;

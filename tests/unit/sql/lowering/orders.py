@@ -25,6 +25,7 @@ def read(text):
 
 
 def flat(sql):
-    """The text on one line, and assignments as `value => column`, since their other arguments follow from it."""
-    line = re.sub(r"\s+", " ", sql)
+    """The text on one line, conditions without what checks them, and assignments as `value => column`, since their
+    other arguments follow from it."""
+    line = re.sub(r"sqlext_condition\((.*?), '(?:WHEN|ON) [A-Z ]+'\)", r"\1", re.sub(r"\s+", " ", sql))
     return re.sub(r"sqlext_assign\((.*?), '(\w+)', '\w+', '`lake`.`db`.`t`'\)", r"{\1 => \2}", line)
