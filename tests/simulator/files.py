@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,13 +67,24 @@ def position_deletes(io: FileIO, location: str, path: str, positions: Sequence[i
     )
 
 
-def stored_rows(io: FileIO, location: str) -> list[Row]:
+def stored_rows(store: FileIO, location: str) -> list[Row]:
     """The rows of a data file, whose bytes are read as an engine would."""
     try:
-        io.read(location)
+        data = store.read(location)
     except FileNotFoundError:
         raise NotFoundError("FILE_NOT_FOUND", path=location, kind="data file") from None
-    return ROWS[location]
+    return ROWS[location] if location in ROWS else _values(data)
+
+
+def deleted_ids(store: FileIO, location: str) -> list[int]:
+    """The ids of an equality-delete file."""
+    return EQUALITY[location] if location in EQUALITY else [id for (id,) in _values(store.read(location))]
+
+
+def _values(data: bytes) -> list[tuple[Any, ...]]:
+    """The rows of a file that another process has made."""
+    table = pq.ParquetFile(io.BytesIO(data)).read()
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 @lru_cache(maxsize=4096)

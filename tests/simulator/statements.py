@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from pyroaring import BitMap64
 
-from simulator.files import EQUALITY, Row, data_file, equality_deletes, position_deletes, stored_rows
+from simulator.files import Row, data_file, deleted_ids, equality_deletes, position_deletes, stored_rows
 from simulator.world import Process
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
@@ -382,7 +382,7 @@ def live_rows(process: Process, table: LoadedTable, ref: str, *, equality: bool 
             for number in task.equality_groups
             for one in plan.equality_groups[number].files
             if equality and one.sequence_number > task.sequence_number
-            for id in EQUALITY[one.file.file_path]
+            for id in deleted_ids(process.io, one.file.file_path)
         }
         live[task.file.file_path] = BitMap64(at for at, (id, _) in enumerate(rows) if at not in gone and id not in keys)
         stored[task.file.file_path] = task.file, rows

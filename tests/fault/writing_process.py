@@ -1,0 +1,168 @@
+"""Real processes that run the simulator's statements on real files, and that something befalls at a fault point."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from simulator.faults import kind_of
+from simulator.statements import Change, Create, Drop, Replace, Rows, Statement, live_rows
+from sqlext.catalog.catalog_settings import open_catalog
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.errors import CommitStateUnknown, SqlextError, StorageError
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.storage.file_io import LocalFileIO
+
+# A fork of a process that has threads may hang.
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["fault.writing_process"])
+
+
+class FaultyIO(LocalFileIO):
+    """Local files; `befalls` runs in place of the `nth` effect of an operation on a kind of file."""
+
+    def __init__(
+        self,
+        point: tuple[str, str] | None = None,
+        nth: int = 1,
+        befalls: Callable[[Callable[[], Any]], Any] | None = None,
+    ) -> None:
+        self.point = point
+        self.left = nth
+        self.befalls = befalls
+
+    def create(self, location: str, data: bytes, **given: Any) -> None:
+        self._at("create", location, lambda: LocalFileIO.create(self, location, data, **given))
+
+    def replace(self, location: str, data: bytes, **given: Any) -> None:
+        self._at("replace", location, lambda: LocalFileIO.replace(self, location, data, **given))
+
+    def delete(self, location: str) -> None:
+        self._at("delete", location, lambda: LocalFileIO.delete(self, location))
+
+    def delete_folder(self, location: str) -> None:
+        self._at("delete_folder", location, lambda: LocalFileIO.delete_folder(self, location))
+
+    @property
+    def is_reached(self) -> bool:
+        return self.left == 0
+
+    def _at(self, operation: str, location: str, effect: Callable[[], None]) -> None:
+        if self.befalls is not None and (operation, kind_of(location)) == self.point:
+            self.left -= 1
+            if self.left == 0:
+                self.befalls(effect)
+                return
+        effect()
+
+
+class LocalProcess:
+    """What a statement needs of the process that runs it."""
+
+    def __init__(self, options: Mapping[str, str], seed: object = 0, io: LocalFileIO | None = None) -> None:
+        self.catalog = open_catalog("lake", options)
+        if io is not None:
+            self.catalog._io = io  # type: ignore[attr-defined]
+        self.io = self.catalog.io
+        self.manifests = ManifestCache()
+        self.rng = random.Random(f"process {seed}")
+
+    def clock(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def run(self, statement: Statement) -> str:
+        """How it ended: acknowledged, refused or unknown."""
+        try:
+            statement.run(self)  # type: ignore[arg-type]
+        except CommitStateUnknown as error:
+            statement.error = error
+            return "unknown"
+        except SqlextError as error:
+            statement.error = error
+            return "refused"
+        return "acknowledged"
+
+    def rows(self, statement: Statement) -> Rows | None:
+        """The rows of the statement's table; None where there is none."""
+        if not self.catalog.table_exists(statement.table):
+            return None
+        table = self.catalog.load_table(statement.table)
+        live, stored = live_rows(self, table, "main")  # type: ignore[arg-type]
+        return Counter(stored[path][1][at] for path, positions in live.items() for at in positions)
+
+
+def refuse(effect: Callable[[], Any]) -> None:
+    raise StorageError("STORAGE_FAILURE", operation="Writing", path="it", reason="No space left on device")
+
+
+def lose_the_answer(effect: Callable[[], Any]) -> None:
+    effect()
+    raise TimeoutError("no answer")
+
+
+def kill_before(effect: Callable[[], Any]) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_after(effect: Callable[[], Any]) -> None:
+    effect()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+TABLE = TableIdentifier(("db",), "t")
+PROPERTIES = {
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "1",
+    "commit.manifest.min-count-to-merge": "2",
+    "commit.status-check.min-wait-ms": "1",
+}
+OPERATIONS: Mapping[str, Callable[[], Statement]] = {
+    "append": lambda: Change("x", TABLE, kind="append", ids=frozenset((1, 7))),
+    "overwrite": lambda: Change("x", TABLE, kind="copy", ids=frozenset((1,))),
+    "upsert": lambda: Change("x", TABLE, kind="upsert", ids=frozenset((1, 7))),
+    "merge": lambda: Change("x", TABLE, kind="merge", ids=frozenset((1, 7))),
+    "delete": lambda: Change("x", TABLE, kind="delete", ids=frozenset((1,))),
+    "create": lambda: Create("x", TABLE, with_row=True),
+    "replace": lambda: Replace("x", TABLE, with_row=True),
+    "drop": lambda: Drop("x", TABLE),
+}
+POINTS = {
+    "data file": ("create", "data file"),
+    "deletion vector": ("create", "deletion vector"),
+    "manifest": ("create", "manifest"),
+    "manifest list": ("create", "manifest list"),
+    "compare-and-swap": ("create", "table metadata"),
+    "hint": ("replace", "hint"),
+    "trimming": ("delete", "table metadata"),
+    "folder": ("delete_folder", "folder"),
+}
+FAULTS = {"error": refuse, "lost answer": lose_the_answer, "kill before": kill_before, "kill after": kill_after}
+
+
+def run_and_be_killed(folder: Path, operation: str, point: str, befalls: Callable[[Any], Any]) -> None:
+    """In a process of its own."""
+    io = FaultyIO(POINTS[point], 1, befalls)
+    LocalProcess({"warehouse": str(folder)}, "child", io).run(OPERATIONS[operation]())
+
+
+def write_until_killed(options: Mapping[str, str], run: int, sender: Any) -> None:
+    """Tells each statement's name before it begins, and again when it is acknowledged."""
+    process = LocalProcess(options, run)
+    for number in itertools.count():
+        kind = ("append", "upsert")[number % 2]
+        statement = Change(f"{run}.{number}", TABLE, kind=kind, ids=frozenset((run * 1000 + number,)))
+        sender.send(statement.name)
+        outcome = process.run(statement)
+        assert outcome == "acknowledged", statement.error
+        sender.send(statement.name)
