@@ -72,6 +72,13 @@ class Catalog(Protocol):
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
         """Removes the table from the catalog, and with `purge` every file of it; False if there is none."""
 
+    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
+        """Makes a table of a metadata file that is there, with its files where they are, as another catalog's table.
+
+        None where a table's name decides its place, and the caller has to make a copy. `AlreadyExistsError`;
+        `AnalysisError` LOCATION_IN_USE where the catalog has that table under another name.
+        """
+
     def undrop_table(self, identifier: TableIdentifier) -> None:
         """Brings back the table that was dropped under that name last, without PURGE, as it was.
 

@@ -179,6 +179,9 @@ class WarehouseCatalog:
             raise self._unknown(identifier, str(error) or type(error).__name__) from error
         return True
 
+    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
+        return None
+
     def undrop_table(self, identifier: TableIdentifier) -> None:
         if not self._dropped.keeps:
             raise self._unsupported(

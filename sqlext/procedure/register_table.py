@@ -22,8 +22,9 @@ _SUFFIXES = (".metadata.json", ".metadata.json.gz")
 def register_table(invocation: Invocation) -> Sequence[Sequence[Any]]:
     """Rows: the current snapshot, its rows and its data files.
 
-    Metadata of the table's own folder becomes the table's as it is. Of any other folder the table gets a copy, which
-    reads that table's files and owns none of them. Errors: AlreadyExistsError; NotFoundError for a file that is not
+    In a catalog of folders, metadata of the table's own folder becomes the table's as it is; of any other folder the
+    table gets a copy, which reads that table's files and owns none of them. Other catalogs take the table over where it
+    is. Errors: AlreadyExistsError; NotFoundError for a file that is not
     there, the newest manifest list included.
     """
     environment = invocation.environment
@@ -33,6 +34,8 @@ def register_table(invocation: Invocation) -> Sequence[Sequence[Any]]:
     if catalog.table_exists(identifier):
         raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(parts))
     metadata = _read(catalog.io, invocation.arguments["metadata_file"])
+    if catalog.adopt_table(identifier, as_location(invocation.arguments["metadata_file"])) is not None:
+        return _answer(metadata)
     location = catalog.default_table_location(identifier)
     if same_place(metadata.location) != same_place(location):
         table_uuid = str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))
@@ -46,6 +49,10 @@ def register_table(invocation: Invocation) -> Sequence[Sequence[Any]]:
         rng=environment.rng,
         sleep=environment.sleep,
     )
+    return _answer(metadata)
+
+
+def _answer(metadata: TableMetadata) -> Sequence[Sequence[Any]]:
     snapshot = metadata.current_snapshot()
     if snapshot is None:
         return [(None, None, None)]

@@ -91,6 +91,22 @@ def test_a_dropped_table_comes_back(spark: SparkSession, tmp_path: Path) -> None
         spark.sql("UNDROP TABLE lake.db.other")
 
 
+def test_a_table_moves_from_a_folder_to_a_database(spark: SparkSession, tmp_path: Path, table_name: str) -> None:
+    settings = {"type": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", "warehouse": str(tmp_path / "w")}
+    spark.conf.set("spark.sql.catalog.cellar", "io.sqlext.Catalog")
+    for key, value in settings.items():
+        spark.conf.set(f"spark.sql.catalog.cellar.{key}", value)
+    spark.sql("CREATE NAMESPACE cellar.db")
+    spark.sql(f"CREATE TABLE {table_name} AS SELECT 1 AS id")
+    newest = "SELECT max_by(file, timestamp) FROM {}.metadata_log_entries".format
+    file = spark.sql(newest(table_name)).first()[0]
+    answer = spark.sql(f"CALL cellar.system.register_table('db.t', '{file}')").first()
+    assert answer.total_records_count == 1
+    spark.sql("INSERT INTO cellar.db.t VALUES (2)")
+    assert canonical_rows(spark.table("cellar.db.t")) == [[1], [2]]
+    assert spark.sql(newest("cellar.db.t")).first()[0].startswith(file.rpartition("/")[0])
+
+
 def test_plain_settings(tmp_path: Path) -> None:
     folders = [str(tmp_path / "first"), str(tmp_path / "second")]
     ended = subprocess.run(

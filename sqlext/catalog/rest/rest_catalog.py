@@ -147,6 +147,13 @@ class RestCatalog:
             return False
         return True
 
+    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable:
+        self._require_namespace(identifier.namespace)
+        path = f"namespaces/{self._client.namespace_path(identifier.namespace)}/register"
+        body = {"name": identifier.name, "metadata-location": metadata_location}
+        with self._committed(identifier, None):
+            return self._loaded(identifier, self._client.ask("POST", path, body))
+
     def undrop_table(self, identifier: TableIdentifier) -> None:
         raise self._unsupported(
             f"UNDROP TABLE {self._qualified_table(identifier)}",

@@ -153,10 +153,10 @@ class CatalogRecords:
         values = (self._joined(to.namespace), to.name, *self._key(identifier), *kinds)
         return self._database.change((statement, values)) == [1]
 
-    def metadata_locations(self) -> Iterable[str]:
+    def metadata_locations(self, *, dropped: bool = True) -> Iterable[str]:
         """Where the metadata of every table and view of the database is: other catalogs' too, and dropped ones'."""
         rows = self._database.rows("SELECT metadata_location FROM iceberg_tables")
-        if self._database.columns(_DROPPED):
+        if dropped and self._database.columns(_DROPPED):
             rows += self._database.rows(f"SELECT metadata_location FROM {_DROPPED}")
         return [location for (location,) in rows if location]
 

@@ -7,7 +7,7 @@ catalog under the same name.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
@@ -113,7 +113,7 @@ class SqlCatalog:
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """`<warehouse>/<namespace>/<name>`, or beside it where a table of another name lives there since a rename."""
         plain = self._location_of(identifier)
-        if self._table_at(plain) is None or self._records.find(identifier) is not None:
+        if _table_at(plain, self._records.metadata_locations()) is None or self._records.find(identifier) is not None:
             return plain
         return f"{plain}-{self._new_uuid().hex[:_DISTINCT_DIGITS]}"
 
@@ -154,6 +154,21 @@ class SqlCatalog:
         now_ms = self._clock()
         return self._records.drop(identifier, record, now_ms, now_ms - self._undrop_retention_ms)
 
+    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable:
+        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+        if self._records.find(identifier) is not None:
+            raise exists
+        self._require_namespace(identifier.namespace)
+        metadata = decode_table_metadata(self._io.read(metadata_location), metadata_location)
+        self._require_free(metadata.location, self._records.metadata_locations(dropped=False))
+        self._require_free(metadata_location.rpartition("/")[0], self._records.metadata_locations(dropped=False))
+        try:
+            with answered(self._qualified_table(identifier)):
+                self._records.insert(identifier, Record(TABLE, metadata_location))
+        except DuplicateKey:
+            raise exists from None
+        return LoadedTable(identifier, metadata, metadata_location)
+
     def undrop_table(self, identifier: TableIdentifier) -> None:
         self._require_namespace(identifier.namespace)
         exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
@@ -162,6 +177,8 @@ class SqlCatalog:
         since_ms = self._clock() - self._undrop_retention_ms
         for name, location, _ in self._records.dropped(identifier.namespace, since_ms):
             if name == identifier.name:
+                # It may have been registered since.
+                self._require_free(_folder_of(location), self._records.metadata_locations(dropped=False))
                 try:
                     with answered(self._qualified_table(identifier)):
                         restored = self._records.restore(identifier, location)
@@ -254,9 +271,7 @@ class SqlCatalog:
         if self._records.find(identifier) is not None:
             raise exists
         self._require_namespace(identifier.namespace)
-        there = self._table_at(metadata.location)
-        if there is not None:
-            raise AnalysisError("LOCATION_IN_USE", location=metadata.location, other=there)
+        self._require_free(metadata.location, self._records.metadata_locations())
         location = self._files.write_table(metadata, None)
         record = Record(TABLE, location)
         try:
@@ -284,14 +299,10 @@ class SqlCatalog:
         folder = self._records.properties(identifier.namespace).get("location")
         return join(folder or join(self._root, *identifier.namespace), identifier.name)
 
-    def _table_at(self, location: str) -> str | None:
-        """The metadata file of a table or view whose folder lies in `location`, or around it; None if there is none."""
-        place = same_place(location)
-        for metadata_file in self._records.metadata_locations():
-            folder = metadata_file.rpartition("/")[0].removesuffix("/metadata")
-            if same_place(folder) == place or is_below(location, folder) or is_below(folder, location):
-                return metadata_file
-        return None
+    def _require_free(self, location: str, taken: Iterable[str]) -> None:
+        there = _table_at(location, taken)
+        if there is not None:
+            raise AnalysisError("LOCATION_IN_USE", location=location, other=there)
 
     # records
 
@@ -330,3 +341,17 @@ class SqlCatalog:
 
     def _qualified_table(self, identifier: TableIdentifier) -> str:
         return self._qualified(*identifier.namespace, identifier.name)
+
+
+def _table_at(location: str, taken: Iterable[str]) -> str | None:
+    """Of these metadata files the one whose table's folder lies in `location`, or around it; None if there is none."""
+    place = same_place(location)
+    for metadata_file in taken:
+        folder = _folder_of(metadata_file)
+        if same_place(folder) == place or is_below(location, folder) or is_below(folder, location):
+            return metadata_file
+    return None
+
+
+def _folder_of(metadata_file: str) -> str:
+    return metadata_file.rpartition("/")[0].removesuffix("/metadata")
