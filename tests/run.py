@@ -1,7 +1,7 @@
 """All tests: `python3 tests/run.py [pytest arguments]` sets up what it needs, then ruff, mypy, pytest.
 
 Without arguments pytest runs twice at the same time, for two cores: each half has its own Spark session and judge. What
-both would make or fetch on their first use, the shim's jar and the judge's, is there before they start.
+both would make or fetch on their first use, such as the shim's jar and the judge's, is there before they start.
 """
 
 import contextlib
@@ -22,6 +22,8 @@ CHECKS: list[tuple[str, list[str]]] = [("ruff", ["-m", "ruff", "check", "."]), (
 FIRST_USES: list[tuple[str, list[str]]] = [
     ("the shim's jar", ["-m", "sqlext.spark.shim_jar"]),
     ("the judge's jar", ["-m", "judges.iceberg_process"]),
+    ("the REST catalog server's jar", ["-m", "catalog.rest_server"]),
+    ("PostgreSQL", ["-m", "catalog.postgres_server"]),
 ]
 HALF = ["tests/golden", "tests/interchange", "tests/notebooks"]
 OTHER_HALF = ["tests", *(f"--ignore={folder}" for folder in HALF)]

@@ -24,7 +24,7 @@ class PostgresServer:
 
     def __init__(self, folder: Path) -> None:
         self.password = secrets.token_urlsafe(16)
-        self._bin = _binaries()
+        self._bin = binaries()
         self._folder = Path("/tmp", f"sqlext-postgres-{secrets.token_hex(6)}")
         self._folder.mkdir(mode=0o700)
         self._owner = pwd.getpwnam("postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name)
@@ -74,7 +74,7 @@ class PostgresServer:
             subprocess.run(command, check=True, stdout=log, stderr=log, cwd="/", **as_owner)
 
 
-def _binaries() -> Path:
+def binaries() -> Path:
     """Where the server's programs are; installs the package where there are none and this is root's machine."""
     found = sorted(path for pattern in _INSTALLED_IN for path in glob(pattern) if Path(path, "initdb").exists())
     if not found and os.getuid() == 0 and shutil.which("apt-get"):
@@ -90,3 +90,7 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    binaries()

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class RestServer:
         }
         environment = {**os.environ, **{_variable(name): value for name, value in given.items()}}
         self._log = (folder / f"rest-{secrets.token_hex(4)}.log").open("wb")
-        command = [_java(), "-Xmx400m", "-XX:TieredStopAtLevel=1", "-cp", str(_jar())]
+        command = [_java(), "-Xmx400m", "-XX:TieredStopAtLevel=1", "-cp", str(jar())]
         self._process = subprocess.Popen(
             [*command, "org.apache.iceberg.rest.RESTCatalogServer"],
             env=environment,
@@ -79,16 +80,19 @@ def _java() -> str:
     return str(Path(home, "bin", "java")) if home else shutil.which("java") or "java"
 
 
-def _jar() -> Path:
+def jar() -> Path:
+    """The server's jar, fetched where it is not there yet; two that fetch it at a time do not disturb each other."""
     if not _JAR.exists():
         _JAR.parent.mkdir(parents=True, exist_ok=True)
-        jars = Path(pyspark.__file__).parent / "jars" / "*"
-        fetched = _JAR.parent / "[artifact]-[revision].[ext]"
-        command = [_java(), "-cp", str(jars), "org.apache.ivy.Main", "-cache", str(IVY_CACHE / "rest-cache")]
-        dependency = ["-dependency", _GROUP, _ARTIFACT, _VERSION, "-types", "jar", "-confs", "default"]
-        done = subprocess.run([*command, *dependency, "-retrieve", str(fetched)], capture_output=True, check=False)
-        if not _JAR.exists():
-            raise RuntimeError(done.stdout[-2000:].decode(errors="replace"))
+        with tempfile.TemporaryDirectory(dir=_JAR.parent) as folder:
+            jars = Path(pyspark.__file__).parent / "jars" / "*"
+            command = [_java(), "-cp", str(jars), "org.apache.ivy.Main", "-cache", f"{folder}/cache"]
+            dependency = ["-dependency", _GROUP, _ARTIFACT, _VERSION, "-types", "jar", "-confs", "default"]
+            fetched = ["-retrieve", f"{folder}/[artifact]-[revision].[ext]"]
+            done = subprocess.run([*command, *dependency, *fetched], capture_output=True, check=False)
+            if not Path(folder, _JAR.name).exists():
+                raise RuntimeError(done.stdout[-2000:].decode(errors="replace"))
+            Path(folder, _JAR.name).replace(_JAR)
     return _JAR
 
 
@@ -96,3 +100,7 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    jar()
