@@ -5,15 +5,21 @@ Spark answers a query on a cached table from its cache, however old; its own wri
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+_LOG = logging.getLogger("sqlext")
 _BRANCH = "branch_"
 
 
 def renew_caches(spark: SparkSession, table: Sequence[str]) -> None:
-    """Caches of the table, by the parts of its whole name, and of queries on it; those of time travel stay."""
+    """Caches of the table, by the parts of its whole name, and of queries on it; those of time travel stay.
+
+    One that cannot be made anew is dropped, and all others with it: the statement has committed, and must not fail.
+    """
     cache = spark._jsparkSession.sharedState().cacheManager()
     if cache.isEmpty():
         return
@@ -21,5 +27,9 @@ def renew_caches(spark: SparkSession, table: Sequence[str]) -> None:
     names = [list(table)]
     if table[-1].startswith(_BRANCH):
         names.append(list(table[:-1]))
-    for name in names:
-        cache.recacheTableOrView(spark._jsparkSession, to_seq(name), False)
+    try:
+        for name in names:
+            cache.recacheTableOrView(spark._jsparkSession, to_seq(name), False)
+    except Py4JJavaError as failure:
+        _LOG.warning("the caches of %s cannot be made anew, and all are dropped", ".".join(table), exc_info=failure)
+        cache.clearCache()

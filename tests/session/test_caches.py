@@ -49,3 +49,11 @@ def test_a_write_of_a_data_frame_is_seen_by_the_next_query(spark: SparkSession, 
     assert spark.table(cached).count() == 3
     rows.writeTo(cached).using("iceberg").createOrReplace()
     assert spark.table(cached).count() == 1
+
+
+def test_a_cache_that_cannot_be_made_anew_is_dropped(spark: SparkSession, cached: str) -> None:
+    spark.sql(f"SELECT v AS w FROM {cached}").cache().createOrReplaceTempView("cached_column")
+    assert spark.table("cached_column").count() == 2
+    spark.sql(f"ALTER TABLE {cached} DROP COLUMN v")
+    spark.sql(f"INSERT INTO {cached} VALUES (3)")
+    assert sorted(row.id for row in spark.table(cached).collect()) == [1, 2, 3]
