@@ -11,6 +11,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectResolutionRule(_ => ViewsAsSuch)
     extensions.injectResolutionRule(_ => ResolveMergeColumns)
     extensions.injectResolutionRule(_ => StreamsToPython)
+    extensions.injectResolutionRule(_ => StreamedTables)
     extensions.injectOptimizerRule(_ => ApplyDeletes)
     extensions.injectPostHocResolutionRule(_ => WritesToPython)
     extensions.injectPostHocResolutionRule(_ => RowChangesToPython)

@@ -8,6 +8,7 @@ import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column, Identifier, Table, TableCatalog}
 import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
 import org.apache.spark.sql.errors.{QueryCompilationErrors, QueryExecutionErrors}
@@ -57,6 +58,16 @@ object SparkInternals {
     manager.catalog(whole.head)
     whole
   }
+
+  /** Rows of a query as those of a batch of a stream. */
+  def streamed(rows: DataFrame): DataFrame = {
+    val batch = rows.asInstanceOf[classic.DataFrame]
+    ofRows(batch.sparkSession, LogicalRDD.fromDataset(batch.queryExecution.toRdd, batch, isStreaming = true))
+  }
+
+  def activeSession: classic.SparkSession = classic.SparkSession.active
+
+  def optionsOf(relation: StreamingRelationV2): Map[String, String] = relation.extraOptions.asCaseSensitiveMap.asScala.toMap
 
   def parsed(sql: String): LogicalPlan = classic.SparkSession.active.sessionState.sqlParser.parsePlan(sql)
 

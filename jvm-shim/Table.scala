@@ -85,7 +85,8 @@ class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns
   override def capabilities: util.Set[TableCapability] =
     if (isMetadataTable) Set(TableCapability.BATCH_READ).asJava
     else (Set(TableCapability.BATCH_READ, TableCapability.BATCH_WRITE, TableCapability.TRUNCATE,
-      TableCapability.OVERWRITE_BY_FILTER, TableCapability.OVERWRITE_DYNAMIC, TableCapability.STREAMING_WRITE) ++
+      TableCapability.OVERWRITE_BY_FILTER, TableCapability.OVERWRITE_DYNAMIC, TableCapability.STREAMING_WRITE,
+      TableCapability.MICRO_BATCH_READ) ++
       Option.when(takesAnyColumns)(TableCapability.ACCEPT_ANY_SCHEMA)).asJava
 
   /** The fields of `_partition`, of all specs of the table. */

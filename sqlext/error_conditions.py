@@ -575,16 +575,41 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         ),
         # streams
         "UNKNOWN_STREAM_OPTION": Condition(
-            "42616", "The option {name} of a streaming write is refused: there is none of that name. There are {known}."
+            "42616",
+            "The option {name} of a streaming {kind} is refused: there is none of that name, but {known}.",
         ),
         "INVALID_STREAM_OPTION": Condition(
             "42616",
-            "The option {name} = {value} of a streaming write is refused: {reason}. Set it right, or leave it out.",
+            "The option {name} = {value} of a streaming {kind} is refused: {reason}. Set it right, or leave it out.",
         ),
         "STREAM_KEY_NOT_THE_TABLES": Condition(
             "42000",
             "The option equality-field-columns = {named} is refused: the key of {name} is {key}. Leave the option out,"
             " or change the table's key with ALTER TABLE … ADD PRIMARY KEY.",
+        ),
+        "STREAM_OFFSET_UNREADABLE": Condition(
+            "XX001",
+            "The offset of the stream of {name} cannot be read: {reason}. Start the query with a new checkpoint.",
+        ),
+        "STREAM_OF_PLACE": Condition(
+            "0A000",
+            "A stream of {name} is refused: only a table of a catalog, or a branch of it, can be streamed.",
+        ),
+        "STREAM_SNAPSHOT_CHANGES_ROWS": Condition(
+            "55000",
+            "The stream of {name} ends at snapshot {snapshot}: its operation is {operation}, and it takes rows away"
+            " that the stream has given. Read the table with the option row-kinds = true, or pass such snapshots over"
+            " with {option} = true.",
+        ),
+        "STREAM_POSITION_GONE": Condition(
+            "55000",
+            "The stream of {name} cannot go on: it is at snapshot {start}, which has expired or been rolled back."
+            " Start it again with a new checkpoint.",
+        ),
+        "STREAM_COLUMNS_CHANGED": Condition(
+            "55000",
+            "The stream of {name} stops: the table's columns were changed while it ran. Start it again, and it"
+            " goes on with the new ones.",
         ),
         "STREAM_FENCED": Condition(
             "55000",

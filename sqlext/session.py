@@ -38,6 +38,7 @@ from sqlext.spark.shim_jar import shim_jar
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
 from sqlext.streaming.sink import StreamingSink
+from sqlext.streaming.source import StreamingSource
 
 # PySpark logs each failed statement with its whole Java stack; the exception that it raises says the same without.
 _STACK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -104,6 +105,7 @@ def attach(spark: SparkSession) -> SparkSession:
     environment = Environment(catalogs, scans, clock=_milliseconds, rng=random.Random(), sleep=time.sleep)
     dispatch = Dispatch(environment)
     feed = ChangeFeed(environment)
+    source = StreamingSource(environment)
     catalog_bridge = CatalogBridge(
         catalogs, scans, TableDefinitions(environment), lambda path: load_static_table(path, io), feed.view
     )
@@ -111,6 +113,10 @@ def attach(spark: SparkSession) -> SparkSession:
         **catalog_bridge.questions(),
         "parse": dispatch.parse,
         "plan scan": scans.plan_files,
+        "stream batch": source.batch,
+        "stream head": source.head,
+        "stream offset": source.offset,
+        "stream source": source.describe,
         "table changes": feed.sql,
         "answered filters": answers.answered_filters,
         "aggregate": answers.aggregate,

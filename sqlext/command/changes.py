@@ -51,11 +51,11 @@ class ChangeFeed:
         if end is None:
             head = self._environment.catalogs.version(handle).snapshot
             if head is None:
-                return {"sql": self._of_empty_table(handle, table.metadata)}
+                return {"sql": lower_changes([self.nothing(handle)], table.metadata.schema())}
             end = head
         start = self._snapshot(handle, table.metadata, arguments["from"])
-        pairs = _pairs(handle, table.metadata, start, end) if mode == _EACH else [(start, end)]
-        steps = [self._step(handle, before, after, number) for number, (before, after) in enumerate(pairs)]
+        pairs = snapshot_pairs(handle, table.metadata, start, end) if mode == _EACH else [(start, end)]
+        steps = [self.step(handle, before, after, number) for number, (before, after) in enumerate(pairs)]
         return {"sql": lower_changes(steps, table.metadata.schema())}
 
     def view(self, parts: tuple[str, ...]) -> ChangeView:
@@ -64,9 +64,9 @@ class ChangeFeed:
         schema = self._environment.catalogs.locate(parts)[1].metadata.schema()
         return ChangeView(text, change_schema(schema))
 
-    def _of_empty_table(self, handle: TableHandle, metadata: TableMetadata) -> str:
-        step = ChangeStep(None, quote_name((*_name(handle), *_branch(handle))), 0, 0, (), (), ())
-        return lower_changes([step], metadata.schema())
+    def nothing(self, handle: TableHandle) -> ChangeStep:
+        """A step without changes."""
+        return ChangeStep(None, quote_name((*_name(handle), *_branch(handle))), 0, 0, (), (), ())
 
     def _snapshot(self, handle: TableHandle, metadata: TableMetadata, place: Mapping[str, Any]) -> Snapshot | None:
         """The snapshot that is meant, None for none."""
@@ -75,9 +75,10 @@ class ChangeFeed:
         found = travel(replace(handle, branch=None), metadata, place)
         return self._environment.catalogs.version(found).snapshot
 
-    def _step(self, handle: TableHandle, before: Snapshot | None, after: Snapshot, ordinal: int) -> ChangeStep:
-        then = ScanPlan() if before is None else self._plan(handle, before)
-        files = changed_files(then, self._plan(handle, after))
+    def step(self, handle: TableHandle, before: Snapshot | None, after: Snapshot, ordinal: int) -> ChangeStep:
+        """What lies between two snapshots of the table at the handle's version of its metadata."""
+        then = ScanPlan() if before is None else self.plan(handle, before)
+        files = changed_files(then, self.plan(handle, after))
         return ChangeStep(
             None if before is None else _relation(handle, before),
             _relation(handle, after),
@@ -88,12 +89,13 @@ class ChangeFeed:
             files.touched,
         )
 
-    def _plan(self, handle: TableHandle, snapshot: Snapshot) -> ScanPlan:
+    def plan(self, handle: TableHandle, snapshot: Snapshot) -> ScanPlan:
+        """All files of a snapshot."""
         version: TableVersion = self._environment.catalogs.version(pinned_snapshot(handle, snapshot.snapshot_id))
         return self._environment.scans.plan(version, AlwaysTrue(), with_metrics=False)
 
 
-def _pairs(
+def snapshot_pairs(
     handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot
 ) -> Sequence[tuple[Snapshot | None, Snapshot]]:
     """Each snapshot up to `end` with the one before it, oldest first; rewrites of files change no row."""

@@ -50,7 +50,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
     known = {*_OWN, *known_write_options()}
     for name in given:
         if name.lower() not in known and not name.lower().startswith("snapshot-property."):
-            raise AnalysisError("UNKNOWN_STREAM_OPTION", name=name, known=", ".join(sorted(known)))
+            raise AnalysisError("UNKNOWN_STREAM_OPTION", kind="write", name=name, known=", ".join(sorted(known)))
     own = {name.lower(): value.strip() for name, value in given.items() if name.lower() in _OWN}
     enabled = _parsed(own, "overwrite-enabled", _boolean, default=False)
     return SinkOptions(
@@ -69,7 +69,7 @@ def _parsed(own: Mapping[str, str], name: str, parse: Callable[[str], T], *, def
     try:
         return parse(own[name])
     except ValueError as error:
-        raise AnalysisError("INVALID_STREAM_OPTION", name=name, value=own[name], reason=error) from None
+        raise AnalysisError("INVALID_STREAM_OPTION", kind="write", name=name, value=own[name], reason=error) from None
 
 
 def _boolean(text: str) -> bool:

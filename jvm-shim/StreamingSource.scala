@@ -1,0 +1,87 @@
+package io.sqlext
+
+import org.apache.spark.sql.{DataFrame, SQLContext, SparkSession, classic}
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.connector.read.streaming.{Offset => AnyOffset, ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow}
+import org.apache.spark.sql.execution.datasources.DataSource
+import org.apache.spark.sql.execution.streaming.{Offset, Source}
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
+import org.apache.spark.sql.sources.StreamSourceProvider
+import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.types.{StringType, StructType}
+
+/** How far a stream has got in a table, in Python's words. */
+case class TableOffset(override val json: String) extends Offset
+
+/** A table as the source of a streaming query: Python says how far a batch goes, and which query its rows are. */
+class StreamingSource(session: SparkSession, table: String, options: Map[String, String], override val schema: StructType)
+    extends Source with SupportsTriggerAvailableNow {
+  /** The last snapshot of a query that ends with what there was when it began. */
+  private var until: Option[Long] = None
+
+  private def ask(question: String, more: (String, Any)*) =
+    Bridge.ask(question, Map("table" -> table, "options" -> options, "columns" -> schema.json) ++ more)
+
+  override def prepareForTriggerAvailableNow(): Unit =
+    until = Some(ask("stream head").get("snapshot")).filterNot(_.isNull).map(_.asLong)
+
+  override def getDefaultReadLimit: ReadLimit = ReadLimit.maxFiles(Int.MaxValue)
+
+  override def latestOffset(start: AnyOffset, limit: ReadLimit): AnyOffset = {
+    val limited = !limit.isInstanceOf[ReadAllAvailable]
+    val next = ask("stream offset", "start" -> Option(start).map(_.json), "limited" -> limited, "until" -> until).get("offset")
+    if (next.isNull) null else TableOffset(next.asText)
+  }
+
+  override def getOffset: Option[Offset] = Option(latestOffset(null, ReadLimit.allAvailable)).map(_.asInstanceOf[Offset])
+
+  override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
+    val sql = ask("stream batch", "start" -> start.map(_.json), "end" -> end.json).get("sql").asText
+    SparkInternals.streamed(session.sql(sql))
+  }
+
+  override def stop(): Unit = ()
+  override def toString: String = s"sqlext ${options.getOrElse(StreamingSource.name, "")}"
+}
+
+object StreamingSource {
+  private[sqlext] val handle = "sqlext.table"
+  private[sqlext] val name = "sqlext.name"
+}
+
+/** By its name Spark makes the source. */
+class StreamingSourceProvider extends StreamSourceProvider {
+  override def sourceSchema(context: SQLContext, schema: Option[StructType], provider: String,
+      parameters: Map[String, String]): (String, StructType) = ("sqlext", schema.get)
+
+  override def createSource(context: SQLContext, metadataPath: String, schema: Option[StructType], provider: String,
+      parameters: Map[String, String]): Source =
+    new StreamingSource(context.sparkSession, parameters(StreamingSource.handle), parameters - StreamingSource.handle, schema.get)
+}
+
+/** Puts a source of Spark's older interface, whose batches are DataFrames, in the place of a table that is streamed. */
+object StreamedTables extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
+    case relation: StreamingRelationV2 => relation.table match {
+      case table: SqlextTable => source(relation, table)
+      case _ => relation
+    }
+  }
+
+  private def source(relation: StreamingRelationV2, table: SqlextTable): LogicalPlan = {
+    val options = SparkInternals.optionsOf(relation)
+    val withKinds = Bridge.ask("stream source", Map("table" -> table.handle, "options" -> options)).get("row_kinds").asBoolean
+    val kind = if (withKinds) Seq(AttributeReference("_row_kind", StringType)()) else Nil
+    val output = relation.output ++ kind
+    val columns = StructType(output.map(a => org.apache.spark.sql.types.StructField(a.name, a.dataType, nullable = true)))
+    val made = DataSource(
+      sparkSession = SparkInternals.activeSession,
+      className = classOf[StreamingSourceProvider].getName,
+      userSpecifiedSchema = Some(columns),
+      options = options ++ Map(StreamingSource.handle -> table.handle, StreamingSource.name -> table.name))
+    StreamingRelation(made, table.name, output)
+  }
+}

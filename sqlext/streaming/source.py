@@ -1,0 +1,272 @@
+"""Tables as sources of streaming queries: a batch is what lies between two places in the table's history.
+
+A stream begins with the rows that are there, or behind a snapshot. Then it gives the rows that snapshots append; or
+with row kinds, in each batch, the difference of the table at its beginning and its end, so that a key comes once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sqlext.command.changes import ChangeFeed, snapshot_pairs
+from sqlext.command.environment import Environment
+from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError, ValidationConflict
+from sqlext.spark.catalogs import handle_of
+from sqlext.spark.data_type import schema_to_spark
+from sqlext.spark.table_handle import TableHandle
+from sqlext.spec.row_kind import ROW_KIND
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.sql.lowering.changes import (
+    CHANGE_TYPE,
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    ChangeStep,
+    lower_changes,
+)
+from sqlext.sql.quoting import quote_identifier
+from sqlext.streaming.source_options import SourceOptions, source_options
+
+_VERSION = 1
+_KINDS = {INSERT: "+I", DELETE: "-D", UPDATE_BEFORE: "-U", UPDATE_AFTER: "+U"}
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a stream has got: everything up to `snapshot` (None: nothing), or of that snapshot the first `files`.
+
+    `origin` is the snapshot behind which it began, `scan` the one whose rows it began with; one of the two at most.
+    """
+
+    table: str
+    origin: int | None = None
+    scan: int | None = None
+    snapshot: int | None = None
+    files: int | None = None
+
+    def encode(self) -> str:
+        return json.dumps({"version": _VERSION, **asdict(self)}, sort_keys=True)
+
+    @classmethod
+    def decode(cls, text: str, name: str) -> Position:
+        """CorruptionError for what is no position."""
+        try:
+            value = json.loads(text)
+            if value.pop("version") != _VERSION:
+                raise ValueError("it is of another version")
+            return cls(**value)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise CorruptionError("STREAM_OFFSET_UNREADABLE", name=name, reason=error) from None
+
+    @property
+    def start(self) -> Position:
+        """Where the stream began."""
+        return replace(self, snapshot=self.origin, files=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of a batch: of what lies between two snapshots, the files from `first` up to `last` (None: to the end)."""
+
+    before: Snapshot | None
+    after: Snapshot
+    first: int = 0
+    last: int | None = None
+
+
+class StreamingSource:
+    """Answers of the streams of an application; all that a stream knows is in its position."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._feed = ChangeFeed(environment)
+
+    def describe(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Whether rows have kinds. Errors: those of the options; UnsupportedError for a table read by its path."""
+        handle = TableHandle.decode(arguments["table"])
+        if handle.catalog is None or handle.snapshot_id is not None:
+            raise UnsupportedError("STREAM_OF_PLACE", name=handle.full_name)
+        return {"row_kinds": source_options(arguments["options"]).row_kinds}
+
+    def head(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The newest snapshot's id, None while there is none."""
+        head = self._open(arguments).head
+        return {"snapshot": None if head is None else head.snapshot_id}
+
+    def offset(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """How far the next batch goes; None for nowhere."""
+        stream = self._open(arguments)
+        until = stream.head if arguments["until"] is None else stream.snapshot(arguments["until"])
+        given = arguments["start"]
+        if until is None:
+            # A stream of what is new has to remember that there was nothing.
+            begins_now = given is None and stream.options.from_latest
+            return {"offset": Position(stream.metadata.table_uuid).encode() if begins_now else given}
+        start = stream.beginning(until) if given is None else Position.decode(given, stream.name)
+        return {"offset": self._reached(stream, start, until, limited=bool(arguments["limited"])).encode()}
+
+    def batch(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The rows between two positions, as SQL."""
+        stream = self._open(arguments)
+        end = Position.decode(arguments["end"], stream.name)
+        given = arguments["start"]
+        start = end.start if given is None else Position.decode(given, stream.name)
+        stream.require_table(end)
+        return {"sql": self._sql(stream, list(stream.pieces(start, end)))}
+
+    def _open(self, arguments: Mapping[str, Any]) -> _Stream:
+        handle = TableHandle.decode(arguments["table"])
+        parts = (str(handle.catalog), *handle.namespace, handle.name)
+        table = self._environment.catalogs.load(parts)
+        now = replace(handle_of(parts[0], table), branch=handle.branch)
+        stream = _Stream(now, table.metadata, source_options(arguments["options"]))
+        if table.metadata.table_uuid != handle.table_uuid:
+            raise ValidationConflict("STREAM_TABLE_REPLACED", name=stream.name, query="")
+        columns = [field["name"] for field in json.loads(arguments["columns"])["fields"]]
+        own = [field["name"] for field in schema_to_spark(table.metadata.schema())["fields"]]
+        if columns != [*own, *([ROW_KIND.name] if stream.options.row_kinds else [])]:
+            raise ValidationConflict("STREAM_COLUMNS_CHANGED", name=stream.name)
+        return stream
+
+    def _reached(self, stream: _Stream, start: Position, until: Snapshot, *, limited: bool) -> Position:
+        """The end of a batch that begins at `start`: no further than the limits, but at least one file on."""
+        stream.require_table(start)
+        options = stream.options if limited else replace(stream.options, max_files=None, max_rows=None)
+        if options.row_kinds and start.files is not None:
+            # The rows that a stream began with have no kinds to be told apart by from those of later changes.
+            until = stream.snapshot(start.scan or until.snapshot_id)
+        end = replace(start, snapshot=until.snapshot_id, files=None)
+        if options.max_files is None and options.max_rows is None:
+            return end
+        reached, files, rows = start, 0, 0
+        for piece in stream.pieces(start, end):
+            step = self._feed.step(stream.handle, piece.before, piece.after, 0)
+            divisible = not (step.removed or step.touched) and (piece.before is None or not options.row_kinds)
+            for number, count in enumerate(self._rows_of(stream, piece.after, step.added[piece.first :])):
+                files, rows = files + 1, rows + count
+                if files <= (options.max_files or files) and rows <= (options.max_rows or rows):
+                    continue
+                if reached != start:
+                    return reached
+                if divisible and number:
+                    return replace(start, snapshot=piece.after.snapshot_id, files=piece.first + number)
+            reached = replace(start, snapshot=piece.after.snapshot_id, files=None)
+        return end
+
+    def _rows_of(self, stream: _Stream, snapshot: Snapshot, paths: Sequence[str]) -> list[int]:
+        tasks = self._feed.plan(stream.handle, snapshot).tasks
+        counts = {task.file.file_path: task.file.record_count for task in tasks}
+        return [counts[path] for path in paths]
+
+    def _sql(self, stream: _Stream, pieces: Sequence[_Piece]) -> str:
+        schema = stream.metadata.schema()
+        columns = ", ".join(quote_identifier(field.name) for field in schema.fields)
+        if stream.options.row_kinds and len(pieces) > 1:
+            pieces = [replace(pieces[0], after=pieces[-1].after)]
+        found = (self._step(stream, piece, number) for number, piece in enumerate(pieces))
+        steps = [step for step in found if step is not None] or [self._feed.nothing(stream.handle)]
+        if not stream.options.row_kinds:
+            return f"SELECT {columns} FROM ({lower_changes(steps, replace(schema, identifier_field_ids=()))})"
+        changes = lower_changes(steps, schema)
+        kinds = " ".join(f"WHEN '{change}' THEN '{kind}'" for change, kind in _KINDS.items())
+        return f"SELECT {columns}, CASE `{CHANGE_TYPE}` {kinds} END AS `{ROW_KIND.name}` FROM ({changes})"
+
+    def _step(self, stream: _Stream, piece: _Piece, ordinal: int) -> ChangeStep | None:
+        step = self._feed.step(stream.handle, piece.before, piece.after, ordinal)
+        step = replace(step, added=step.added[piece.first : piece.last])
+        if stream.options.row_kinds or not (step.removed or step.touched):
+            return step
+        operation = str(piece.after.summary.get("operation"))
+        if operation in stream.options.skipped:
+            return None
+        kind = "delete" if operation == "delete" else "overwrite"
+        raise ValidationConflict(
+            "STREAM_SNAPSHOT_CHANGES_ROWS",
+            name=stream.name,
+            snapshot=piece.after.snapshot_id,
+            operation=operation,
+            option=f"streaming-skip-{kind}-snapshots",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """A table as it is at one question of a stream."""
+
+    handle: TableHandle
+    metadata: TableMetadata
+    options: SourceOptions
+
+    @property
+    def name(self) -> str:
+        return self.handle.full_name
+
+    @property
+    def head(self) -> Snapshot | None:
+        return (
+            self.metadata.current_snapshot() if self.handle.branch is None else self.metadata.head(self.handle.branch)
+        )
+
+    def snapshot(self, snapshot_id: int) -> Snapshot:
+        """ValidationConflict STREAM_POSITION_GONE where the table has it no more."""
+        found = self.metadata.snapshot_or_none(snapshot_id)
+        if found is None:
+            raise ValidationConflict("STREAM_POSITION_GONE", name=self.name, start=snapshot_id)
+        return found
+
+    def require_table(self, position: Position) -> None:
+        """ValidationConflict where the position is one of another table."""
+        if position.table != self.metadata.table_uuid:
+            raise ValidationConflict("STREAM_TABLE_REPLACED", name=self.name, query="")
+
+    def beginning(self, until: Snapshot) -> Position:
+        """Where a stream without a position begins. NotFoundError for a snapshot that is not there."""
+        options, uuid = self.options, self.metadata.table_uuid
+        if options.start_snapshot is not None:
+            if self.metadata.snapshot_or_none(options.start_snapshot) is None:
+                raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=options.start_snapshot, name=self.name)
+            return Position(uuid, origin=options.start_snapshot, snapshot=options.start_snapshot)
+        if options.from_latest:
+            return Position(uuid, origin=until.snapshot_id, snapshot=until.snapshot_id)
+        if options.start_ms is not None:
+            earlier = [entry for entry in self.metadata.snapshot_log if entry.timestamp_ms <= options.start_ms]
+            if earlier:
+                last = max(earlier, key=lambda entry: entry.timestamp_ms).snapshot_id
+                return Position(uuid, origin=last, snapshot=last)
+        return Position(uuid, scan=until.snapshot_id)
+
+    def pieces(self, start: Position, end: Position) -> Iterator[_Piece]:
+        """What lies between two positions of one stream, in order."""
+        last = self.snapshot(end.snapshot) if end.snapshot is not None else None
+        if last is None or start == end:
+            return
+        at, begun = start.snapshot, start.files or 0
+        if start.scan is not None and (at is None or (at == start.scan and start.files is not None)):
+            scanned = self.snapshot(start.scan)
+            whole = end.snapshot != start.scan
+            yield _Piece(None, scanned, begun, None if whole else end.files)
+            if not whole:
+                return
+            at, begun = start.scan, 0
+        before = None if at is None else self.snapshot(at)
+        if begun and before is not None:
+            # The rest of a snapshot that is begun comes first.
+            parent = before.parent_snapshot_id
+            yield _Piece(
+                None if parent is None else self.snapshot(parent), before, begun, end.files if before == last else None
+            )
+        if before == last:
+            return
+        try:
+            pairs = snapshot_pairs(self.handle, self.metadata, before, last)
+        except AnalysisError:
+            raise ValidationConflict("STREAM_POSITION_GONE", name=self.name, start=start.snapshot) from None
+        for parent_of_pair, one in pairs:
+            if parent_of_pair is not None and one.summary.get("operation") == "replace":
+                continue
+            yield _Piece(parent_of_pair, one, 0, end.files if one == last else None)

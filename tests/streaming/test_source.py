@@ -1,0 +1,78 @@
+"""Tables as sources of streaming queries: the rows there are, those that come, and changes with their kinds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql import SparkSession
+
+
+def _copy(
+    spark: SparkSession, source: str, target: str, folder: Path, mode: str = "append", **options: str
+) -> list[int]:
+    """Streams what there is of one table into another; the numbers of rows of the batches."""
+    named = {name.replace("_", "-"): value for name, value in options.items()}
+    writer = spark.readStream.options(**named).table(source).writeStream.outputMode(mode)
+    query = writer.option("checkpointLocation", str(folder)).trigger(availableNow=True).toTable(target)
+    query.awaitTermination()
+    return [progress["numInputRows"] for progress in query.recentProgress]
+
+
+def _rows(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in spark.table(table).collect())
+
+
+def test_rows_there_are_and_rows_that_come(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
+    copy = f"{table_name}_copy"
+    for name in (table_name, copy):
+        spark.sql(f"CREATE TABLE {name} (id INT, v STRING)")
+    for id in (1, 2, 3):
+        spark.sql(f"INSERT INTO {table_name} VALUES ({id}, 'a')")
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 3")
+    limited = {"streaming_max_files_per_micro_batch": "1"}
+    assert _copy(spark, table_name, copy, tmp_path / "c", **limited) == [1, 1]
+    spark.sql(f"INSERT INTO {table_name} VALUES (4, 'b'), (5, 'b')")
+    spark.sql(f"INSERT INTO {table_name} VALUES (6, 'b')")
+    assert _copy(spark, table_name, copy, tmp_path / "c", **limited) == [2, 1]
+    assert _rows(spark, copy) == _rows(spark, table_name)
+
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 4")
+    with pytest.raises(StreamingQueryException, match="STREAM_SNAPSHOT_CHANGES_ROWS"):
+        _copy(spark, table_name, copy, tmp_path / "c")
+    spark.sql(f"INSERT INTO {table_name} VALUES (7, 'c')")
+    _copy(spark, table_name, copy, tmp_path / "c", streaming_skip_delete_snapshots="true")
+    assert [row[0] for row in _rows(spark, copy)] == [1, 2, 4, 5, 6, 7]
+
+
+def test_changes_with_their_kinds_keep_a_copy(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
+    copy = f"{table_name}_copy"
+    for name in (table_name, copy):
+        spark.sql(f"CREATE TABLE {name} (id INT, v STRING, PRIMARY KEY (id))")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    _copy(spark, table_name, copy, tmp_path / "c", "update", row_kinds="true")
+    assert _rows(spark, copy) == [(1, "a"), (2, "b"), (3, "c")]
+    spark.sql(f"UPSERT INTO {table_name} VALUES (1, 'A'), (4, 'd')")
+    spark.sql(f"UPSERT INTO {table_name} VALUES (1, 'AA')")
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 2")
+    _copy(spark, table_name, copy, tmp_path / "c", "update", row_kinds="true")
+    assert _rows(spark, copy) == _rows(spark, table_name) == [(1, "AA"), (3, "c"), (4, "d")]
+
+
+def test_where_a_stream_begins(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
+    for name in (table_name, f"{table_name}_copy"):
+        spark.sql(f"CREATE TABLE {name} (id INT)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (2)")
+    first = spark.sql(f"SELECT min_by(snapshot_id, committed_at) AS id FROM {table_name}.snapshots").first()
+    assert first is not None
+    _copy(spark, table_name, f"{table_name}_copy", tmp_path / "snapshot", start_snapshot_id=str(first.id))
+    assert _rows(spark, f"{table_name}_copy") == [(2,)]
+    _copy(spark, table_name, f"{table_name}_copy", tmp_path / "latest", stream_from="latest")
+    spark.sql(f"INSERT INTO {table_name} VALUES (3)")
+    _copy(spark, table_name, f"{table_name}_copy", tmp_path / "latest", stream_from="latest")
+    assert _rows(spark, f"{table_name}_copy") == [(2,), (3,)]
+    with pytest.raises(AnalysisException, match="UNKNOWN_STREAM_OPTION"):
+        spark.readStream.option("start-snapshot", "1").table(table_name)
