@@ -43,6 +43,10 @@ from sqlext.streaming.source import StreamingSource
 # PySpark logs each failed statement with its whole Java stack; the exception that it raises says the same without.
 _STACK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
+# Spark's own default, and the `credential` of a REST catalog: its UI and event log hide the values of such settings.
+_REDACTION = "spark.redaction.regex"
+_HIDDEN = "(?i)secret|password|token|access[.]?key|credential"
+
 CATALOG_CLASS = "io.sqlext.Catalog"
 
 
@@ -67,6 +71,7 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
     configured._options = dict(builder._options)
     jars = [configured._options.get("spark.jars", ""), str(shim_jar())]
     configured.config("spark.jars", ",".join(filter(None, jars)))
+    configured._options.setdefault(_REDACTION, _HIDDEN)
     for name, warehouse in warehouses.items():
         configured.config(f"spark.sql.catalog.{name}", CATALOG_CLASS)
         where = str(warehouse) if is_object(str(warehouse)) else str(Path(warehouse).absolute())

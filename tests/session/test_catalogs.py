@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+import sqlext
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
 
@@ -105,6 +107,14 @@ def test_a_table_moves_from_a_folder_to_a_database(spark: SparkSession, tmp_path
     spark.sql("INSERT INTO cellar.db.t VALUES (2)")
     assert canonical_rows(spark.table("cellar.db.t")) == [[1], [2]]
     assert spark.sql(newest("cellar.db.t")).first()[0].startswith(file.rpartition("/")[0])
+
+
+def test_settings_that_are_secret_are_hidden_by_spark() -> None:
+    hidden = re.compile(sqlext.configure(SparkSession.builder)._options["spark.redaction.regex"])
+    for name in ("jdbc.password", "s3.secret-access-key", "s3.session-token", "token", "credential"):
+        assert hidden.search(f"spark.sql.catalog.lake.{name}")
+    own = sqlext.configure(SparkSession.builder.config("spark.redaction.regex", "own"))
+    assert own._options["spark.redaction.regex"] == "own"
 
 
 def test_plain_settings(tmp_path: Path) -> None:
