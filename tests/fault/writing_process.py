@@ -17,7 +17,7 @@ from simulator.faults import kind_of
 from simulator.statements import Change, Create, Drop, Replace, Rows, Statement, live_rows
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.errors import CommitStateUnknown, SqlextError, StorageError
+from sqlext.errors import CommitStateUnknown, SqlextError, StorageError, ValidationConflict
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.storage.file_io import LocalFileIO
 
@@ -158,7 +158,7 @@ def run_and_be_killed(folder: Path, operation: str, point: str, befalls: Callabl
 
 def write_until_killed(options: Mapping[str, str], run: int, sender: Any) -> None:
     """Tells each statement's name before it begins, and again when it is acknowledged."""
-    process = LocalProcess(options, run)
+    process = LocalProcess(options, f"run {run}")
     for number in itertools.count():
         kind = ("append", "upsert")[number % 2]
         statement = Change(f"{run}.{number}", TABLE, kind=kind, ids=frozenset((run * 1000 + number,)))
@@ -166,3 +166,25 @@ def write_until_killed(options: Mapping[str, str], run: int, sender: Any) -> Non
         outcome = process.run(statement)
         assert outcome == "acknowledged", statement.error
         sender.send(statement.name)
+
+
+def race(options: Mapping[str, str], racer: int, rounds: int, start: Any, results: Any) -> None:
+    """Appends, upserts the racer's own key and counts, in turns; a count that others overtook is tried again."""
+    process = LocalProcess(options, f"racer {racer}")
+    answers = []
+    start.wait()
+    for number in range(rounds):
+        own = frozenset((1000 + racer,))
+        for letter, kind, ids in (
+            ("a", "append", frozenset((1,))),
+            ("u", "upsert", own),
+            ("n", "update", frozenset((0,))),
+        ):
+            for attempt in itertools.count():
+                statement = Change(f"{letter}{racer}.{number};", TABLE, kind=kind, ids=ids)
+                outcome = process.run(statement)
+                if not isinstance(statement.error, ValidationConflict):
+                    break
+                process.sleep(process.rng.uniform(0, 0.1 * 2 ** min(attempt, 4)))
+            answers.append((statement.name, outcome, str(statement.error)))
+    results.put(answers)

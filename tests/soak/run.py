@@ -1,7 +1,8 @@
 """A set of equality deletes that is larger than the reader's memory: `python3 tests/soak/run.py`.
 
 One process upserts `--keys` keys by equality deletes, another, whose JVM has `--memory`, reads the table: all rows must
-be there once, whatever the deletes take.
+be there once, whatever the deletes take. Then the simulator of commits runs `--seeds` seeds, and on each catalog
+`--kills` processes are killed at random. `--part` names one of the two.
 """
 
 import argparse
@@ -52,18 +53,38 @@ def read(warehouse: str, memory: str, keys: int) -> int:
     return 0 if found == expected else 1
 
 
+def fault_tests(seeds: int, kills: int) -> int:
+    tests = os.path.join(ROOT, "tests")
+    killing = [sys.executable, "-m", "pytest", os.path.join(tests, "fault", "test_random_kills.py")]
+    steps = [
+        ([sys.executable, os.path.join(tests, "simulator", "run.py"), "--seeds", str(seeds)], {}),
+        (killing, {"SQLEXT_KILLS": str(kills)}),
+    ]
+    return max(
+        subprocess.run(step, check=False, cwd=ROOT, env={**os.environ, **more}).returncode for step, more in steps
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keys", type=int, default=20_000_000)
     parser.add_argument("--memory", default="512m")
     parser.add_argument("--read", help="a warehouse that is there already")
+    parser.add_argument("--seeds", type=int, default=100_000)
+    parser.add_argument("--kills", type=int, default=1_000)
+    parser.add_argument("--part", choices=("deletes", "faults"))
     given = parser.parse_args()
     if given.read:
         return read(given.read, given.memory, given.keys)
-    with tempfile.TemporaryDirectory(prefix="sqlext-soak-") as warehouse:
-        build(warehouse, given.keys)
-        more = ["--read", warehouse, "--memory", given.memory, "--keys", str(given.keys)]
-        return subprocess.run([sys.executable, __file__, *more], check=False).returncode
+    failed = 0
+    if given.part != "faults":
+        with tempfile.TemporaryDirectory(prefix="sqlext-soak-") as warehouse:
+            build(warehouse, given.keys)
+            more = ["--read", warehouse, "--memory", given.memory, "--keys", str(given.keys)]
+            failed = subprocess.run([sys.executable, __file__, *more], check=False).returncode
+    if given.part != "deletes":
+        failed = max(failed, fault_tests(given.seeds, given.kills))
+    return failed
 
 
 if __name__ == "__main__":
