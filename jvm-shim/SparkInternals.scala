@@ -14,6 +14,7 @@ import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicat
 import org.apache.spark.sql.errors.{QueryCompilationErrors, QueryExecutionErrors}
 import org.apache.spark.sql.execution.{LogicalRDD, SortExec}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, FileDataSourceV2}
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
@@ -40,6 +41,8 @@ object SparkInternals {
       case moved: Exchange => moved
       case joined: BaseJoinExec => joined
       case sorted: SortExec => sorted
+      // What it will run is not known yet; Spark adapts plans only that move rows.
+      case adapted: AdaptiveSparkPlanExec => adapted
     }.isEmpty
 
   /** The id of the run that a streaming query is in, which is the group of its jobs. */

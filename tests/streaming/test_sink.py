@@ -162,6 +162,21 @@ def _claim_as(spark: SparkSession, table: str, query: str, run: str) -> None:
     commit(catalog, loaded.identifier, action, base=loaded, clock=lambda: now, rng=random.Random(1))
 
 
+@pytest.mark.parametrize("adaptive", ["false", "true"])
+def test_rows_that_a_query_has_moved_have_no_order(
+    spark: SparkSession, stream: JsonStream, table_name: str, adaptive: str
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, v STRING, PRIMARY KEY (id))")
+    stream.put({"id": 1, "v": "a"}, {"id": 1, "v": "b"})
+    spark.conf.set("spark.sql.adaptive.streaming.stateless.enabled", adaptive)
+    try:
+        with pytest.raises(StreamingQueryException, match="DUPLICATE_KEY"):
+            stream.run(table_name, "update", stream.frame().repartition(2))
+    finally:
+        spark.conf.unset("spark.sql.adaptive.streaming.stateless.enabled")
+    assert spark.table(table_name).count() == 0
+
+
 def test_complete_mode_replaces_the_table(spark: SparkSession, stream: JsonStream, table_name: str) -> None:
     spark.sql(f"CREATE TABLE {table_name} (id BIGINT, n BIGINT)")
     for rows in ([1, 1, 2], [2, 3]):
