@@ -279,8 +279,9 @@ class WarehouseCatalog:
         except FileNotFoundError:
             raise self._stale(identifier, "another table of the name was made and dropped") from None
         # Version 1 of a table that lived long enough to trim it would be free again.
+        # One that is gone by now was dropped right after: it is not to be made once more.
         with self._landed(identifier):
-            if folder.current() != version:
+            if folder.current() not in (None, version):
                 raise self._unknown(identifier, "another writer made the table at the same time")
         return LoadedTable(identifier, updated, version.location)
 
