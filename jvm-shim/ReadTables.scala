@@ -28,20 +28,4 @@ object ReadTables extends AdaptiveSparkPlanHelper {
     case one: BatchScanExec => Seq(one.table -> one.scan)
     case inner: InMemoryTableScanExec => scans(inner.relation.cacheBuilder.cachedPlan)
   }.flatten
-
-  /** The largest factor by which the files of a scan outweigh what Spark takes its rows for; 1 where none do. Spark has one
-    * size for all texts, however long. */
-  def understated(optimized: LogicalPlan): Double = (1.0 +: optimized.collectWithSubqueries {
-    case relation: DataSourceV2ScanRelation => relation.scan match {
-      case own: SqlextScan => own.storedBytes.toDouble / relation.stats.sizeInBytes.max(1).toDouble
-      case _ => 1.0
-    }
-  }).max
-
-  /** Of what these bring Spark's estimate says nothing: a row may become any number of rows. */
-  private val Multiplying =
-    Seq("Generate", "MapIn", "MapPartitions", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
-
-  def multiplies(optimized: LogicalPlan): Boolean =
-    optimized.exists(node => Multiplying.exists(node.nodeName.startsWith))
 }

@@ -67,7 +67,7 @@ def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) ->
     last, count, paired, place = (fresh_name(f"__{name}", taken) for name in ("last", "rows", "pair", "place"))
     kind = (F.col(ROW_KIND.name) if has_kinds else F.lit("+U")).alias(_OPERATION)
     place_of_row = F.struct(*(F.col(quote_identifier(name)) for name in sequence)) if sequence else F.lit(0)
-    given = rows.select(kind, *columns, place_of_row.alias(place), *(_arrival(taken) if in_order else ()))
+    given = rows.select(kind, *map(F.expr, columns), place_of_row.alias(place), *(_arrival(taken) if in_order else ()))
     keys = [F.col(quote_identifier(field.name)) for field in schema.identifier_fields]
     of_key, kind = Window.partitionBy(*keys), F.col(_OPERATION)
     # What is said of a key is said by its last rows: those before them are passed over, whatever they are.
@@ -113,7 +113,7 @@ def _arrival_names(taken: Sequence[str]) -> tuple[str, str]:
 def plain_batch(target: Target, rows: DataFrame) -> ChangeBatch:
     """The rows, each to be there afterwards."""
     columns = _columns(target.table.metadata.schema())
-    return ChangeBatch(rows.select(_code(UPDATE).alias(_OPERATION), *columns), one_row_a_key=False)
+    return ChangeBatch(rows.selectExpr(f"{UPDATE}Y AS {_OPERATION}", *columns), one_row_a_key=False)
 
 
 def has_order_or_kinds(target: Target, columns: Sequence[str]) -> bool:
@@ -122,16 +122,14 @@ def has_order_or_kinds(target: Target, columns: Sequence[str]) -> bool:
     return row_kind_column(target, columns) is not None or bool(ordered)
 
 
-def _columns(schema: Schema) -> list[Column]:
+def _columns(schema: Schema) -> list[str]:
     return [_column(field, is_key=field.id in schema.identifier_field_ids) for field in schema.fields]
 
 
-def _column(field: NestedField, *, is_key: bool) -> Column:
+def _column(field: NestedField, *, is_key: bool) -> str:
     """The column; a key that is a uuid in the one spelling that stored ones have, as Spark compares their texts."""
-    column = F.col(quote_identifier(field.name))
-    if not (is_key and isinstance(field.type, UuidType)):
-        return column
-    return F.expr(stored_uuid(quote_identifier(field.name))).alias(field.name)
+    name = quote_identifier(field.name)
+    return f"{stored_uuid(name)} AS {name}" if is_key and isinstance(field.type, UuidType) else name
 
 
 def row_kind_column(target: Target, columns: Sequence[str]) -> str | None:

@@ -22,11 +22,12 @@ from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import UPSERT_ENABLED
 from sqlext.scan.file_filter import FileFilter, partition_key
+from sqlext.spark.driver_rows import is_small
 from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.pushdown import exact_predicate
 from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
-from sqlext.spark.write_job import WrittenFiles, is_small, run_write, task_identity
+from sqlext.spark.write_job import WrittenFiles, run_write, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.table_metadata import TableMetadata

@@ -20,10 +20,10 @@ from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.upsert import by_position, can_look_up, goes_by_equality
 from sqlext.properties import AUTO, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
+from sqlext.spark.driver_rows import estimate
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import require_strict_policy
-from sqlext.spark.write_job import estimated_rows
 from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
@@ -66,7 +66,7 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
         statement, schema, source.columns, target.relation, row_ids=row_ids, case_sensitive=exact
     )
     # As many rows as the source has, where the condition is on a key; the target's own would come beside them.
-    few = _clauses_need_source(statement) and likely_few(target, estimated_rows(source))
+    few = _clauses_need_source(statement) and likely_few(target, estimate(source).rows)
     reach = _reach(statement, schema, source.columns)
     change = RowChange(lowered, isolation, names, reach=reach, few=few)
     if only_inserts:
@@ -80,7 +80,7 @@ def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, 
     if goes_by_equality(environment, target):
         return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", equality_upsert, rows)
     lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
-    few = likely_few(target, estimated_rows(source))
+    few = likely_few(target, estimate(source).rows)
     one_copy = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target), one_copy=True)
     change = RowChange(lowered, isolation, distinct_keys=True, reach=OWN_KEYS, few=few, one_copy=one_copy)
     choice = by_position(target, by_mode(target, MERGE_MODE, change))

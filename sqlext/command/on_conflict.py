@@ -18,8 +18,8 @@ from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.upsert import explain_upsert, require_upsertable, upsert
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
+from sqlext.spark.driver_rows import estimate
 from sqlext.spark.temporary_relation import named_rows
-from sqlext.spark.write_job import estimated_rows
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.sql.lowering.on_conflict import lower_on_conflict, replaces_whole_rows
 from sqlext.sql.statement import Insert, OnConflict
@@ -81,6 +81,6 @@ def _chosen(
             row_ids=has_row_ids(target),
             kinds=GIVEN_KIND in batch.columns,
         )
-        few = likely_few(target, estimated_rows(rows))
+        few = likely_few(target, estimate(rows).rows)
         change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS, few=few)
         yield by_mode(target, MERGE_MODE, change)

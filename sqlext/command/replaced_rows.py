@@ -19,13 +19,14 @@ from sqlext.command.write_operation import WriteOperation
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark import journal
+from sqlext.spark.driver_rows import is_small
 from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.write_job import is_small, run_write, task_identity
+from sqlext.spark.write_job import find_positions, run_write, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.sql.quoting import quote_identifier
 from sqlext.transaction.overwrite_rows import OverwriteRows
-from sqlext.write.task import write_changes, write_rows
+from sqlext.write.task import write_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def take_out(
     or the other rows of these.
     """
     undecided = _undecided(environment, target, rows.row_filter)
-    positions = _positions(spark, target, operation, rows.condition) if undecided else {}
+    positions = _positions(spark, target, rows.condition) if undecided else {}
     touched = [task for task in undecided if positions.get(task.file.file_path)]
     kept_from = [task for task in touched if not goes_whole(task, positions)]
     partial = {task.file.file_path: positions[task.file.file_path] for task in kept_from}
@@ -79,18 +80,14 @@ def _undecided(environment: Environment, target: Target, row_filter: Predicate |
     return [task for task in tasks if not files.file_must_match(task.file)]
 
 
-def _positions(
-    spark: SparkSession, target: Target, operation: WriteOperation, condition: str
-) -> Mapping[str, BitMap64]:
+def _positions(spark: SparkSession, target: Target, condition: str) -> Mapping[str, BitMap64]:
     """Positions of the live rows that the condition selects, by data file.
 
     Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its column `a`.
     """
-    lowered = f"SELECT 1Y AS `__operation`, `_file`, `_pos`\nFROM {target.relation}\nWHERE (({condition}))"
+    lowered = f"SELECT `_file`, `_pos`\nFROM {target.relation}\nWHERE (({condition}))"
     journal.record(lowered)
-    selected = lowered_query(spark, lowered)
-    task = write_changes(operation.plan, task_identity=task_identity)
-    return run_write(selected, task, on_driver=is_small(selected)).positions
+    return find_positions(lowered_query(spark, lowered)).positions
 
 
 def _rewrite(

@@ -34,8 +34,9 @@ from sqlext.command.write_operation import begin_write
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
 from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
+from sqlext.spark.driver_rows import collect_rows, estimate, is_small
 from sqlext.spark.temporary_relation import named_rows
-from sqlext.spark.write_job import estimated_rows, is_small, run_write, task_identity, write_on_driver
+from sqlext.spark.write_job import run_write, task_identity, write_on_driver
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
@@ -125,7 +126,7 @@ def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isol
             for one_copy in (False, True)
         )
         reach = replace(OWN_KEYS, alone=not compared)
-        few = likely_few(target, estimated_rows(batch.rows))
+        few = likely_few(target, estimate(batch.rows).rows)
         change = RowChange(
             lowered, isolation, distinct_keys=True, keeps_keys=True, reach=reach, few=few, one_copy=one_copy
         )
@@ -216,7 +217,7 @@ def upsert_by_lookup(
     schema = target.table.metadata.schema()
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     held = hold(batch.rows, operation.plan, operations=True)
-    found = order(held, target.table.metadata, one_task=True).toArrow()
+    found = collect_rows(order(held, target.table.metadata, one_task=True))
     rows = pa.Table.from_batches([accepted_rows(operation.plan, _one_batch(found), 1)])
     operations = rows.column(0)
     key_ids = schema.identifier_field_ids

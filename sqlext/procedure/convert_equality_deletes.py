@@ -15,18 +15,17 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.row_level import Target, commit_change, delete_rows, load_target
-from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.command.write_operation import begin_write
 from sqlext.errors import NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_expression, lowered_query
 from sqlext.spark.read_tables import read_predicates
-from sqlext.spark.write_job import is_small, run_write, task_identity
+from sqlext.spark.write_job import find_positions
 from sqlext.spec.expression import AlwaysFalse, AlwaysTrue, Or, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.sql.statement import TableName
 from sqlext.transaction.equality_delete_conversion import ConvertEqualityDeletes
-from sqlext.write.task import write_changes
 
 
 def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -46,7 +45,7 @@ def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
     operation = begin_write(target.table.metadata, target.version.io, str(name), environment.rng)
     with operation.cleaned_on_failure():
         paths = None if arguments["where"] is None else use.data_files
-        positions = _hit_rows(spark, target, operation, paths) if use.live else {}
+        positions = _hit_rows(spark, target, paths) if use.live else {}
         partitions = {task.file.file_path: (task.spec_id, task.partition) for task in whole.tasks}
         deletes = delete_rows(operation, positions, partitions)
     conversion = ConvertEqualityDeletes(
@@ -76,17 +75,14 @@ def _condition(spark: SparkSession, target: Target, where: str | None) -> Predic
     return reduce(Or, predicates) if predicates else AlwaysFalse()
 
 
-def _hit_rows(
-    spark: SparkSession, target: Target, operation: WriteOperation, paths: Set[str] | None
-) -> Mapping[str, BitMap64]:
+def _hit_rows(spark: SparkSession, target: Target, paths: Set[str] | None) -> Mapping[str, BitMap64]:
     """Positions of rows that are deleted by key alone, by data file: of those at `paths`; None for all."""
-    lowered = f"SELECT 1Y AS `__operation`, `_file`, `_pos`\nFROM {target.relation}\nWHERE `_deleted_by_key`"
+    lowered = f"SELECT `_file`, `_pos`\nFROM {target.relation}\nWHERE `_deleted_by_key`"
     journal.record(lowered)
     rows = lowered_query(spark, lowered)
     if paths is not None:
         rows = rows.where(F.col("_file").isin(sorted(paths)))
-    task = write_changes(operation.plan, task_identity=task_identity)
-    return run_write(rows, task, on_driver=is_small(rows)).positions
+    return find_positions(rows).positions
 
 
 CONVERT_EQUALITY_DELETES = Procedure(

@@ -13,7 +13,8 @@ _MARK = "/*sqlext*/"
 
 def lowered_query(spark: SparkSession, text: str) -> DataFrame:
     """The query, which holds pieces of the statement that runs."""
-    return spark.sql(_MARK + text)
+    # PySpark's own `sql` makes a dozen calls to the JVM, most of them about parameters.
+    return DataFrame(spark._jsparkSession.sql(_MARK + text), spark)
 
 
 def lowered_change(spark: SparkSession, text: str) -> DataFrame:

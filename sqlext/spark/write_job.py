@@ -18,10 +18,11 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, NullType, StructType, VariantType
+from pyspark.sql.types import DecimalType
 
 from sqlext.error_conditions import CONDITIONS
 from sqlext.errors import DataError, SqlextError, StorageError
+from sqlext.spark.driver_rows import can_be_collected, collect_few, collect_positions, collect_rows
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
 
@@ -36,9 +37,6 @@ _BATCH_SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
-# Spark's own figure for what a row has beside its columns.
-_ROW_BYTES = 8
-SMALL_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,56 +62,10 @@ def task_identity() -> tuple[int, int]:
     return (0, 0) if context is None else (context.partitionId(), context.taskAttemptId())
 
 
-def estimated_bytes(rows: DataFrame) -> int:
-    """The optimiser's estimate of the rows' size."""
-    return int(str(rows._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
-
-
-def is_small(rows: DataFrame) -> bool:
-    """Whether the optimiser's own upper estimate of the rows lets the driver write them.
-
-    It is raised where the table's files are larger than Spark takes their rows to be, as those of long texts.
-    PySpark cannot collect all types as Arrow: null variants, and nulls of type void within arrays.
-    """
-    size = estimated_bytes(rows)
-    if size > SMALL_BYTES or not _can_be_collected(rows.schema):
-        return False
-    plan = rows._jdf.queryExecution().optimizedPlan()
-    reads = rows.sparkSession.sparkContext._jvm.io.sqlext.ReadTables
-    if reads.multiplies(plan):
-        return False
-    factor = float(reads.understated(plan))
-    return size * max(factor, 1.0) <= SMALL_BYTES
-
-
-def estimated_rows(rows: DataFrame) -> int:
-    """The optimiser's estimate of the number of rows, by their size where it has no other."""
-    statistics = rows._jdf.queryExecution().optimizedPlan().stats()
-    if statistics.rowCount().isDefined():
-        return int(str(statistics.rowCount().get()))
-    return int(str(statistics.sizeInBytes())) // (_ROW_BYTES + int(rows._jdf.schema().defaultSize()))
-
-
-def is_repeatable(rows: DataFrame) -> bool:
-    """Whether the query gives the same rows when it is run again on the same data."""
-    return bool(rows._jdf.queryExecution().optimizedPlan().deterministic())
-
-
-def _can_be_collected(type: DataType, *, repeated: bool = False) -> bool:
-    match type:
-        case StructType(fields=fields):
-            return all(_can_be_collected(field.dataType, repeated=repeated) for field in fields)
-        case ArrayType(elementType=element):
-            return _can_be_collected(element, repeated=True)
-        case MapType(keyType=key, valueType=value):
-            return _can_be_collected(key, repeated=True) and _can_be_collected(value, repeated=True)
-    return not isinstance(type, VariantType) and not (repeated and isinstance(type, NullType))
-
-
 def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFiles:
     """Runs the job. Errors: the first error a task reports; the caller removes the files of the operation."""
     if on_driver:
-        return write_on_driver(rows.toArrow(), task)
+        return write_on_driver(collect_rows(rows), task)
     schema = from_arrow_schema(MESSAGE_SCHEMA)
     try:
         with _counted_batches(rows.sparkSession):
@@ -125,16 +77,27 @@ def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFi
 
 
 def run_few(
-    rows: DataFrame, task: WriteTask, most: int, arranged: Callable[[DataFrame], DataFrame] = lambda rows: rows
+    rows: DataFrame, task: WriteTask, most: int, arranged: Callable[[DataFrame], DataFrame] | None = None
 ) -> WrittenFiles | None:
     """Runs the task on the driver if there are at most `most` rows; else None, and nothing is written.
 
-    No more than one row beyond `most` comes to the driver. `arranged` sorts what comes. Errors as `run_write`.
+    `arranged` sorts what comes. Errors as `run_write`.
     """
-    if not _can_be_collected(rows.schema):
+    if not can_be_collected(rows):
         return None
-    found = arranged(rows.limit(most + 1)).toArrow()
-    return write_on_driver(found, task) if found.num_rows <= most else None
+    # No more than these are sorted.
+    found = collect_few(rows if arranged is None else arranged(rows.limit(most + 1)), most)
+    return None if found is None else write_on_driver(found, task)
+
+
+def find_positions(rows: DataFrame) -> WrittenFiles:
+    """The deleted positions of a query that has no new rows, only columns `_file` and `_pos`."""
+    found = WrittenFiles()
+    for path, positions, repeated in collect_positions(rows):
+        _unite(found, path, positions)
+        if repeated:
+            found.repeated.setdefault(path, BitMap64()).update(repeated)
+    return found
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
+from sqlext.spark import driver_rows
 
 MERGE = "MERGE INTO {t} AS t USING {s} AS s ON t.id = s.id "
 CHANGED = "WHEN MATCHED AND t.n >= 0 THEN UPDATE SET n = -1 WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
@@ -34,7 +35,7 @@ def table(spark: SparkSession, table_name: str, source_of_rows: str) -> str:
 @pytest.fixture
 def small_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if tables were larger: no estimate of what a change reads is small."""
-    monkeypatch.setattr("sqlext.spark.write_job.SMALL_BYTES", 4_096)
+    monkeypatch.setattr("sqlext.spark.driver_rows.SMALL_BYTES", 4_096)
 
 
 class Jobs:
@@ -48,22 +49,21 @@ class Jobs:
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     counted = Jobs()
-    map_in_arrow: Callable[..., DataFrame] = DataFrame.mapInArrow
-    to_arrow: Callable[[DataFrame], pa.Table] = DataFrame.toArrow
+    kind = type(SparkSession.active().range(1))
+    map_in_arrow: Callable[..., DataFrame] = kind.mapInArrow
+    to_table: Callable[..., pa.Table] = driver_rows._table
 
     def with_workers(frame: DataFrame, *arguments: Any, **named: Any) -> DataFrame:
         counted.workers += 1
         return map_in_arrow(frame, *arguments, **named)
 
-    def collected(frame: DataFrame) -> pa.Table:
-        rows = to_arrow(frame)
+    def collected(frame: DataFrame, streams: bytes) -> pa.Table:
+        rows = to_table(frame, streams)
         counted.rows += rows.num_rows
         return rows
 
-    kind = type(SparkSession.active().range(1))
-    map_in_arrow, to_arrow = kind.mapInArrow, kind.toArrow
     monkeypatch.setattr(kind, "mapInArrow", with_workers)
-    monkeypatch.setattr(kind, "toArrow", collected)
+    monkeypatch.setattr(driver_rows, "_table", collected)
     return counted
 
 
@@ -77,6 +77,8 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
         ("DELETE FROM {t} WHERE id BETWEEN 5 AND 5 OR id = 7", 2, 0),
         ("DELETE FROM {t} WHERE n = 3", ROWS // 100, 0),
         ("UPDATE {t} SET v = 'x' WHERE v LIKE '%'", ROWS, 1),
+        # positions alone come to the driver, as bitmaps
+        ("DELETE FROM {t} WHERE v LIKE '%' AND id <> 5", ROWS - 1, 0),
         (f"{MERGE}WHEN MATCHED THEN DELETE".replace("{s}", "(SELECT id FROM many)"), ROWS, 1),
         # one source row, and all of the table: what was taken for few is not
         (f"{MERGE}WHEN MATCHED THEN DELETE".replace("{s}", "(SELECT 1 AS id)").replace("= s.id", "> -s.id"), ROWS, 1),
@@ -101,7 +103,7 @@ def test_long_texts_weigh_what_their_files_do(
     text = "array_join(transform(sequence(1, 60), n -> md5(CAST(id * 100 + n AS STRING))), '')"
     spark.sql(f"INSERT INTO {table_name} SELECT id, {text} FROM range(50)")
     spark.sql(f"CREATE TABLE {table_name}_copy (id BIGINT, doc STRING)")
-    monkeypatch.setattr("sqlext.spark.write_job.SMALL_BYTES", 20_000)
+    monkeypatch.setattr("sqlext.spark.driver_rows.SMALL_BYTES", 20_000)
     for query, workers in (("id, doc", 1), ("max(id), min(doc)", 0)):
         before = jobs.workers
         spark.sql(f"INSERT INTO {table_name}_copy SELECT {query} FROM {table_name}")

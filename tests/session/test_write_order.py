@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from judges.iceberg import IcebergJudge
-from sqlext.spark import write_job
+from sqlext.spark import driver_rows
 
 ROWS = 4000
 
@@ -21,7 +21,7 @@ ROWS = 4000
 @pytest.fixture
 def many(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> DataFrame:
     """Rows in no order, in four tasks; none are few enough for the driver to write them."""
-    monkeypatch.setattr(write_job, "SMALL_BYTES", -1)
+    monkeypatch.setattr(driver_rows, "SMALL_BYTES", -1)
     return spark.range(0, ROWS, 1, 4).select(
         F.pmod(F.col("id") * 7919, F.lit(ROWS)).cast("int").alias("id"),
         F.element_at(F.array(F.lit("a"), F.lit("b"), F.lit(None)), (F.col("id") % 3 + 1).cast("int")).alias("kind"),

@@ -17,8 +17,9 @@ from sqlext.command.strategy.held_change import HeldChange, hold_change, touched
 from sqlext.command.strategy.strategy import RowChange, changed_counts, has_new_rows
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
+from sqlext.spark.driver_rows import is_small
 from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.write_job import is_small, run_write, task_identity
+from sqlext.spark.write_job import run_write, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.sql.quoting import quote_identifier

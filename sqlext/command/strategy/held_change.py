@@ -11,10 +11,17 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.reads import Reads, reads_of
 from sqlext.command.row_level import Target
-from sqlext.command.strategy.strategy import RowChange, changed_rows, most_rows, reach_of, require_one_change
+from sqlext.command.strategy.strategy import (
+    RowChange,
+    changed_rows,
+    has_new_rows,
+    most_rows,
+    reach_of,
+    require_one_change,
+)
 from sqlext.command.write_operation import WriteOperation
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spark.write_job import WrittenFiles, run_few, run_write, task_identity
+from sqlext.spark.write_job import WrittenFiles, find_positions, run_few, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.write.task import write_changes
 
@@ -34,12 +41,16 @@ def hold_change(spark: SparkSession, target: Target, operation: WriteOperation, 
     query = changed_rows(spark, operation, change)
     reads = reads_of(query, target.version, reach_of(change, target), target.overtaken)
     rows = query.localCheckpoint()
+    found = _counted(target, operation, change, rows) if has_new_rows(rows) else find_positions(rows)
+    require_one_change(spark, target, change, found)
+    return HeldChange(operation, rows, reads, found)
+
+
+def _counted(target: Target, operation: WriteOperation, change: RowChange, rows: DataFrame) -> WrittenFiles:
     task = write_changes(
         operation.plan, task_identity=task_identity, distinct_keys=change.distinct_keys, writes_rows=False
     )
-    found = run_few(rows, task, most_rows(target)) or run_write(rows, task, on_driver=False)
-    require_one_change(spark, target, change, found)
-    return HeldChange(operation, rows, reads, found)
+    return run_few(rows, task, most_rows(target)) or run_write(rows, task, on_driver=False)
 
 
 def touched_files(

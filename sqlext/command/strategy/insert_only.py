@@ -12,7 +12,8 @@ from sqlext.command.reads import reads_of
 from sqlext.command.row_level import Target, commit_change, row_delta
 from sqlext.command.strategy.strategy import RowChange, changed_rows, reach_of
 from sqlext.command.write_operation import begin_write
-from sqlext.spark.write_job import is_repeatable, is_small, run_write, task_identity
+from sqlext.spark.driver_rows import estimate
+from sqlext.spark.write_job import run_write, task_identity
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.write.task import write_changes
 
@@ -28,8 +29,9 @@ def insert_only(environment: Environment, spark: SparkSession, target: Target, c
     # The ids of new rows follow from their places.
     rows = changed_rows(spark, operation, change).drop(ROW_ID.name)
     reads = reads_of(rows, target.version, reach_of(change, target), target.overtaken)
-    on_driver = is_small(rows)
-    if not on_driver and samples(metadata) and not is_repeatable(rows):
+    expected = estimate(rows)
+    on_driver = expected.is_small
+    if not on_driver and samples(metadata) and not expected.repeatable:
         rows = rows.localCheckpoint()
     spread = order(rows if on_driver else distribute(rows, metadata), metadata, one_task=on_driver)
     with operation.cleaned_on_failure():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.distribution import order
+from sqlext.command.distribution import keeps_order, order
 from sqlext.command.enforced_key import Removed, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -21,7 +23,8 @@ from sqlext.command.strategy.strategy import (
     require_one_change,
 )
 from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.spark.write_job import WrittenFiles, is_repeatable, is_small, run_few, run_write, task_identity
+from sqlext.spark.driver_rows import estimate
+from sqlext.spark.write_job import WrittenFiles, find_positions, run_few, run_write, task_identity
 from sqlext.transaction.row_delta import RowDelta
 from sqlext.write.task import write_changes
 
@@ -51,23 +54,23 @@ def _write(
     spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange, rows: DataFrame
 ) -> WrittenFiles:
     """New rows in data files, and the positions of the old ones."""
-    new_rows = has_new_rows(rows)
-    plan = operation.plan.with_row_ids() if new_rows and has_row_ids(target) else operation.plan
-    metadata, on_driver = target.table.metadata, is_small(rows)
-
-    def arranged(some: DataFrame, *, one_task: bool = True) -> DataFrame:
-        return order(some, metadata, one_task=one_task) if new_rows else some
-
-    task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
-    written = None
-    if change.few and not on_driver:
-        # What is run again, should there be more rows, must not give others.
-        rows = rows if is_repeatable(rows) else rows.localCheckpoint()
-        written = run_few(rows, task, most_rows(target), arranged)
-    if written is None:
-        written = run_write(arranged(rows, one_task=on_driver), task, on_driver=on_driver)
+    written = _write_rows(target, operation, change, rows) if has_new_rows(rows) else find_positions(rows)
     require_one_change(spark, target, change, written)
     return written
+
+
+def _write_rows(target: Target, operation: WriteOperation, change: RowChange, rows: DataFrame) -> WrittenFiles:
+    plan = operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
+    metadata, expected = target.table.metadata, estimate(rows)
+    task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
+    if change.few and not expected.is_small:
+        # What is run again, should there be more rows, must not give others.
+        rows = rows if expected.repeatable else rows.localCheckpoint()
+        arranged = partial(order, metadata=metadata, one_task=True) if keeps_order(metadata) else None
+        written = run_few(rows, task, most_rows(target), arranged)
+        if written is not None:
+            return written
+    return run_write(order(rows, metadata, one_task=expected.is_small), task, on_driver=expected.is_small)
 
 
 def _delta(

@@ -12,17 +12,16 @@ from pyspark.sql import functions as F
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target, commit_change, delete_rows
-from sqlext.command.strategy.strategy import RowChange, most_rows
-from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.command.strategy.strategy import RowChange
+from sqlext.command.write_operation import begin_write
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.write_job import is_small, run_few, run_write, task_identity
+from sqlext.spark.write_job import find_positions
 from sqlext.spec.expression import Predicate
 from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.transaction.overwrite_rows import OverwriteRows
-from sqlext.write.task import write_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def metadata_delete(environment: Environment, spark: SparkSession, target: Targe
     deleted = _live_rows(spark, target, covered.whole)
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        positions = _positions(spark, target, operation, change, covered.undecided)
+        positions = _positions(spark, change, covered.undecided)
         named = [*covered.transformed, *(task for task in covered.undecided if goes_whole(task, positions))]
         partial = {
             task.file.file_path: (task.spec_id, task.partition)
@@ -112,19 +111,10 @@ def _live_rows(spark: SparkSession, target: Target, tasks: Sequence[FileScanTask
     return known + int(rows.count())
 
 
-def _positions(
-    spark: SparkSession,
-    target: Target,
-    operation: WriteOperation,
-    change: RowChange,
-    tasks: Sequence[FileScanTask],
-) -> Mapping[str, BitMap64]:
+def _positions(spark: SparkSession, change: RowChange, tasks: Sequence[FileScanTask]) -> Mapping[str, BitMap64]:
     """Positions of the rows to delete in files that only a look at them decides."""
     if not tasks:
         return {}
     journal.record(change.lowered)
     selected = lowered_query(spark, change.lowered).where(F.col("_file").isin([task.file.file_path for task in tasks]))
-    task = write_changes(operation.plan, task_identity=task_identity)
-    on_driver = is_small(selected)
-    written = run_few(selected, task, most_rows(target)) if change.few and not on_driver else None
-    return (written or run_write(selected, task, on_driver=on_driver)).positions
+    return find_positions(selected).positions

@@ -20,8 +20,9 @@ from sqlext.command.row_level import Target
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import DataError
 from sqlext.spark import journal
+from sqlext.spark.driver_rows import SMALL_BYTES
 from sqlext.spark.lowered_sql import lowered_change, lowered_query
-from sqlext.spark.write_job import SMALL_BYTES, WrittenFiles
+from sqlext.spark.write_job import WrittenFiles
 from sqlext.spec.expression import Predicate
 from sqlext.sql.lowering.text import selected
 from sqlext.sql.quoting import quote_name, quote_string

@@ -1,0 +1,159 @@
+package io.sqlext
+
+import java.io.{ByteArrayOutputStream, DataOutputStream}
+
+import org.apache.arrow.vector.ipc.ArrowStreamWriter
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{DataFrame, classic}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation}
+import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan, SQLExecution}
+import org.apache.spark.sql.execution.arrow.ArrowWriter
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.types.{BinaryType, StringType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+import org.roaringbitmap.longlong.Roaring64NavigableMap
+
+import scala.collection.mutable
+import scala.concurrent.{Await, ExecutionContext, Future, Promise}
+import scala.concurrent.duration.Duration
+
+/** The results of queries that the driver takes, as Arrow streams one behind the other, and what it can know of their
+  * size before. Its times are in UTC. */
+object DriverRows {
+  private val batchRows = 4096
+  private val places = new StructType().add("path", StringType).add("positions", BinaryType).add("repeated", BinaryType)
+
+  /** All rows, in their order; null where there are more than `most`, of which no more is kept. */
+  def collect(frame: DataFrame, most: Long): Array[Byte] = {
+    val schema = frame.schema
+    execute(frame) {
+      case local: LocalTableScanExec =>
+        val rows = local.executeCollect()
+        if (rows.length > most) null else stream(rows.iterator, schema)
+      case plan =>
+        val bound = math.min(most, Int.MaxValue - 1).toInt + 1
+        unlessMore(plan.execute().mapPartitions { rows =>
+          var count = 0L
+          val bytes = stream(rows.take(bound).map { row => count += 1; row }, schema)
+          Iterator.single(count -> bytes)
+        }, most)
+    }
+  }
+
+  /** For each task and data file the positions of its rows, and those that came more than once: 64-bit roaring bitmaps in
+    * their portable form. The rows have columns `_file` and `_pos`. */
+  def collectPositions(frame: DataFrame): Array[Byte] = {
+    val (file, position) = (frame.schema.fieldIndex("_file"), frame.schema.fieldIndex("_pos"))
+    execute(frame)(_.execute().mapPartitions { rows =>
+      Iterator.single(stream(placed(rows, file, position), places))
+    }.collect().flatten)
+  }
+
+  private def execute(frame: DataFrame)(run: SparkPlan => Array[Byte]): Array[Byte] = {
+    val execution = withLocalRows(frame.asInstanceOf[classic.DataFrame]).queryExecution
+    SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(execution.executedPlan))
+  }
+
+  /** A query that reads no table, with a local row for each that Spark has for a SELECT without FROM: it evaluates those by
+    * itself, and would compile code and run a job for its own. */
+  private def withLocalRows(frame: classic.DataFrame): classic.DataFrame = {
+    val plan = frame.queryExecution.optimizedPlan
+    val leaves = plan.collectLeaves()
+    if (leaves.exists(_.isInstanceOf[OneRowRelation]) &&
+        leaves.forall(leaf => leaf.isInstanceOf[OneRowRelation] || leaf.isInstanceOf[LocalRelation]))
+      SparkInternals.ofRows(frame.sparkSession, plan.transformDown {
+        case OneRowRelation() => LocalRelation(Nil, Seq(InternalRow.empty))
+      })
+    else frame
+  }
+
+  /** The bytes of all partitions, in their order; null once they have more than `most` rows, and then the job ends. */
+  private def unlessMore(partitions: RDD[(Long, Array[Byte])], most: Long): Array[Byte] = {
+    val found = new Array[Array[Byte]](partitions.getNumPartitions)
+    var rows = 0L
+    val exceeded = Promise[Unit]()
+    val job = partitions.context.submitJob[(Long, Array[Byte]), (Long, Array[Byte]), Unit](partitions, _.next(), found.indices,
+      { case (partition, (count, bytes)) =>
+        rows += count
+        if (rows <= most) found(partition) = bytes else exceeded.trySuccess(())
+      }, ())
+    Await.ready(Future.firstCompletedOf(Seq(job, exceeded.future))(ExecutionContext.parasitic), Duration.Inf)
+    if (exceeded.isCompleted) { job.cancel(); null }
+    else { Await.result(job, Duration.Inf); found.flatten }
+  }
+
+  private def placed(rows: Iterator[InternalRow], file: Int, position: Int): Iterator[InternalRow] = {
+    val found = mutable.LinkedHashMap.empty[UTF8String, (Roaring64NavigableMap, Roaring64NavigableMap)]
+    var path: UTF8String = null
+    var positions, repeated: Roaring64NavigableMap = null
+    rows.foreach { row =>
+      val next = row.getUTF8String(file)
+      if (next != path) {
+        path = next.copy()
+        val known = found.getOrElseUpdate(path, (new Roaring64NavigableMap, new Roaring64NavigableMap))
+        positions = known._1
+        repeated = known._2
+      }
+      val at = row.getLong(position)
+      (if (positions.contains(at)) repeated else positions).addLong(at)
+    }
+    found.iterator.map { case (path, (positions, repeated)) => InternalRow(path, portable(positions), portable(repeated)) }
+  }
+
+  private def portable(bitmap: Roaring64NavigableMap): Array[Byte] = {
+    val bytes = new ByteArrayOutputStream
+    bitmap.serializePortable(new DataOutputStream(bytes))
+    bytes.toByteArray
+  }
+
+  /** No bytes for no rows. */
+  private def stream(rows: Iterator[InternalRow], schema: StructType): Array[Byte] = {
+    val bytes = new ByteArrayOutputStream
+    if (rows.hasNext) {
+      val arrow = ArrowWriter.create(schema, "UTC", true, false)
+      val writer = new ArrowStreamWriter(arrow.root, null, bytes)
+      try {
+        while (rows.hasNext) {
+          var count = 0
+          while (count < batchRows && rows.hasNext) {
+            arrow.write(rows.next())
+            count += 1
+          }
+          arrow.finish()
+          writer.writeBatch()
+          arrow.reset()
+        }
+        writer.end()
+      } finally arrow.root.close()
+    }
+    bytes.toByteArray
+  }
+
+  /** JSON of what the optimiser takes the rows for: `bytes`, the factor by which tables' files outweigh that
+    * (`understated`), `rows`, null where it counts none, and `row_bytes` of one; whether another run would give the same
+    * (`repeatable`); and whether all this says nothing, as a row may become any number of rows (`multiplies`). */
+  def estimate(frame: DataFrame): String = {
+    val plan = frame.asInstanceOf[classic.DataFrame].queryExecution.optimizedPlan
+    Bridge.encode(Map(
+      "bytes" -> plan.stats.sizeInBytes,
+      "understated" -> understated(plan),
+      "rows" -> plan.stats.rowCount.orNull,
+      "row_bytes" -> frame.schema.defaultSize,
+      "repeatable" -> plan.deterministic,
+      "multiplies" -> plan.exists(node => multiplying.exists(node.nodeName.startsWith))))
+  }
+
+  /** The largest factor by which the files of a scan outweigh what Spark takes its rows for; 1 where none do. Spark has one
+    * size for all texts, however long. */
+  private def understated(optimized: LogicalPlan): Double = (1.0 +: optimized.collectWithSubqueries {
+    case relation: DataSourceV2ScanRelation => relation.scan match {
+      case own: SqlextScan => own.storedBytes.toDouble / relation.stats.sizeInBytes.max(1).toDouble
+      case _ => 1.0
+    }
+  }).max
+
+  private val multiplying =
+    Seq("Generate", "MapIn", "MapPartitions", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
+}

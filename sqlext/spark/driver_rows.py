@@ -1,0 +1,112 @@
+"""The results of queries that the driver takes: whether one is likely to be small, and its rows as Arrow.
+
+One call to the JVM each. PySpark's `toArrow` makes a dozen, opens a socket, and runs a job for rows that are there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+from pyroaring import BitMap64
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType, VariantType
+
+SMALL_BYTES = 32 * 1024 * 1024
+# Spark's own figure for what a row has beside its columns.
+_ROW_BYTES = 8
+_ALL_ROWS = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the optimiser takes a query's result for; `repeatable`: it is the same when the query runs again on the same
+    data."""
+
+    rows: int
+    is_small: bool
+    repeatable: bool
+
+
+def estimate(rows: DataFrame) -> Estimate:
+    """The number of rows follows from their size where the optimiser has no other.
+
+    A result is small where its own upper estimate lets the driver take it. That is raised where a table's files are
+    larger than Spark takes their rows to be, as those of long texts.
+    """
+    found = json.loads(_shim(rows).estimate(rows._jdf))
+    size, counted = found["bytes"], found["rows"]
+    count = size // (_ROW_BYTES + found["row_bytes"]) if counted is None else counted
+    fits = size <= SMALL_BYTES and size * found["understated"] <= SMALL_BYTES and not found["multiplies"]
+    return Estimate(count, fits and can_be_collected(rows), found["repeatable"])
+
+
+def is_small(rows: DataFrame) -> bool:
+    """See `estimate`."""
+    return estimate(rows).is_small
+
+
+def can_be_collected(rows: DataFrame) -> bool:
+    """PySpark cannot take all types as Arrow: null variants, and nulls of type void within arrays."""
+    return _is_arrow(rows.schema)
+
+
+def collect_rows(rows: DataFrame) -> pa.Table:
+    """All rows of a query, in their order, with the Arrow types of `toArrow`."""
+    return _table(rows, _shim(rows).collect(rows._jdf, _ALL_ROWS))
+
+
+def collect_few(rows: DataFrame, most: int) -> pa.Table | None:
+    """The same; None where there are more than `most`, of which not many more come to the driver."""
+    streams = _shim(rows).collect(rows._jdf, most)
+    return None if streams is None else _table(rows, streams)
+
+
+def collect_positions(rows: DataFrame) -> Iterator[tuple[str, BitMap64, BitMap64]]:
+    """By task and data file: the path, the positions of a query's rows in it, and of them those that came repeatedly.
+
+    The query has columns `_file` and `_pos`. No row leaves its executor.
+    """
+    for batch in _batches(_shim(rows).collectPositions(rows._jdf)):
+        for path, positions, repeated in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield path, BitMap64.deserialize(positions), BitMap64.deserialize(repeated)
+
+
+def _table(rows: DataFrame, streams: bytes) -> pa.Table:
+    schema = to_arrow_schema(rows.schema, error_on_duplicated_field_names_in_struct=True)
+    return pa.Table.from_batches(_batches(streams)).cast(schema) if streams else schema.empty_table()
+
+
+def _batches(streams: bytes) -> list[pa.RecordBatch]:
+    """The batches of Arrow streams that stand one behind the other."""
+    buffer = pa.BufferReader(streams)
+    batches: list[pa.RecordBatch] = []
+    while buffer.tell() < buffer.size():
+        batches += pa.ipc.open_stream(buffer)
+    return batches
+
+
+def _shim(rows: DataFrame) -> Any:
+    return _found_in(rows.sparkSession.sparkContext._jvm)
+
+
+@lru_cache(maxsize=1)
+def _found_in(jvm: Any) -> Any:
+    # Each dot is a call to the JVM.
+    return jvm.io.sqlext.DriverRows
+
+
+def _is_arrow(type: DataType, *, repeated: bool = False) -> bool:
+    match type:
+        case StructType(fields=fields):
+            return all(_is_arrow(field.dataType, repeated=repeated) for field in fields)
+        case ArrayType(elementType=element):
+            return _is_arrow(element, repeated=True)
+        case MapType(keyType=key, valueType=value):
+            return _is_arrow(key, repeated=True) and _is_arrow(value, repeated=True)
+    return not isinstance(type, VariantType) and not (repeated and isinstance(type, NullType))
