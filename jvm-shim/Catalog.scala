@@ -122,12 +122,15 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
     namespace.isEmpty || (namespace.length == 1 && namespace.head.equalsIgnoreCase("system"))
 
   private def askTable(question: String, table: Identifier, more: Map[String, Any] = Map.empty): JsonNode =
-    try Bridge.ask(question, Map[String, Any]("catalog" -> catalog, "namespace" -> table.namespace.toSeq, "name" -> table.name) ++ more)
+    try Bridge.ask(question, asked(table.namespace, more) + ("name" -> table.name))
     catch { case e: SqlextException if e.getCondition == "TABLE_OR_VIEW_NOT_FOUND" => throw new NoSuchTableException(table) }
 
   private def askNamespace(question: String, namespace: Array[String], more: Map[String, Any] = Map.empty): JsonNode =
-    try Bridge.ask(question, Map[String, Any]("catalog" -> catalog, "namespace" -> namespace.toSeq) ++ more)
+    try Bridge.ask(question, asked(namespace, more))
     catch { case e: SqlextException if e.getCondition == "SCHEMA_NOT_FOUND" => throw new NoSuchNamespaceException(namespace) }
+
+  private def asked(namespace: Array[String], more: Map[String, Any]): Map[String, Any] =
+    more ++ Map("catalog" -> catalog, "namespace" -> namespace.toSeq, "session" -> SparkInternals.sessionId)
 
   private def texts(node: JsonNode): Array[String] = node.elements.asScala.map(_.asText).toArray
 }

@@ -13,7 +13,8 @@ import org.apache.spark.sql.types.{DataType, StructType}
   * A proxy rather than a subclass, since ParserInterface gains abstract methods from one Spark minor to the next. */
 object Parser {
   private val heads = Set("CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "UPSERT",
-    "ALTER", "CALL", "EXPLAIN", "RESTORE", "DROP", "UNDROP")
+    "ALTER", "CALL", "EXPLAIN", "RESTORE", "DROP", "UNDROP",
+    "BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
   private val settings = "spark.sql.catalog."
 
   def around(session: SparkSession, delegate: ParserInterface): ParserInterface = {

@@ -4,7 +4,7 @@ import java.io.FileNotFoundException
 import java.lang.reflect.InvocationTargetException
 
 import org.apache.spark.{SparkException, SparkRuntimeException}
-import org.apache.spark.sql.{DataFrame, classic}
+import org.apache.spark.sql.{DataFrame, SparkSession, classic}
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
@@ -80,6 +80,9 @@ object SparkInternals {
     state.catalogManager.catalog(parts.head).asInstanceOf[TableCatalog]
       .loadTable(Identifier.of(parts.slice(1, parts.length - 1).toArray, parts.last))
   }
+
+  /** What tells the session that is at work from others of the application. */
+  def sessionId: String = SparkSession.active.asInstanceOf[classic.SparkSession].sessionUUID
 
   def struct(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
 

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sqlext.errors import SqlextError
-    from sqlext.session import attach, configure, session
+    from sqlext.session import attach, configure, session, transaction
 
-__all__ = ["SqlextError", "attach", "configure", "session"]
+__all__ = ["SqlextError", "attach", "configure", "session", "transaction"]
 
 _MODULES = {
     "SqlextError": "sqlext.errors",
     "attach": "sqlext.session",
     "configure": "sqlext.session",
     "session": "sqlext.session",
+    "transaction": "sqlext.session",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -28,12 +28,14 @@ from sqlext.command.rerun import run_until_not_overtaken
 from sqlext.command.restore import RESTORE_COLUMNS, restore
 from sqlext.command.show_create_table import show_create_table
 from sqlext.command.show_views import SHOW_VIEWS_COLUMNS, show_views
+from sqlext.command.transaction_control import control_transaction
 from sqlext.command.undrop import undrop
 from sqlext.command.update import update
 from sqlext.errors import SqlextError
 from sqlext.procedure.call import call
 from sqlext.procedure.registry import find_procedure
 from sqlext.spark.cached_tables import renew_caches
+from sqlext.spark.session_settings import session_id
 from sqlext.spark.table_handle import TableHandle
 from sqlext.sql.parser import parse
 from sqlext.sql.row_level_plan import planned_statement
@@ -60,6 +62,14 @@ from sqlext.sql.statement import (
     Undrop,
     Update,
 )
+from sqlext.sql.transaction_statement import (
+    BeginTransaction,
+    CommitTransaction,
+    ReleaseSavepoint,
+    RollBackTransaction,
+    SetSavepoint,
+    TransactionStatement,
+)
 from sqlext.sql.view_statement import (
     AlterViewProperties,
     AlterViewQuery,
@@ -70,9 +80,16 @@ from sqlext.sql.view_statement import (
     ViewStatement,
 )
 
+AnyStatement: TypeAlias = Statement | ViewStatement | TransactionStatement
+
 _COMMANDS: Mapping[type, Any] = {
     AddConstraint: add_constraint,
     AddPrimaryKey: add_primary_key,
+    BeginTransaction: control_transaction,
+    CommitTransaction: control_transaction,
+    ReleaseSavepoint: control_transaction,
+    RollBackTransaction: control_transaction,
+    SetSavepoint: control_transaction,
     AlterColumns: alter_columns,
     AlterPartitioning: alter_partitioning,
     AlterViewProperties: alter_view_properties,
@@ -168,26 +185,27 @@ class Dispatch:
     def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Makes or replaces a table with the rows of a DataFrame."""
         assert rows is not None
-        create_of_data_frame(self._environment, spark, arguments, rows)
+        create_of_data_frame(self._environment.within(session_id(spark)), spark, arguments, rows)
         renew_caches(spark, (arguments["catalog"], *arguments["namespace"], arguments["name"]))
         return {}
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Writes a DataFrame that Spark has put into the table's columns."""
         assert rows is not None
-        write_data_frame(self._environment, spark, arguments, rows)
+        write_data_frame(self._environment.within(session_id(spark)), spark, arguments, rows)
         renew_caches(spark, written_table(TableHandle.decode(arguments["table"])).parts)
         return {}
 
-    def _outcome(self, spark: SparkSession, statement: Statement | ViewStatement | None) -> Outcome:
+    def _outcome(self, spark: SparkSession, statement: AnyStatement | None) -> Outcome:
         command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]
+        environment = self._environment.within(session_id(spark))
         changes_rows = isinstance(statement, Delete | Merge | Update)
         if changes_rows or (isinstance(statement, Insert) and not statement.overwrite):
-            return run_until_not_overtaken(self._environment, lambda now: command(now, spark, statement))
-        return command(self._environment, spark, statement)
+            return run_until_not_overtaken(environment, lambda now: command(now, spark, statement))
+        return command(environment, spark, statement)
 
 
-def _parse(arguments: Mapping[str, Any]) -> Statement | ViewStatement | None:
+def _parse(arguments: Mapping[str, Any]) -> AnyStatement | None:
     return _parse_text(
         arguments["text"],
         tuple(arguments["catalogs"]),
@@ -204,7 +222,7 @@ def _parse_text(
     current: tuple[str, ...],
     escaped_string_literals: bool,
     double_quoted_identifiers: bool,
-) -> Statement | ViewStatement | None:
+) -> AnyStatement | None:
     return parse(
         text,
         catalogs=catalogs,
@@ -214,7 +232,9 @@ def _parse_text(
     )
 
 
-def _catalog(statement: Statement | ViewStatement) -> str:
+def _catalog(statement: AnyStatement) -> str | None:
+    if isinstance(statement, TransactionStatement):
+        return None
     if isinstance(statement, Call):
         return statement.catalog
     if isinstance(statement, ShowViews):
@@ -222,7 +242,9 @@ def _catalog(statement: Statement | ViewStatement) -> str:
     return (statement.name if isinstance(statement, _NAMED) else statement.table).catalog
 
 
-def _answer_schema(statement: Statement | ViewStatement) -> Mapping[str, Any]:
+def _answer_schema(statement: AnyStatement) -> Mapping[str, Any]:
+    if isinstance(statement, TransactionStatement):
+        return struct([])
     if isinstance(statement, ShowCreateTable):
         return struct([("createtab_stmt", "string")])
     if isinstance(statement, Explain):

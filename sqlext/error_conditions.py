@@ -643,6 +643,30 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The streaming query {query} stops: the primary key of {name} was changed while it ran. Start the query"
             " again, and it goes on with the new key.",
         ),
+        # transactions
+        "NOT_IN_TRANSACTION": Condition(
+            "0A000",
+            "{operation} is not supported within a transaction. Use it before BEGIN, or after COMMIT or ROLLBACK.",
+        ),
+        "NO_TRANSACTION": Condition(
+            "25P01", "{statement} is refused: the session has no transaction. BEGIN opens one."
+        ),
+        "SAVEPOINT_NOT_FOUND": Condition(
+            "3B001", "The transaction has no savepoint {savepoint}. SAVEPOINT {savepoint} sets one."
+        ),
+        "TRANSACTION_CONFLICT": Condition(
+            "40001",
+            "The transaction is rolled back, as another writer has changed {name} since it was read: {reason}. Run the"
+            " transaction again.",
+        ),
+        "TRANSACTION_IN_PROGRESS": Condition(
+            "25001", "BEGIN is refused: the session has a transaction already. COMMIT or ROLLBACK ends it."
+        ),
+        "TRANSACTION_SPANS_CATALOGS": Condition(
+            "0A000",
+            "A change in {second} is refused: the transaction has changed tables of {first}, and what two catalogs"
+            " have cannot land at once. Use a transaction for each.",
+        ),
         # commit
         "COMMIT_CONFLICT": Condition("40001", "The commit to {name} lost the race: {reason}. Run the statement again."),
         "CONCURRENT_CHANGE": Condition(

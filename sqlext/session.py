@@ -7,7 +7,8 @@ import os
 import random
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from sqlext.spark.executor_reader import ExecutorReader
 from sqlext.spark.gateway import register
 from sqlext.spark.hadoop_storage import tell_hadoop
 from sqlext.spark.metadata_answers import MetadataAnswers
+from sqlext.spark.open_transactions import OpenTransactions
 from sqlext.spark.refused_expression import refuse_expression
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
@@ -89,6 +91,18 @@ def session(
     return configure(builder, **warehouses).getOrCreate()
 
 
+@contextmanager
+def transaction(spark: SparkSession) -> Iterator[SparkSession]:
+    """A transaction of what the session's statements do within the block: COMMIT at its end, ROLLBACK on an error."""
+    spark.sql("BEGIN TRANSACTION")
+    try:
+        yield spark
+    except BaseException:
+        spark.sql("ROLLBACK")
+        raise
+    spark.sql("COMMIT")
+
+
 def attach(spark: SparkSession) -> SparkSession:
     """Attaches the Python side to a running session that has the shim's jar, and returns the session."""
     for name in _STACK_LOGGERS:
@@ -107,12 +121,21 @@ def attach(spark: SparkSession) -> SparkSession:
     )
     scans = ScanBridge(catalogs, manifests, PositionDeleteCache())
     answers = MetadataAnswers(catalogs, manifests)
-    environment = Environment(catalogs, scans, clock=_milliseconds, rng=random.Random(), sleep=time.sleep)
+    rng = random.Random()
+    transactions = OpenTransactions(catalogs, rng)
+    environment = Environment(
+        catalogs, scans, clock=_milliseconds, rng=rng, sleep=time.sleep, transactions=transactions
+    )
     dispatch = Dispatch(environment)
     feed = ChangeFeed(environment)
     source = StreamingSource(environment)
     catalog_bridge = CatalogBridge(
-        catalogs, scans, TableDefinitions(environment), lambda path: load_static_table(path, io), feed.view
+        catalogs,
+        transactions,
+        scans,
+        TableDefinitions(environment),
+        lambda path: load_static_table(path, io),
+        feed.view,
     )
     questions: dict[str, Question] = {
         **catalog_bridge.questions(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +20,15 @@ class LoadedTable:
     identifier: TableIdentifier
     metadata: TableMetadata
     metadata_location: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableCommit:
+    """A table's part of a commit of several: as the arguments of `Catalog.commit`."""
+
+    identifier: TableIdentifier
+    base: LoadedTable | None
+    updated: TableMetadata
 
 
 class Catalog(Protocol):
@@ -59,6 +68,9 @@ class Catalog(Protocol):
         `CommitConflict`: `base` is no longer current. `AlreadyExistsError`: the table to make is there.
         `CommitStateUnknown`: no answer, so either may have happened. Any other error: nothing was committed.
         """
+
+    def commit_tables(self, changes: Sequence[TableCommit]) -> None:
+        """Makes all of the changes, or none; they are of different tables. Errors as `commit`, of any of them."""
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """The folder of a table that is made without a location of its own."""

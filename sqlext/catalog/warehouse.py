@@ -7,16 +7,29 @@ the creation of the next numbered metadata file, which only one of several write
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
-from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.dropped_folders import DroppedFolders
 from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
 from sqlext.catalog.reachable_files import reachable_files, snapshot_files
 from sqlext.catalog.view_catalog import ViewCatalog
+from sqlext.catalog.warehouse_transaction import (
+    ABORTED,
+    COMMITTED,
+    Mark,
+    Outcomes,
+    WarehouseTransaction,
+    is_overdue,
+    mark_of,
+    unmarked,
+)
 from sqlext.catalog.warehouse_views import WarehouseViews
 from sqlext.errors import (
     AlreadyExistsError,
@@ -44,6 +57,8 @@ from sqlext.storage.location import as_location, is_below, join, require_below, 
 
 # Spark sets these on every namespace it makes; they say nothing that the folder does not.
 _SET_BY_SPARK = frozenset({"owner"})
+# No name of a namespace begins with a dot.
+_TRANSACTIONS = ".transactions"
 _NUMBERED = re.compile(r"([0-9]+)-[^/]*(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
 
 
@@ -58,6 +73,7 @@ class WarehouseCatalog:
         *,
         undrop_retention_ms: int = 0,
         clock: Callable[[], int] = system_clock,
+        new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
     ) -> None:
         """`warehouse` is a location or a local path; it need not exist.
 
@@ -65,9 +81,12 @@ class WarehouseCatalog:
         """
         self._name = name
         self._io = io
+        self._clock = clock
+        self._new_uuid = new_uuid
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
         as_location(self._root)
         self._dropped = DroppedFolders(self._root, undrop_retention_ms, clock)
+        self._outcomes = Outcomes(io, join(self._root, _TRANSACTIONS))
         self._views = WarehouseViews(
             name, io, self.default_table_location, self._list_folders, self._require_namespaces_only
         )
@@ -101,7 +120,7 @@ class WarehouseCatalog:
                 continue
             if is_view_metadata(data):
                 raise self._is_view(identifier)
-            return _decoded(identifier, data, version.location)
+            return self._seen(_decoded(identifier, data, version.location))
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         return self._required_version(self._metadata_folder(identifier), identifier).location
@@ -121,10 +140,26 @@ class WarehouseCatalog:
             made = self._create(identifier, folder, updated)
         else:
             made = self._replace(identifier, folder, base, updated)
-        folder.advance_hint(MetadataVersion(_number(made), made.metadata_location))
-        if base is not None:
-            self._trim(folder, made.metadata)
+        self._show(folder, made)
         return made
+
+    def commit_tables(self, changes: Sequence[TableCommit]) -> None:
+        if len(changes) == 1:
+            self.commit(changes[0].identifier, changes[0].base, changes[0].updated)
+            return
+        for change in changes:
+            self._require_supported(change.identifier, change.updated)
+            if change.base is None:
+                raise self._unsupported(
+                    f"Making {change.identifier} in a transaction that changes other tables too",
+                    "a table in a folder is there as soon as its first file is",
+                    "Make the table before the transaction.",
+                )
+        transaction = WarehouseTransaction(self._outcomes, self._new_uuid(), self._clock, self._take_back_aborted)
+        # In one order, so that two transactions meet at their first common table.
+        ordered = sorted(changes, key=lambda change: str(change.identifier))
+        for change, made in zip(ordered, transaction.commit(ordered, self._swap), strict=True):
+            self._show(self._metadata_folder(change.identifier), made)
 
     def discard_creation(self, identifier: TableIdentifier) -> None:
         location = self.default_table_location(identifier)
@@ -285,6 +320,40 @@ class WarehouseCatalog:
                 raise self._unknown(identifier, "another writer made the table at the same time")
         return LoadedTable(identifier, updated, version.location)
 
+    def _swap(self, change: TableCommit) -> LoadedTable:
+        assert change.base is not None
+        folder = self._metadata_folder(change.identifier)
+        return self._replace(change.identifier, folder, change.base, change.updated)
+
+    def _seen(self, table: LoadedTable) -> LoadedTable:
+        """The table, or as it was before where a transaction wrote this file and has not landed."""
+        mark = mark_of(table)
+        if mark is None:
+            return table
+        if self._outcomes.of(mark.transaction) == COMMITTED:
+            return replace(table, metadata=unmarked(table.metadata))
+        return self._before(table, mark)
+
+    def _before(self, table: LoadedTable, mark: Mark) -> LoadedTable:
+        location = join(table.metadata_location.rpartition("/")[0], mark.base)
+        before = _decoded(table.identifier, self._io.read(location), location)
+        return replace(before, metadata=unmarked(before.metadata))
+
+    def _take_back_aborted(self, identifier: TableIdentifier) -> None:
+        """Clears the way for the next version where that of an aborted transaction is in it, or of one that should have
+        had an outcome by now."""
+        folder = self._metadata_folder(identifier)
+        version = self._required_version(folder, identifier)
+        table = _decoded(identifier, self._io.read(version.location), version.location)
+        mark = mark_of(table)
+        if mark is None:
+            return
+        outcome = self._outcomes.of(mark.transaction)
+        if outcome is None and is_overdue(mark, self._clock()):
+            outcome = self._outcomes.decide(mark.transaction, ABORTED)
+        if outcome == ABORTED:
+            self._replace(identifier, folder, table, self._before(table, mark).metadata)
+
     def _replace(
         self, identifier: TableIdentifier, folder: MetadataFolder, base: LoadedTable, updated: TableMetadata
     ) -> LoadedTable:
@@ -306,6 +375,10 @@ class WarehouseCatalog:
             )
         except FileNotFoundError:
             raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier)) from None
+        except CommitConflict:
+            with suppress(SqlextError, OSError):
+                self._take_back_aborted(identifier)
+            raise
         with self._landed(identifier):
             self._require_in_history(identifier, folder, base, version)
         return LoadedTable(identifier, logged, version.location)
@@ -379,6 +452,11 @@ class WarehouseCatalog:
 
     def _stale(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
         return CommitConflict("COMMIT_CONFLICT", name=self._qualified_table(identifier), reason=reason)
+
+    def _show(self, folder: MetadataFolder, made: LoadedTable) -> None:
+        """Lets readers find a version that has landed at once, and those that have left the log not at all."""
+        folder.advance_hint(MetadataVersion(_number(made), made.metadata_location))
+        self._trim(folder, made.metadata)
 
     def _trim(self, folder: MetadataFolder, metadata: TableMetadata) -> None:
         """Deletes the versions that have left the log, if the table asks for it."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.errors import StaleRead
 from sqlext.spark.catalogs import Catalogs, TableVersion, handle_of
+from sqlext.spark.open_transactions import OpenTransactions
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.transaction.action import MAIN, Action, Destination
 from sqlext.transaction.transaction import CommitOutcome, commit
@@ -31,7 +32,12 @@ class Environment:
     clock: Callable[[], int]
     rng: random.Random
     sleep: Callable[[float], None]
+    transactions: OpenTransactions
     overtaken: Overtaken | None = None
+
+    def within(self, session: str) -> Environment:
+        """The environment of a statement of that session: in a transaction, if it has one."""
+        return replace(self, catalogs=self.transactions.catalogs_of(session))
 
     def version(self, catalog: str, table: LoadedTable, branch: str | None = None) -> TableVersion:
         """A loaded table as scans see it, at the head of a branch."""

@@ -27,13 +27,14 @@ class TableDefinitions:
 
     def create(
         self,
+        session: str,
         parts: tuple[str, ...],
         schema: Schema,
         partitioning: list[Mapping[str, Any]],
         properties: Mapping[str, str],
     ) -> None:
         """An empty table from Spark's columns, transforms and properties."""
-        environment = self._environment
+        environment = self._environment.within(session)
         catalog = environment.catalogs.catalog(parts[0])
         identifier = TableIdentifier(parts[1:-1], parts[-1])
         properties = {**environment.catalogs.table_defaults(parts[0]), **properties}
@@ -57,7 +58,9 @@ class TableDefinitions:
             sleep=environment.sleep,
         )
 
-    def alter_properties(self, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]) -> None:
+    def alter_properties(
+        self, session: str, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]
+    ) -> None:
         """SET and UNSET TBLPROPERTIES, in one commit. AnalysisError for a name or a value that is none.
 
         Spark says SET LOCATION as a property: UnsupportedError for another one than the table's.
@@ -67,8 +70,9 @@ class TableDefinitions:
         require_changeable({*changed, *removed})
         require_valid_properties(changed)
         MetricsConfig.from_properties(changed)
-        table = self._environment.catalogs.load(parts)
+        environment = self._environment.within(session)
+        table = environment.catalogs.load(parts)
         location = table.metadata.location
         if moved_to is not None and same_place(moved_to) != same_place(location):
             raise UnsupportedError("TABLE_LOCATION_FIXED", name=".".join(parts), location=location)
-        self._environment.commit(parts[0], table, ChangeProperties(*as_stored(changed, removed)))
+        environment.commit(parts[0], table, ChangeProperties(*as_stored(changed, removed)))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier, quoted
 from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.properties import WAP_ENABLED
@@ -15,6 +15,7 @@ from sqlext.spark.bridge import Question
 from sqlext.spark.catalogs import Catalogs, handle_of
 from sqlext.spark.data_type import schema_from_spark
 from sqlext.spark.frame_options import require_read_options
+from sqlext.spark.open_transactions import OpenTransactions
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.table_description import describe
 from sqlext.spark.table_handle import TableHandle
@@ -31,6 +32,7 @@ class TableChanges(Protocol):
 
     def create(
         self,
+        session: str,
         parts: tuple[str, ...],
         schema: Schema,
         partitioning: list[Mapping[str, Any]],
@@ -38,7 +40,9 @@ class TableChanges(Protocol):
     ) -> None:
         """Creates a table."""
 
-    def alter_properties(self, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]) -> None:
+    def alter_properties(
+        self, session: str, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]
+    ) -> None:
         """Sets and removes table properties in one commit."""
 
 
@@ -59,12 +63,14 @@ class CatalogBridge:
     def __init__(
         self,
         catalogs: Catalogs,
+        transactions: OpenTransactions,
         scans: ScanBridge,
         changes: TableChanges,
         load_path: Callable[[str], LoadedTable],
         changes_of: Callable[[tuple[str, ...]], ChangeView],
     ) -> None:
         self._catalogs = catalogs
+        self._transactions = transactions
         self._scans = scans
         self._changes = changes
         self._load_path = load_path
@@ -95,11 +101,18 @@ class CatalogBridge:
         self._catalogs.initialize(arguments["catalog"], arguments["options"])
         return {}
 
+    def _seen(self, arguments: Arguments) -> Catalogs:
+        """The catalogs as the session that asks sees them."""
+        return self._transactions.catalogs_of(arguments["session"])
+
+    def _catalog(self, arguments: Arguments) -> Catalog:
+        return self._seen(arguments).catalog(arguments["catalog"])
+
     # tables
 
     def _load_table(self, arguments: Arguments) -> Answer:
         try:
-            place, table = self._catalogs.locate(_parts(arguments))
+            place, table = self._seen(arguments).locate(_parts(arguments))
         except AnalysisError as refused:
             if self._names_files(arguments, refused):
                 raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=quoted(*_parts(arguments))) from None
@@ -117,14 +130,14 @@ class CatalogBridge:
         """Whether it is a name such as parquet.`/path`, which Spark reads as files where no table has it."""
         namespace = tuple(arguments["namespace"])
         is_path = refused.condition == "INVALID_NAME" and "/" in arguments["name"] and len(namespace) == 1
-        return is_path and not self._catalogs.catalog(arguments["catalog"]).namespace_exists(namespace)
+        return is_path and not self._catalog(arguments).namespace_exists(namespace)
 
     def _load_view(self, arguments: Arguments, refused: AnalysisError) -> Answer:
         """The view that a name turned out to mean, where a view will do: not at another time, nor to write to."""
         at_time = any(key in arguments for key in ("version", "timestamp"))
         if refused.condition != "EXPECT_TABLE_NOT_VIEW" or at_time or arguments.get("written"):
             raise refused
-        catalog, identifier = self._catalogs.catalog(arguments["catalog"]), _identifier(arguments)
+        catalog, identifier = self._catalog(arguments), _identifier(arguments)
         if not catalog.views.view_exists(identifier):
             raise refused
         return {"view": describe_view(catalog.name, catalog.views.load_view(identifier))}
@@ -180,21 +193,23 @@ class CatalogBridge:
 
     def _create_table(self, arguments: Arguments) -> Answer:
         schema = schema_from_spark(json.loads(arguments["schema"]))
-        self._changes.create(_parts(arguments), schema, arguments["partitioning"], arguments["properties"])
+        self._changes.create(
+            arguments["session"], _parts(arguments), schema, arguments["partitioning"], arguments["properties"]
+        )
         return {}
 
     def _alter_table(self, arguments: Arguments) -> Answer:
         changed, removed = _property_changes(arguments["changes"])
-        self._changes.alter_properties(_parts(arguments), changed, removed)
+        self._changes.alter_properties(arguments["session"], _parts(arguments), changed, removed)
         return {}
 
     def _drop_table(self, arguments: Arguments) -> Answer:
-        catalog = self._catalogs.catalog(arguments["catalog"])
+        catalog = self._catalog(arguments)
         return {"dropped": catalog.drop_table(_identifier(arguments), purge=arguments["purge"])}
 
     def _rename_table(self, arguments: Arguments) -> Answer:
         """A new name of one part stays in the table's namespace; Spark leaves the catalog in front of a longer one."""
-        catalog, to = self._catalogs.catalog(arguments["catalog"]), tuple(arguments["to"])
+        catalog, to = self._catalog(arguments), tuple(arguments["to"])
         if len(to) > 2 and to[0] == catalog.name and not catalog.namespace_exists(to[:-1]):
             to = to[1:]
         namespace = to[:-1] or tuple(arguments["namespace"])
@@ -204,33 +219,27 @@ class CatalogBridge:
     # namespaces
 
     def _list_tables(self, arguments: Arguments) -> Answer:
-        tables = self._catalogs.catalog(arguments["catalog"]).list_tables(tuple(arguments["namespace"]))
+        tables = self._catalog(arguments).list_tables(tuple(arguments["namespace"]))
         return {"names": [identifier.name for identifier in tables]}
 
     def _list_namespaces(self, arguments: Arguments) -> Answer:
-        namespaces = self._catalogs.catalog(arguments["catalog"]).list_namespaces(tuple(arguments["namespace"]))
+        namespaces = self._catalog(arguments).list_namespaces(tuple(arguments["namespace"]))
         return {"names": [namespace[-1] for namespace in namespaces]}
 
     def _namespace_exists(self, arguments: Arguments) -> Answer:
-        return {"exists": self._catalogs.catalog(arguments["catalog"]).namespace_exists(tuple(arguments["namespace"]))}
+        return {"exists": self._catalog(arguments).namespace_exists(tuple(arguments["namespace"]))}
 
     def _load_namespace(self, arguments: Arguments) -> Answer:
-        return {
-            "properties": dict(
-                self._catalogs.catalog(arguments["catalog"]).load_namespace(tuple(arguments["namespace"]))
-            )
-        }
+        return {"properties": dict(self._catalog(arguments).load_namespace(tuple(arguments["namespace"])))}
 
     def _create_namespace(self, arguments: Arguments) -> Answer:
-        self._catalogs.catalog(arguments["catalog"]).create_namespace(
-            tuple(arguments["namespace"]), arguments["properties"]
-        )
+        self._catalog(arguments).create_namespace(tuple(arguments["namespace"]), arguments["properties"])
         return {}
 
     def _alter_namespace(self, arguments: Arguments) -> Answer:
         """SET and UNSET of properties; LOCATION and COMMENT are properties to Spark."""
         changed, removed = _property_changes(arguments["changes"])
-        catalog, namespace = self._catalogs.catalog(arguments["catalog"]), tuple(arguments["namespace"])
+        catalog, namespace = self._catalog(arguments), tuple(arguments["namespace"])
         if changed:
             catalog.set_namespace_properties(namespace, changed)
         if removed:
@@ -238,7 +247,7 @@ class CatalogBridge:
         return {}
 
     def _drop_namespace(self, arguments: Arguments) -> Answer:
-        catalog = self._catalogs.catalog(arguments["catalog"])
+        catalog = self._catalog(arguments)
         return {"dropped": catalog.drop_namespace(tuple(arguments["namespace"]), cascade=arguments["cascade"])}
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from threading import Lock
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.errors import NotFoundError
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spark.time_travel import NamedPlace, readings
@@ -50,7 +52,16 @@ class Catalogs:
         self._catalogs: dict[str, Catalog] = {}
         self._defaults: dict[str, Mapping[str, str]] = {}
         self._versions: OrderedDict[str, TableMetadata] = OrderedDict()
+        # Metadata of open transactions, which no file has.
+        self._pending: dict[str, TableMetadata] = {}
         self._lock = Lock()
+        self._transaction: OpenTransaction | None = None
+
+    def within(self, transaction: OpenTransaction) -> Catalogs:
+        """The same catalogs as the transaction sees them."""
+        seen = copy(self)
+        seen._transaction = transaction
+        return seen
 
     def initialize(self, name: str, options: Mapping[str, str]) -> None:
         """Opens the catalog; a second session that names it again replaces it."""
@@ -66,9 +77,10 @@ class Catalogs:
     def catalog(self, name: str) -> Catalog:
         """The catalog of that name; NotFoundError when Spark has not initialised one."""
         try:
-            return self._catalogs[name]
+            catalog = self._catalogs[name]
         except KeyError:
             raise NotFoundError("CATALOG_NOT_FOUND", name=name) from None
+        return catalog if self._transaction is None else self._transaction.catalog(catalog)
 
     def load(self, parts: Sequence[str]) -> LoadedTable:
         """The newest version of `catalog.namespace….table`; NotFoundError under its full name."""
@@ -112,9 +124,21 @@ class Catalogs:
             while len(self._versions) > _REMEMBERED_VERSIONS:
                 self._versions.popitem(last=False)
 
+    def keep_pending(self, location: str, metadata: TableMetadata) -> None:
+        """Keeps metadata that no file has until its transaction is over."""
+        with self._lock:
+            self._pending[location] = metadata
+
+    def release_pending(self, transaction_id: str) -> None:
+        """Of a transaction that is over; queries that were made in it may still ask for some of its metadata."""
+        with self._lock:
+            over = [location for location in self._pending if transaction_id in location]
+        for location in over:
+            self.remember(location, self._pending.pop(location))
+
     def _remembered(self, location: str) -> TableMetadata | None:
         with self._lock:
-            return self._versions.get(location)
+            return self._pending.get(location) or self._versions.get(location)
 
 
 def handle_of(catalog: str | None, table: LoadedTable) -> TableHandle:

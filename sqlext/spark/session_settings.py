@@ -39,6 +39,11 @@ MANIFEST_CACHE = SizeSetting("spark.sqlext.manifest-cache.max-bytes", DEFAULT_CA
 MANIFESTS_ON_DRIVER = SizeSetting("spark.sqlext.manifests-on-driver.max-bytes", DEFAULT_DRIVER_BYTES)
 
 
+def session_id(spark: SparkSession) -> str:
+    """What tells the session from others of the application."""
+    return str(spark._jsparkSession.sessionUUID())
+
+
 def is_case_sensitive(spark: SparkSession) -> bool:
     """Whether names that differ in case are different to this statement: Spark's own setting, read anew each time."""
     return str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"

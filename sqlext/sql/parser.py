@@ -25,6 +25,8 @@ from sqlext.sql.statement import (
 )
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
+from sqlext.sql.transaction_statement import TransactionStatement
+from sqlext.sql.transaction_syntax import TRANSACTION_HEADS, parse_transaction
 from sqlext.sql.view_statement import ViewStatement
 from sqlext.sql.view_syntax import parse_alter_view, parse_create_view, parse_drop_view, parse_show_views
 
@@ -78,7 +80,7 @@ def parse(
     other_catalogs: Collection[str] = (),
     escaped_string_literals: bool = False,
     double_quoted_identifiers: bool = False,
-) -> Statement | ViewStatement | None:
+) -> Statement | ViewStatement | TransactionStatement | None:
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
@@ -104,6 +106,8 @@ def parse(
         mode = _EXPLAIN_MODES.get((explained["mode"] or "").upper(), "simple")
         return Explain(statement, mode) if isinstance(statement, Insert | Delete | Update | Merge) else None
     head = _HEAD.match(text)
+    if head is not None and head[1].upper() in TRANSACTION_HEADS:
+        return parse_transaction(TokenCursor(text))
     if head is not None and head[1].upper() not in _HEADS:
         return None
     if current[0] not in catalogs and not any(catalog in text for catalog in catalogs):

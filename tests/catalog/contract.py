@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from small_tables import ORDERS, SCHEMA, UNPARTITIONED, UNSORTED, Clock
-from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import (
     AlreadyExistsError,
@@ -370,6 +370,38 @@ class CatalogContract:
         assert said.count("AlreadyExistsError") == RACERS - 1, said
         assert catalog.table_exists(ORDERS)
 
+    # several tables
+
+    def test_a_commit_of_several_tables_lands_as_one(self, catalog: Catalog) -> None:
+        first, second = create(catalog), create(catalog, OTHER)
+        catalog.commit_tables(
+            [TableCommit(ORDERS, first, changed(first, n="1")), TableCommit(OTHER, second, changed(second, n="1"))]
+        )
+        for identifier in (ORDERS, OTHER):
+            table = catalog.load_table(identifier)
+            assert table.metadata.properties["n"] == "1"
+            assert catalog.commit(identifier, table, changed(table, n="2")).metadata.properties["n"] == "2"
+            assert catalog.load_table(identifier).metadata.properties["n"] == "2"
+
+    @pytest.mark.parametrize("late", [ORDERS, OTHER])
+    def test_where_one_table_has_changed_none_does(self, catalog: Catalog, late: TableIdentifier) -> None:
+        bases = {ORDERS: create(catalog), OTHER: create(catalog, OTHER)}
+        catalog.commit(late, bases[late], changed(bases[late], faster="yes"))
+        with pytest.raises(CommitConflict):
+            catalog.commit_tables([TableCommit(one, base, changed(base, n="1")) for one, base in bases.items()])
+        for identifier in bases:
+            table = catalog.load_table(identifier)
+            assert "n" not in table.metadata.properties
+            assert catalog.commit(identifier, table, changed(table, m="1")).metadata.properties["m"] == "1"
+        assert catalog.load_table(late).metadata.properties["faster"] == "yes"
+
+    def test_several_tables_never_drift_apart(self, opener: Opener, catalog: Catalog) -> None:
+        for identifier in (ORDERS, OTHER):
+            create(catalog, identifier, properties={"counter": "0"})
+        assert in_processes(RACERS, count_both_up, opener) == [TURNS] * RACERS
+        for identifier in (ORDERS, OTHER):
+            assert catalog.load_table(identifier).metadata.properties["counter"] == str(RACERS * TURNS)
+
 
 def land(catalog: Catalog, action: Any, identifier: TableIdentifier, base: LoadedTable | None = None) -> LoadedTable:
     """Commits with a clock and randomness of its own."""
@@ -428,6 +460,26 @@ def count_up(opener: Opener, answers: Queue[Any]) -> None:
             catalog.commit(ORDERS, base, changed(base, counter=str(number)))
         except CommitConflict:
             continue
+        acknowledged += 1
+    answers.put(acknowledged)
+
+
+def count_both_up(opener: Opener, answers: Queue[Any]) -> None:
+    """As `count_up`, the counters of two tables at once, which must be the same whenever one looks."""
+    catalog, acknowledged = opener(), 0
+    while acknowledged < TURNS:
+        bases = {identifier: catalog.load_table(identifier) for identifier in (ORDERS, OTHER)}
+        number = int(bases[ORDERS].metadata.properties["counter"]) + 1
+        changes = [TableCommit(one, base, changed(base, counter=str(number))) for one, base in bases.items()]
+        try:
+            catalog.commit_tables(changes)
+        except CommitConflict:
+            continue
+        counters = {base.metadata.properties["counter"] for base in bases.values()}
+        # Both were read before the commit, one after the other, and had not changed until it.
+        if len(counters) != 1:
+            answers.put(f"drifted apart: {counters}")
+            return
         acknowledged += 1
     answers.put(acknowledged)
 

@@ -15,6 +15,7 @@ from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError, Unsu
 
 Row = tuple[Any, ...]
 Step = tuple[str, Sequence[object]]
+"""A statement and its values."""
 
 # So long SQLite waits for other processes that write before it says that it is locked.
 _SQLITE_WAIT_S = 30.0
@@ -35,11 +36,11 @@ class Database(Protocol):
     def rows(self, query: str, *values: object) -> list[Row]:
         """The rows of a query."""
 
-    def change(self, *steps: Step, only_if_first: bool = False) -> list[int]:
+    def change(self, *steps: Step, required: int = 0) -> list[int]:
         """Runs statements in one transaction; how many rows each has changed.
 
-        With `only_if_first` nothing is changed, [0], where the first statement finds no row. `DuplicateKey`,
-        `NoAnswer`, and `CommitConflict` when other writers kept the database busy for too long.
+        Nothing is changed, and the last count is not 1, where one of the first `required` statements does not change
+        one row. `DuplicateKey`, `NoAnswer`, and `CommitConflict` when other writers kept the database busy for too long.
         """
 
     def columns(self, table: str) -> frozenset[str]:
@@ -103,12 +104,12 @@ class SqliteDatabase:
         with self._translated(), self._connections.one() as connection:
             return list(connection.execute(query, values).fetchall())
 
-    def change(self, *steps: Step, only_if_first: bool = False) -> list[int]:
+    def change(self, *steps: Step, required: int = 0) -> list[int]:
         with self._translated(), self._connections.one() as connection:
             # A transaction that begins as a reader fails at once, without waiting, when another one has written.
             connection.execute("BEGIN IMMEDIATE")
-            counts = _counted(connection, steps, only_if_first)
-            if only_if_first and counts == [0]:
+            counts = _counted(connection, steps, required)
+            if any(count != 1 for count in counts[:required]):
                 connection.execute("ROLLBACK")
                 return counts
             try:
@@ -160,11 +161,11 @@ class PostgresDatabase:
         with self._translated(), self._connections.one(_answers) as connection:
             return list(connection.execute(_marked(query), values).fetchall())
 
-    def change(self, *steps: Step, only_if_first: bool = False) -> list[int]:
+    def change(self, *steps: Step, required: int = 0) -> list[int]:
         with self._translated(), self._connections.one(_answers) as connection:
             connection.execute("BEGIN")
-            counts = _counted(connection, [(_marked(statement), values) for statement, values in steps], only_if_first)
-            if only_if_first and counts == [0]:
+            counts = _counted(connection, [(_marked(statement), values) for statement, values in steps], required)
+            if any(count != 1 for count in counts[:required]):
                 connection.execute("ROLLBACK")
                 return counts
             try:
@@ -210,12 +211,12 @@ class PostgresDatabase:
         return text.replace(password, "***") if password else text
 
 
-def _counted(connection: Any, steps: Iterable[Step], only_if_first: bool) -> list[int]:
-    """How many rows each statement changes; only the first one runs where all depends on it and it finds none."""
+def _counted(connection: Any, steps: Iterable[Step], required: int) -> list[int]:
+    """How many rows each statement changes, up to a required one that does not change one row."""
     counts: list[int] = []
     for statement, values in steps:
         counts.append(connection.execute(statement, values).rowcount)
-        if only_if_first and counts == [0]:
+        if len(counts) <= required and counts[-1] != 1:
             break
     return counts
 

@@ -6,7 +6,7 @@ dots. Layout V1 tells tables from views by `iceberg_type`, where no type is a ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
@@ -96,13 +96,28 @@ class CatalogRecords:
 
     def swap(self, identifier: TableIdentifier, before: Record, after: Record) -> bool:
         """The compare-and-swap: False if the row is not `before` any more."""
+        return self._database.change(self._swapping(identifier, before, after)) == [1]
+
+    def _swapping(self, identifier: TableIdentifier, before: Record, after: Record) -> Step:
         kind, kinds = self._of_kind(before.kind)
         statement = (
             "UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ?"
             f" WHERE {_OF_NAME} AND metadata_location = ?{kind}"
         )
         key, old = self._key(identifier), before.metadata_location
-        return self._database.change((statement, (after.metadata_location, old, *key, old, *kinds))) == [1]
+        return statement, (after.metadata_location, old, *key, old, *kinds)
+
+    def change_all(self, changes: Sequence[tuple[TableIdentifier, Record | None, Record]]) -> bool:
+        """Swaps and inserts (where there is no row before) in one transaction; False, and none is made, if one loses.
+
+        `DuplicateKey` where a row to insert is there.
+        """
+        # In one order, lest two transactions wait for each other's rows.
+        steps = [
+            self._insertion(identifier, after) if before is None else self._swapping(identifier, before, after)
+            for identifier, before, after in sorted(changes, key=lambda change: self._key(change[0]))
+        ]
+        return self._database.change(*steps, required=len(steps)) == [1] * len(steps)
 
     def delete(self, identifier: TableIdentifier, record: Record) -> bool:
         """False if the row is not `record` any more."""
@@ -122,7 +137,7 @@ class CatalogRecords:
             (delete, (*key, record.metadata_location, *kinds)),
             (forget, (self._catalog, expired_ms, record.metadata_location)),
             (f"INSERT INTO {_DROPPED} VALUES (?, ?, ?, ?, ?)", (*key, record.metadata_location, at_ms)),
-            only_if_first=True,
+            required=1,
         )
         return counts[0] == 1
 
@@ -144,7 +159,7 @@ class CatalogRecords:
         forget = f"DELETE FROM {_DROPPED} WHERE catalog_name = ? AND metadata_location = ?"
         insert = self._insertion(identifier, Record(TABLE, metadata_location))
         steps = ((forget, (self._catalog, metadata_location)), insert)
-        return self._database.change(*steps, only_if_first=True) == [1, 1]
+        return self._database.change(*steps, required=1) == [1, 1]
 
     def rename(self, identifier: TableIdentifier, to: TableIdentifier, kind: str) -> bool:
         """False if there is none of that kind; `DuplicateKey` when the name is taken."""

@@ -7,9 +7,9 @@ catalog under the same name.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
@@ -109,6 +109,70 @@ class SqlCatalog:
             raise CommitConflict("COMMIT_CONFLICT", name=self._qualified_table(identifier), reason=reason)
         self._files.trim(base.metadata, metadata)
         return LoadedTable(identifier, metadata, location)
+
+    def commit_tables(self, changes: Sequence[TableCommit]) -> None:
+        written: list[tuple[TableCommit, TableMetadata, str]] = []
+        try:
+            for change in changes:
+                if change.base is None:
+                    self._require_creatable(change.identifier, change.updated)
+                written.append((change, *self._write(change)))
+            landed = self._swap_all(written)
+        except CommitStateUnknown:
+            raise
+        except BaseException:
+            self._discard_all(written)
+            raise
+        if not landed:
+            self._discard_all(written)
+            raise self._overtaken(changes)
+        for change, metadata, _ in written:
+            if change.base is not None:
+                self._files.trim(change.base.metadata, metadata)
+
+    def _write(self, change: TableCommit) -> tuple[TableMetadata, str]:
+        """The metadata of one table of a commit, and its new file."""
+        if change.base is None:
+            return change.updated, self._files.write_table(change.updated, None)
+        metadata = logged(change.updated, change.base.metadata, change.base.metadata_location)
+        return metadata, self._files.write_table(metadata, change.base.metadata_location)
+
+    def _swap_all(self, written: Sequence[tuple[TableCommit, TableMetadata, str]]) -> bool:
+        rows = [
+            (
+                change.identifier,
+                None if change.base is None else Record(TABLE, change.base.metadata_location),
+                Record(TABLE, location),
+            )
+            for change, _, location in written
+        ]
+        try:
+            with answered(", ".join(self._qualified_table(identifier) for identifier, _, _ in rows)):
+                return self._records.change_all(rows)
+        except DuplicateKey:
+            return False
+        except CommitStateUnknown:
+            # They stand together: one that is there tells of all.
+            if all(self._records.find(identifier) == after for identifier, _, after in rows):
+                return True
+            raise
+
+    def _discard_all(self, written: Sequence[tuple[TableCommit, TableMetadata, str]]) -> None:
+        for _, _, location in written:
+            self._files.discard(location)
+
+    def _overtaken(self, changes: Sequence[TableCommit]) -> CommitConflict:
+        """Names the first table that is no longer what its change began with."""
+        for change in changes:
+            found = self._records.find(change.identifier)
+            if change.base is None and found is not None:
+                return self._conflict(change.identifier, "it has been made meanwhile")
+            if change.base is not None and (found is None or found.metadata_location != change.base.metadata_location):
+                return self._conflict(change.identifier, "it has a newer version, or is gone")
+        return self._conflict(changes[0].identifier, "another writer has changed one of the tables")
+
+    def _conflict(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
+        return CommitConflict("COMMIT_CONFLICT", name=self._qualified_table(identifier), reason=reason)
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """`<warehouse>/<namespace>/<name>`, or beside it where a table of another name lives there since a rename."""
@@ -266,19 +330,29 @@ class SqlCatalog:
 
     # the compare-and-swap
 
-    def _create(self, identifier: TableIdentifier, metadata: TableMetadata) -> LoadedTable:
-        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+    def _require_creatable(self, identifier: TableIdentifier, metadata: TableMetadata) -> None:
+        """Errors: AlreadyExistsError, NotFoundError for the namespace, AnalysisError LOCATION_IN_USE."""
         if self._records.find(identifier) is not None:
-            raise exists
+            raise self._exists(identifier)
         self._require_namespace(identifier.namespace)
-        self._require_free(metadata.location, self._records.metadata_locations())
+        there = _table_at(metadata.location, self._records.metadata_locations())
+        if there is not None:
+            if self._records.find(identifier) is not None:
+                raise self._exists(identifier)
+            raise AnalysisError("LOCATION_IN_USE", location=metadata.location, other=there)
+
+    def _exists(self, identifier: TableIdentifier) -> AlreadyExistsError:
+        return AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+
+    def _create(self, identifier: TableIdentifier, metadata: TableMetadata) -> LoadedTable:
+        self._require_creatable(identifier, metadata)
         location = self._files.write_table(metadata, None)
         record = Record(TABLE, location)
         try:
             self._settled(identifier, location, lambda: self._records.insert(identifier, record))
         except DuplicateKey:
             self._files.discard(location)
-            raise exists from None
+            raise self._exists(identifier) from None
         return LoadedTable(identifier, metadata, location)
 
     def _settled(self, identifier: TableIdentifier, location: str, change: Callable[[], object]) -> object:

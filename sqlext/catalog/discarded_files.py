@@ -1,0 +1,44 @@
+"""The files of snapshots that will never be a table's: those that the snapshots themselves have brought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from sqlext.errors import SqlextError
+from sqlext.spec.manifest import EntryStatus, decode_manifest, decode_manifest_list
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+
+
+def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata | None) -> None:
+    """Deletes what snapshots of `discarded` have added, of those that `kept` has not; a failure leaves litter.
+
+    No other table may have them: they were never committed.
+    """
+    known = set() if kept is None else {snapshot.snapshot_id for snapshot in kept.snapshots}
+    for snapshot in discarded.snapshots:
+        if snapshot.snapshot_id not in known:
+            for path in list(_added(io, discarded, snapshot)):
+                with suppress(SqlextError, OSError):
+                    io.delete(path)
+
+
+def _added(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:
+    """Content files, manifests and the manifest list; what cannot be read is passed over."""
+    try:
+        manifests = decode_manifest_list(io.read(snapshot.manifest_list), snapshot.manifest_list)
+        for manifest in manifests:
+            if manifest.added_snapshot_id != snapshot.snapshot_id:
+                continue
+            entries = decode_manifest(
+                io.read(manifest.path), manifest, schema=metadata.schema(), specs=metadata.specs_by_id()
+            )
+            for entry in entries:
+                if entry.status == EntryStatus.ADDED and entry.snapshot_id == snapshot.snapshot_id:
+                    yield entry.file.file_path
+            yield manifest.path
+        yield snapshot.manifest_list
+    except (SqlextError, OSError):
+        return

@@ -1,0 +1,84 @@
+"""A transaction of several statements: what they change, in tables of one catalog, lands together or not at all.
+
+It reads each table as it was when it first read it, and its own changes. Whoever commits first wins: where another
+writer has changed one of the tables that it changes, nothing of it lands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.pending_catalog import PendingCatalog, PendingTables
+from sqlext.errors import AnalysisError, CommitConflict, CommitStateUnknown, UnsupportedError, ValidationConflict
+from sqlext.spec.table_metadata import TableMetadata
+
+_State = Mapping[str, PendingTables]
+
+
+class OpenTransaction:
+    """From BEGIN to COMMIT or ROLLBACK. `remember` is told of metadata that no file has, and of the name it goes by."""
+
+    def __init__(self, transaction_id: str, remember: Callable[[str, TableMetadata], None]) -> None:
+        self._id = transaction_id
+        self._remember = remember
+        self._catalogs: dict[str, PendingCatalog] = {}
+        self._savepoints: list[tuple[str, _State]] = []
+
+    def catalog(self, catalog: Catalog) -> PendingCatalog:
+        """The catalog as the transaction sees it."""
+        if catalog.name not in self._catalogs:
+            pending = PendingCatalog(catalog, self._id, self._remember, self._require_sole)
+            self._catalogs[catalog.name] = pending
+        return self._catalogs[catalog.name]
+
+    def commit(self) -> None:
+        """Lands all changes. `ValidationConflict` TRANSACTION_CONFLICT where others were faster.
+
+        After any error but `CommitStateUnknown` every file of the transaction has been deleted.
+        """
+        try:
+            for catalog in self._catalogs.values():
+                catalog.commit_all()
+        except CommitStateUnknown:
+            raise
+        except CommitConflict as lost:
+            self.roll_back()
+            conflict = {name: lost.parameters[name] for name in ("name", "reason")}
+            raise ValidationConflict("TRANSACTION_CONFLICT", **conflict) from lost
+        except BaseException:
+            self.roll_back()
+            raise
+
+    def roll_back(self) -> None:
+        """Deletes the files of all changes."""
+        self._go_back({})
+
+    def set_savepoint(self, name: str) -> None:
+        """A place to go back to; it hides an older one of the same name."""
+        self._savepoints.append((name, {name: catalog.tables for name, catalog in self._catalogs.items()}))
+
+    def roll_back_to(self, name: str) -> None:
+        """Forgets what changed since the savepoint, which stays. `AnalysisError` SAVEPOINT_NOT_FOUND."""
+        at = self._savepoint(name)
+        self._go_back(self._savepoints[at][1])
+        del self._savepoints[at + 1 :]
+
+    def release(self, name: str) -> None:
+        """Forgets the savepoint and those after it; the changes stay. `AnalysisError` SAVEPOINT_NOT_FOUND."""
+        del self._savepoints[self._savepoint(name) :]
+
+    def _go_back(self, state: _State) -> None:
+        for name, catalog in self._catalogs.items():
+            catalog.go_back(state.get(name, PendingTables()))
+
+    def _savepoint(self, name: str) -> int:
+        for number in reversed(range(len(self._savepoints))):
+            if self._savepoints[number][0].lower() == name.lower():
+                return number
+        raise AnalysisError("SAVEPOINT_NOT_FOUND", savepoint=name)
+
+    def _require_sole(self, changed: str) -> None:
+        for name, catalog in self._catalogs.items():
+            if name != changed and catalog.tables.changed():
+                raise UnsupportedError("TRANSACTION_SPANS_CATALOGS", first=name, second=changed)

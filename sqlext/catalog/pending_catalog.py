@@ -1,0 +1,232 @@
+"""A catalog as one transaction sees it: each table as it was when the transaction first read it, and on top of that the
+transaction's own changes, which no one else sees before they land together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import RLock
+
+from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
+from sqlext.catalog.discarded_files import discard_snapshots
+from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
+from sqlext.errors import AlreadyExistsError, CommitConflict, SqlextError, UnsupportedError
+from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
+from sqlext.spec.view_metadata import ViewMetadata
+from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import metadata_location
+
+
+@dataclass(frozen=True, slots=True)
+class PendingTable:
+    """A table in a transaction: `base` is what the catalog has (None for a table that the transaction makes)."""
+
+    base: LoadedTable | None
+    current: LoadedTable
+
+    @property
+    def is_changed(self) -> bool:
+        return self.base is not self.current
+
+
+@dataclass(frozen=True, slots=True)
+class PendingTables:
+    """All tables that the transaction has read or changed at one moment of it."""
+
+    by_identifier: Mapping[TableIdentifier, PendingTable] = field(default_factory=dict)
+
+    def changed(self) -> list[tuple[TableIdentifier, PendingTable]]:
+        return [(identifier, table) for identifier, table in self.by_identifier.items() if table.is_changed]
+
+
+class PendingCatalog:
+    """`Catalog` over another one. Its metadata has names as of files, and no file: `remember` is told of each.
+
+    Tables cannot be dropped or renamed, nor namespaces or views changed.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        transaction_id: str,
+        remember: Callable[[str, TableMetadata], None],
+        require_sole: Callable[[str], None],
+    ) -> None:
+        """`require_sole` refuses a change where the transaction has changed another catalog."""
+        self._catalog = catalog
+        self._transaction_id = transaction_id
+        self._remember = remember
+        self._require_sole = require_sole
+        self._tables = PendingTables()
+        self._versions = 0
+        self._placeholders: dict[TableIdentifier, str] = {}
+        self._lock = RLock()
+
+    @property
+    def name(self) -> str:
+        return self._catalog.name
+
+    @property
+    def io(self) -> FileIO:
+        return self._catalog.io
+
+    @property
+    def views(self) -> ViewCatalog:
+        return _FixedViews(self._catalog.views)
+
+    # what the transaction does with it
+
+    @property
+    def tables(self) -> PendingTables:
+        """The state to go back to, for a savepoint."""
+        return self._tables
+
+    def go_back(self, tables: PendingTables) -> None:
+        """Forgets the changes since then, and deletes the files of their snapshots.
+
+        What was first read since then stays as it was read.
+        """
+        with self._lock:
+            before, self._tables = self._tables, tables
+            for identifier, table in before.by_identifier.items():
+                kept = tables.by_identifier.get(identifier)
+                if kept is None and table.base is not None:
+                    kept = PendingTable(table.base, table.base)
+                if table.is_changed:
+                    discard_snapshots(self.io, table.current.metadata, None if kept is None else kept.current.metadata)
+                if kept is None:
+                    self._drop_placeholder(identifier)
+                    self._catalog.discard_creation(identifier)
+                else:
+                    self._keep(identifier, kept)
+
+    def commit_all(self) -> None:
+        """Lands all changes together. Errors as `Catalog.commit_tables`; the state stays as it is."""
+        changes = [
+            TableCommit(identifier, table.base, table.current.metadata) for identifier, table in self._tables.changed()
+        ]
+        if changes:
+            self._catalog.commit_tables(changes)
+        for identifier in list(self._placeholders):
+            self._drop_placeholder(identifier)
+
+    # tables
+
+    def load_table(self, identifier: TableIdentifier) -> LoadedTable:
+        with self._lock:
+            known = self._tables.by_identifier.get(identifier)
+            if known is None:
+                loaded = self._catalog.load_table(identifier)
+                known = PendingTable(loaded, loaded)
+                self._keep(identifier, known)
+            return known.current
+
+    def current_metadata_location(self, identifier: TableIdentifier) -> str:
+        return self.load_table(identifier).metadata_location
+
+    def table_exists(self, identifier: TableIdentifier) -> bool:
+        return identifier in self._tables.by_identifier or self._catalog.table_exists(identifier)
+
+    def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
+        name = quoted(self.name, *identifier.namespace, identifier.name)
+        self._require_sole(self.name)
+        with self._lock:
+            known = self._tables.by_identifier.get(identifier)
+            if base is None:
+                if self.table_exists(identifier):
+                    raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
+            elif known is None or known.current.metadata_location != base.metadata_location:
+                reason = "another statement of the transaction has changed the table"
+                raise CommitConflict("COMMIT_CONFLICT", name=name, reason=reason)
+            self._versions += 1
+            folder = metadata_location(updated) if base is None else base.metadata_location.rpartition("/")[0]
+            location = f"{folder}/{self._transaction_id}-{self._versions}.metadata.json"
+            current = LoadedTable(identifier, updated, location)
+            if base is None:
+                # Later statements write manifests beside it, and take a folder that is missing for a table dropped.
+                self.io.create(location, encode_table_metadata(updated))
+                self._placeholders[identifier] = location
+            self._remember(current.metadata_location, updated)
+            self._keep(identifier, PendingTable(None if known is None else known.base, current))
+            return current
+
+    def commit_tables(self, changes: object) -> None:
+        raise _refused("a transaction within a transaction")
+
+    def default_table_location(self, identifier: TableIdentifier) -> str:
+        return self._catalog.default_table_location(identifier)
+
+    def discard_creation(self, identifier: TableIdentifier) -> None:
+        self._catalog.discard_creation(identifier)
+
+    def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
+        made = {one for one, table in self._tables.changed() if table.base is None and one.namespace == namespace}
+        return tuple(sorted({*self._catalog.list_tables(namespace), *made}, key=lambda one: one.name))
+
+    def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
+        raise _refused("DROP TABLE")
+
+    def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
+        raise _refused("ALTER TABLE … RENAME TO")
+
+    # namespaces
+
+    def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        raise _refused("CREATE NAMESPACE")
+
+    def namespace_exists(self, namespace: Namespace) -> bool:
+        return self._catalog.namespace_exists(namespace)
+
+    def list_namespaces(self, parent: Namespace = ()) -> tuple[Namespace, ...]:
+        return self._catalog.list_namespaces(parent)
+
+    def load_namespace(self, namespace: Namespace) -> Mapping[str, str]:
+        return self._catalog.load_namespace(namespace)
+
+    def set_namespace_properties(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        raise _refused("ALTER NAMESPACE")
+
+    def remove_namespace_properties(self, namespace: Namespace, names: frozenset[str]) -> None:
+        raise _refused("ALTER NAMESPACE")
+
+    def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
+        raise _refused("DROP NAMESPACE")
+
+    def _drop_placeholder(self, identifier: TableIdentifier) -> None:
+        with suppress(SqlextError, OSError):
+            self.io.delete(self._placeholders.pop(identifier))
+
+    def _keep(self, identifier: TableIdentifier, table: PendingTable) -> None:
+        self._tables = PendingTables({**self._tables.by_identifier, identifier: table})
+
+
+class _FixedViews:
+    """`ViewCatalog` that reads alone."""
+
+    def __init__(self, views: ViewCatalog) -> None:
+        self._views = views
+
+    def load_view(self, identifier: TableIdentifier) -> LoadedView:
+        return self._views.load_view(identifier)
+
+    def view_exists(self, identifier: TableIdentifier) -> bool:
+        return self._views.view_exists(identifier)
+
+    def list_views(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
+        return self._views.list_views(namespace)
+
+    def default_view_location(self, identifier: TableIdentifier) -> str:
+        return self._views.default_view_location(identifier)
+
+    def commit_view(self, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata) -> LoadedView:
+        raise _refused("CREATE VIEW" if base is None else "ALTER VIEW")
+
+    def drop_view(self, identifier: TableIdentifier) -> bool:
+        raise _refused("DROP VIEW")
+
+
+def _refused(operation: str) -> UnsupportedError:
+    return UnsupportedError("NOT_IN_TRANSACTION", operation=operation)

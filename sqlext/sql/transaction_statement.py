@@ -1,0 +1,42 @@
+"""Statements that begin, end and divide a transaction, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class BeginTransaction:
+    """BEGIN."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTransaction:
+    """COMMIT."""
+
+
+@dataclass(frozen=True, slots=True)
+class RollBackTransaction:
+    """ROLLBACK, of all, or of what came after a savepoint."""
+
+    savepoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetSavepoint:
+    """SAVEPOINT."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSavepoint:
+    """RELEASE SAVEPOINT."""
+
+    name: str
+
+
+TransactionStatement: TypeAlias = (
+    BeginTransaction | CommitTransaction | RollBackTransaction | SetSavepoint | ReleaseSavepoint
+)

@@ -1,0 +1,135 @@
+"""A transaction over catalogs: what it sees, what it leaves behind, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from small_tables import ORDERS, Writer, files_below, ids_read_by_pyiceberg, rows_of, warehouse_catalog
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.open_transaction import OpenTransaction
+from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.errors import AnalysisError, CommitConflict, UnsupportedError, ValidationConflict
+
+
+def transaction() -> OpenTransaction:
+    return OpenTransaction("the-transaction", lambda location, metadata: None)
+
+
+def within(opened: OpenTransaction, catalog: WarehouseCatalog, seed: int) -> Writer:
+    """A writer whose commits are the transaction's."""
+    return Writer(opened.catalog(catalog), seed)  # type: ignore[arg-type]  # another catalog than a warehouse
+
+
+def ids(writer: Writer) -> list[int]:
+    return sorted(row["id"] for row in rows_of(writer.load()))
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Writer:
+    writer = Writer(warehouse_catalog(tmp_path))
+    writer.create()
+    writer.append(1)
+    return writer
+
+
+def test_appends_of_a_transaction_are_snapshots_of_one_commit(writer: Writer) -> None:
+    before = writer.load()
+    opened = transaction()
+    inside = within(opened, writer.catalog, 2)
+    inside.append(2)
+    inside.append(3)
+    assert len(inside.load().metadata.snapshots) == 3
+    assert writer.load() == before
+    opened.commit()
+    after = writer.load()
+    assert ids_read_by_pyiceberg(after) == [1, 2, 3]
+    assert after.metadata_location.endswith("v3.metadata.json")
+    assert after.metadata.metadata_log[-1].metadata_file == before.metadata_location
+
+
+def test_a_rollback_leaves_the_files_that_were_there(tmp_path: Path, writer: Writer) -> None:
+    before = files_below(tmp_path)
+    opened = transaction()
+    inside = within(opened, writer.catalog, 2)
+    inside.append(2)
+    inside.append(3)
+    assert files_below(tmp_path) > before
+    opened.roll_back()
+    assert files_below(tmp_path) == before
+
+
+def test_a_conflict_leaves_the_other_writers_state(tmp_path: Path, writer: Writer) -> None:
+    opened = transaction()
+    within(opened, writer.catalog, 2).append(2)
+    writer.append(9)
+    before = files_below(tmp_path)
+    with pytest.raises(ValidationConflict, match="TRANSACTION_CONFLICT"):
+        opened.commit()
+    assert ids_read_by_pyiceberg(writer.load()) == [1, 9]
+    assert files_below(tmp_path) < before
+
+
+def test_what_was_read_stays_as_it_was(writer: Writer) -> None:
+    opened = transaction()
+    inside = within(opened, writer.catalog, 2)
+    first = inside.load()
+    writer.append(9)
+    assert inside.load() == first
+    opened.commit()
+    assert ids_read_by_pyiceberg(writer.load()) == [1, 9]
+
+
+def test_savepoints_nest_and_hide_each_other(writer: Writer) -> None:
+    opened = transaction()
+    inside = within(opened, writer.catalog, 2)
+    opened.set_savepoint("s")
+    inside.append(2)
+    opened.set_savepoint("S")
+    inside.append(3)
+    opened.roll_back_to("s")
+    assert ids(inside) == [1, 2]
+    opened.release("s")
+    opened.roll_back_to("s")
+    assert ids(inside) == [1]
+    with pytest.raises(AnalysisError, match="SAVEPOINT_NOT_FOUND"):
+        opened.release("t")
+    opened.commit()
+    assert ids_read_by_pyiceberg(writer.load()) == [1]
+
+
+def test_changes_are_of_one_catalog(tmp_path: Path, writer: Writer) -> None:
+    other = Writer(WarehouseCatalog("pond", str(tmp_path / "other"), writer.catalog.io), 3)
+    other.create()
+    opened = transaction()
+    within(opened, writer.catalog, 2).append(2)
+    inside = within(opened, other.catalog, 4)
+    assert inside.load() == other.load()
+    with pytest.raises(UnsupportedError, match="TRANSACTION_SPANS_CATALOGS"):
+        inside.append(5)
+
+
+def test_a_statement_on_an_older_state_of_the_transaction_loses(writer: Writer) -> None:
+    opened = transaction()
+    catalog = opened.catalog(writer.catalog)
+    stale: LoadedTable = catalog.load_table(ORDERS)
+    within(opened, writer.catalog, 2).append(2)
+    with pytest.raises(CommitConflict):
+        catalog.commit(ORDERS, stale, replace(stale.metadata, properties={"a": "1"}))
+
+
+def test_names_and_views_do_not_change(writer: Writer) -> None:
+    catalog = transaction().catalog(writer.catalog)
+    for change in (
+        lambda: catalog.drop_table(ORDERS, purge=False),
+        lambda: catalog.rename_table(ORDERS, ORDERS),
+        lambda: catalog.create_namespace(("n",), {}),
+        lambda: catalog.drop_namespace(("db",), cascade=True),
+        lambda: catalog.set_namespace_properties(("db",), {"a": "1"}),
+        lambda: catalog.views.drop_view(ORDERS),
+    ):
+        with pytest.raises(UnsupportedError, match="NOT_IN_TRANSACTION"):
+            change()
+    assert catalog.list_tables(("db",)) == (ORDERS,)

@@ -1,0 +1,57 @@
+"""BEGIN, COMMIT, ROLLBACK and savepoints: which texts are ours, and which Spark's."""
+
+from __future__ import annotations
+
+import pytest
+
+from sqlext.sql.parser import parse
+from sqlext.sql.transaction_statement import (
+    BeginTransaction,
+    CommitTransaction,
+    ReleaseSavepoint,
+    RollBackTransaction,
+    SetSavepoint,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("BEGIN", BeginTransaction()),
+        ("begin transaction;", BeginTransaction()),
+        ("BEGIN WORK", BeginTransaction()),
+        ("START /* it */ TRANSACTION", BeginTransaction()),
+        ("COMMIT", CommitTransaction()),
+        ("-- at last\nCOMMIT TRANSACTION", CommitTransaction()),
+        ("ROLLBACK", RollBackTransaction()),
+        ("ROLLBACK WORK", RollBackTransaction()),
+        ("ROLLBACK TO a", RollBackTransaction("a")),
+        ("ROLLBACK TRANSACTION TO SAVEPOINT `a b`", RollBackTransaction("a b")),
+        ("ROLLBACK TO savepoint", RollBackTransaction("savepoint")),
+        ("SAVEPOINT a", SetSavepoint("a")),
+        ("SAVEPOINT savepoint", SetSavepoint("savepoint")),
+        ("RELEASE a", ReleaseSavepoint("a")),
+        ("RELEASE SAVEPOINT a", ReleaseSavepoint("a")),
+    ],
+)
+def test_statements(text: str, statement: object) -> None:
+    assert parse(text, catalogs=["lake"], current=("spark_catalog", "default")) == statement
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BEGIN SELECT 1; END",
+        "BEGIN\n  DECLARE x INT DEFAULT 1;\n  SELECT x;\nEND",
+        "BEGIN TRANSACTION READ ONLY",
+        "START",
+        "COMMIT AND CHAIN",
+        "ROLLBACK TO",
+        "ROLLBACK TO a b",
+        "SAVEPOINT",
+        "RELEASE",
+        "RELEASE SAVEPOINT a, b",
+    ],
+)
+def test_the_rest_is_left_to_spark(text: str) -> None:
+    assert parse(text, catalogs=["lake"], current=("lake", "db")) is None
