@@ -4,16 +4,16 @@ transaction's own changes, which no one else sees before they land together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.discarded_files import discard_snapshots
 from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
 from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
-from sqlext.errors import AlreadyExistsError, CommitConflict, SqlextError, UnsupportedError
+from sqlext.errors import AlreadyExistsError, CommitConflict, CommitStateUnknown, SqlextError, UnsupportedError
 from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
 from sqlext.spec.view_metadata import ViewMetadata
 from sqlext.storage.file_io import FileIO
@@ -104,14 +104,27 @@ class PendingCatalog:
                     self._keep(identifier, kept)
 
     def commit_all(self) -> None:
-        """Lands all changes together. Errors as `Catalog.commit_tables`; the state stays as it is."""
+        """Lands all changes together. Errors as `Catalog.commit_tables`; the state stays as it is.
+
+        A commit without an answer is looked for: it has landed where all tables are what it made of them.
+        """
         changes = [
             TableCommit(identifier, table.base, table.current.metadata) for identifier, table in self._tables.changed()
         ]
-        if changes:
-            self._catalog.commit_tables(changes)
+        try:
+            if changes:
+                self._catalog.commit_tables(changes)
+        except CommitStateUnknown:
+            if not self._are_there(changes):
+                raise
         for identifier in list(self._placeholders):
             self._drop_placeholder(identifier)
+
+    def _are_there(self, changes: Sequence[TableCommit]) -> bool:
+        try:
+            return all(_is_there(self._catalog.load_table(one.identifier).metadata, one) for one in changes)
+        except SqlextError:
+            return False
 
     # tables
 
@@ -201,6 +214,15 @@ class PendingCatalog:
 
     def _keep(self, identifier: TableIdentifier, table: PendingTable) -> None:
         self._tables = PendingTables({**self._tables.by_identifier, identifier: table})
+
+
+def _is_there(current: TableMetadata, change: TableCommit) -> bool:
+    """By the snapshots that the change has brought, where it has; else by all of the metadata."""
+    before = () if change.base is None else change.base.metadata.snapshots
+    brought = {one.snapshot_id for one in change.updated.snapshots} - {one.snapshot_id for one in before}
+    if brought:
+        return brought <= {one.snapshot_id for one in current.snapshots}
+    return replace(current, metadata_log=()) == replace(change.updated, metadata_log=())
 
 
 class _FixedViews:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,8 @@ from small_tables import ORDERS, Writer, files_below, ids_read_by_pyiceberg, row
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.errors import AnalysisError, CommitConflict, UnsupportedError, ValidationConflict
+from sqlext.errors import AnalysisError, CommitConflict, CommitStateUnknown, UnsupportedError, ValidationConflict
+from sqlext.storage.file_io import LocalFileIO
 
 
 def transaction() -> OpenTransaction:
@@ -70,6 +72,29 @@ def test_a_conflict_leaves_the_other_writers_state(tmp_path: Path, writer: Write
         opened.commit()
     assert ids_read_by_pyiceberg(writer.load()) == [1, 9]
     assert files_below(tmp_path) < before
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_commit_without_an_answer_is_looked_for(tmp_path: Path, writer: Writer, made: bool) -> None:
+    class Lost(LocalFileIO):
+        def create(self, location: str, data: bytes, **given: Any) -> None:
+            if "/v" not in location:
+                super().create(location, data, **given)
+                return
+            if made:
+                super().create(location, data, **given)
+            raise OSError("the answer is lost")
+
+    opened = transaction()
+    within(opened, warehouse_catalog(tmp_path, Lost()), 2).append(2)
+    if made:
+        opened.commit()
+    else:
+        before = files_below(tmp_path)
+        with pytest.raises(CommitStateUnknown):
+            opened.commit()
+        assert files_below(tmp_path) == before
+    assert ids_read_by_pyiceberg(writer.load()) == ([1, 2] if made else [1])
 
 
 def test_what_was_read_stays_as_it_was(writer: Writer) -> None:
