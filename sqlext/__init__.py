@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sqlext.errors import SqlextError
-    from sqlext.session import attach, configure, session, transaction
+    from sqlext.spark_session import attach, configure, session
 
-__all__ = ["SqlextError", "attach", "configure", "session", "transaction"]
+__all__ = ["SqlextError", "attach", "configure", "session"]
 
 _MODULES = {
     "SqlextError": "sqlext.errors",
-    "attach": "sqlext.session",
-    "configure": "sqlext.session",
-    "session": "sqlext.session",
-    "transaction": "sqlext.session",
+    "attach": "sqlext.spark_session",
+    "configure": "sqlext.spark_session",
+    "session": "sqlext.spark_session",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -34,7 +34,7 @@ from sqlext.command.update import update
 from sqlext.errors import SqlextError
 from sqlext.procedure.call import call
 from sqlext.procedure.registry import find_procedure
-from sqlext.spark.cached_tables import renew_caches
+from sqlext.spark.cached_tables import drop_caches, renew_caches
 from sqlext.spark.session_settings import session_id
 from sqlext.spark.table_handle import TableHandle
 from sqlext.sql.parser import parse
@@ -170,7 +170,7 @@ class Dispatch:
         parsed = _parse(arguments)
         outcome = self._outcome(spark, parsed)
         if isinstance(parsed, _CHANGES):
-            renew_caches(spark, (parsed.name if isinstance(parsed, CreateTable) else parsed.table).parts)
+            self._renew_caches(spark, (parsed.name if isinstance(parsed, CreateTable) else parsed.table).parts)
         return {"rows": [list(row) for row in outcome.rows]}
 
     def row_change(
@@ -179,22 +179,29 @@ class Dispatch:
         """Runs a MERGE, UPDATE or DELETE that came as a plan; the answer is its counts."""
         statement = planned_statement(arguments, written_table(TableHandle.decode(arguments["table"])))
         outcome = self._outcome(spark, statement)
-        renew_caches(spark, statement.table.parts)
+        self._renew_caches(spark, statement.table.parts)
         return {"rows": [list(row) for row in outcome.rows]}
 
     def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Makes or replaces a table with the rows of a DataFrame."""
         assert rows is not None
         create_of_data_frame(self._environment.within(session_id(spark)), spark, arguments, rows)
-        renew_caches(spark, (arguments["catalog"], *arguments["namespace"], arguments["name"]))
+        self._renew_caches(spark, (arguments["catalog"], *arguments["namespace"], arguments["name"]))
         return {}
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Writes a DataFrame that Spark has put into the table's columns."""
         assert rows is not None
         write_data_frame(self._environment.within(session_id(spark)), spark, arguments, rows)
-        renew_caches(spark, written_table(TableHandle.decode(arguments["table"])).parts)
+        self._renew_caches(spark, written_table(TableHandle.decode(arguments["table"])).parts)
         return {}
+
+    def _renew_caches(self, spark: SparkSession, table: Sequence[str]) -> None:
+        """Caches are all sessions': what is not committed yet may not get into one."""
+        if self._environment.transactions.is_open(session_id(spark)):
+            drop_caches(spark, table)
+        else:
+            renew_caches(spark, table)
 
     def _outcome(self, spark: SparkSession, statement: AnyStatement | None) -> Outcome:
         command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]

@@ -29,10 +29,10 @@ ALLOWED = {
     "procedure": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
     "streaming": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
     "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure"},
-    "session": FORMAT
+    "spark_session": FORMAT
     | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure", "dispatch"}
     | {"streaming"},
-    "__init__": {"errors", "session"},
+    "__init__": {"errors", "spark_session"},
 }
 NO_SPARK = {
     "error_conditions",

@@ -376,7 +376,7 @@ class WarehouseCatalog:
         except FileNotFoundError:
             raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier)) from None
         except CommitConflict:
-            with suppress(SqlextError, OSError):
+            with suppress(Exception):
                 self._take_back_aborted(identifier)
             raise
         with self._landed(identifier):

@@ -135,17 +135,17 @@ class WarehouseTransaction:
         for _ in range(_ATTEMPTS):
             try:
                 return self._outcomes.decide(self._transaction, COMMITTED) == COMMITTED
-            except (SqlextError, OSError) as error:
+            except Exception as error:
                 failure = error
         name = ", ".join(str(change.identifier) for change in changes)
         raise CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=failure, commit_id=self._transaction)
 
     def _abort(self, changes: Sequence[TableCommit]) -> None:
         """What fails here others do: a transaction without an outcome is aborted."""
-        with suppress(SqlextError, OSError):
+        with suppress(Exception):
             self._outcomes.decide(self._transaction, ABORTED)
             for change in changes:
-                with suppress(SqlextError, OSError):
+                with suppress(Exception):
                     self._take_back(change.identifier)
 
     def _marked(self, change: TableCommit, begun: int) -> TableCommit:

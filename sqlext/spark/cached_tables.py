@@ -15,6 +15,14 @@ _LOG = logging.getLogger("sqlext")
 _BRANCH = "branch_"
 
 
+def drop_caches(spark: SparkSession, table: Sequence[str]) -> None:
+    """Caches of the table, by the parts of its whole name, and of queries on it go, and are not made anew."""
+    cache = spark._jsparkSession.sharedState().cacheManager()
+    if not cache.isEmpty():
+        to_seq = spark._jvm.org.apache.spark.api.python.PythonUtils.toSeq
+        cache.uncacheTableOrView(spark._jsparkSession, to_seq(list(table)), True, True)
+
+
 def renew_caches(spark: SparkSession, table: Sequence[str]) -> None:
     """Caches of the table, by the parts of its whole name, and of queries on it; those of time travel stay.
 

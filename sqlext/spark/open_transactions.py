@@ -25,6 +25,10 @@ class OpenTransactions:
         found = self._open.get(session)
         return self._catalogs if found is None else self._catalogs.within(found[1])
 
+    def is_open(self, session: str) -> bool:
+        """Whether the session has a transaction."""
+        return session in self._open
+
     def begin(self, session: str) -> None:
         """`AnalysisError` TRANSACTION_IN_PROGRESS."""
         with self._lock:

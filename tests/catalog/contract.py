@@ -53,6 +53,7 @@ class CatalogContract:
 
     keeps_namespace_properties = True
     renames = True
+    isolates_tables = True
     keeps_locations_apart = True
     undrops = True
 
@@ -379,9 +380,9 @@ class CatalogContract:
         )
         for identifier in (ORDERS, OTHER):
             table = catalog.load_table(identifier)
-            assert table.metadata.properties["n"] == "1"
-            assert catalog.commit(identifier, table, changed(table, n="2")).metadata.properties["n"] == "2"
-            assert catalog.load_table(identifier).metadata.properties["n"] == "2"
+            assert said_last(table)["n"] == "1"
+            catalog.commit(identifier, table, changed(table, n="2"))
+            assert said_last(catalog.load_table(identifier))["n"] == "2"
 
     @pytest.mark.parametrize("late", [ORDERS, OTHER])
     def test_where_one_table_has_changed_none_does(self, catalog: Catalog, late: TableIdentifier) -> None:
@@ -391,16 +392,17 @@ class CatalogContract:
             catalog.commit_tables([TableCommit(one, base, changed(base, n="1")) for one, base in bases.items()])
         for identifier in bases:
             table = catalog.load_table(identifier)
-            assert "n" not in table.metadata.properties
-            assert catalog.commit(identifier, table, changed(table, m="1")).metadata.properties["m"] == "1"
-        assert catalog.load_table(late).metadata.properties["faster"] == "yes"
+            assert ("faster" in said_last(table), "n" in said_last(table)) == (identifier == late, False)
+            assert said_last(catalog.commit(identifier, table, changed(table, m="1")))["m"] == "1"
 
     def test_several_tables_never_drift_apart(self, opener: Opener, catalog: Catalog) -> None:
+        if not self.isolates_tables:
+            pytest.skip("others may see, and change, one table of a commit before the other")
         for identifier in (ORDERS, OTHER):
-            create(catalog, identifier, properties={"counter": "0"})
+            create(catalog, identifier)
         assert in_processes(RACERS, count_both_up, opener) == [TURNS] * RACERS
         for identifier in (ORDERS, OTHER):
-            assert catalog.load_table(identifier).metadata.properties["counter"] == str(RACERS * TURNS)
+            assert said_last(catalog.load_table(identifier))["counter"] == str(RACERS * TURNS)
 
 
 def land(catalog: Catalog, action: Any, identifier: TableIdentifier, base: LoadedTable | None = None) -> LoadedTable:
@@ -469,13 +471,13 @@ def count_both_up(opener: Opener, answers: Queue[Any]) -> None:
     catalog, acknowledged = opener(), 0
     while acknowledged < TURNS:
         bases = {identifier: catalog.load_table(identifier) for identifier in (ORDERS, OTHER)}
-        number = int(bases[ORDERS].metadata.properties["counter"]) + 1
+        number = int(said_last(bases[ORDERS]).get("counter", "0")) + 1
         changes = [TableCommit(one, base, changed(base, counter=str(number))) for one, base in bases.items()]
         try:
             catalog.commit_tables(changes)
         except CommitConflict:
             continue
-        counters = {base.metadata.properties["counter"] for base in bases.values()}
+        counters = {said_last(base).get("counter") for base in bases.values()}
         # Both were read before the commit, one after the other, and had not changed until it.
         if len(counters) != 1:
             answers.put(f"drifted apart: {counters}")

@@ -10,8 +10,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-import sqlext
 from judges.iceberg import IcebergJudge
+from sqlext.spark_session import transaction
 
 
 @pytest.fixture
@@ -140,12 +140,24 @@ def test_a_table_made_in_a_transaction(spark: SparkSession, accounts: tuple[str,
     assert rows(spark.newSession(), table_name) == [(1, 1), (2, 2)]
 
 
+def test_caches_do_not_show_what_is_not_committed(spark: SparkSession, accounts: tuple[str, str]) -> None:
+    first, _ = accounts
+    other = spark.newSession()
+    spark.sql(f"CACHE TABLE {first}")
+    spark.sql("BEGIN")
+    spark.sql(f"INSERT INTO {first} VALUES (3, 3)")
+    assert rows(spark, first) == [(1, 100), (2, 100), (3, 3)]
+    assert rows(other, first) == [(1, 100), (2, 100)]
+    spark.sql("COMMIT")
+    assert rows(spark, first) == rows(other, first) == [(1, 100), (2, 100), (3, 3)]
+
+
 def test_python_commits_at_the_end_and_rolls_back_on_an_error(spark: SparkSession, accounts: tuple[str, str]) -> None:
     first, second = accounts
-    with sqlext.transaction(spark):
+    with transaction(spark):
         spark.sql(f"INSERT INTO {first} VALUES (3, 3)")
         spark.sql(f"INSERT INTO {second} VALUES (3, 3)")
-    with suppress(ZeroDivisionError), sqlext.transaction(spark):
+    with suppress(ZeroDivisionError), transaction(spark):
         spark.sql(f"INSERT INTO {first} VALUES (4, 4)")
         raise ZeroDivisionError
     assert rows(spark, first) == rows(spark, second) == [(1, 100), (2, 100), (3, 3)]

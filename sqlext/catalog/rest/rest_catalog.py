@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
@@ -32,9 +32,6 @@ from sqlext.storage.vended_io import VendedIO
 _NO_COLUMNS = {"type": "struct", "schema-id": 0, "fields": []}
 _MULTI_TABLE = "POST /v1/{prefix}/transactions/commit"
 _CREDENTIALS = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
-
-# A table's base (None: it is made), and what it becomes.
-Change = tuple[TableIdentifier, LoadedTable | None, TableMetadata]
 
 
 class RestCatalog:
@@ -94,16 +91,15 @@ class RestCatalog:
         with self._committed(identifier, base):
             return self._loaded(identifier, self._client.ask("POST", self._path(identifier), body))
 
-    def commit_tables(self, changes: Sequence[Change]) -> None:
+    def commit_tables(self, changes: Sequence[TableCommit]) -> None:
         """Commits changes of several tables, all of them or none. Errors as `commit`.
 
         UnsupportedError where the server says that it cannot.
         """
         if self._client.endpoints and _MULTI_TABLE not in self._client.endpoints:
             raise self._unsupported("A commit of several tables", "the server has none", "Commit one after the other.")
-        body = {"table-changes": [self._change(*change) for change in changes]}
-        identifier, base, _ = changes[0]
-        with self._committed(identifier, base):
+        body = {"table-changes": [self._change(one.identifier, one.base, one.updated) for one in changes]}
+        with self._committed(changes[0].identifier, changes[0].base):
             self._client.ask("POST", "transactions/commit", body)
 
     def default_table_location(self, identifier: TableIdentifier) -> str:

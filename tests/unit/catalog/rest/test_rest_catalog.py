@@ -16,6 +16,7 @@ from catalog.rest_door import RestDoor
 from catalog.rest_server import RestServer
 from catalog.s3_server import S3Server
 from small_tables import ORDERS, Writer, data_file, rows_of
+from sqlext.catalog.catalog import TableCommit
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.rest.metadata_difference import updates
 from sqlext.errors import AnalysisError, CommitConflict, CommitStateUnknown, NotFoundError, StorageError
@@ -160,11 +161,15 @@ def test_an_answer_that_is_no_json_is_none(catalog: Any, door: RestDoor) -> None
 
 def test_several_tables_are_committed_together_or_not_at_all(catalog: Any) -> None:
     first, second = create(catalog), create(catalog, OTHER)
-    catalog.commit_tables([(ORDERS, first, changed(first, step="1")), (OTHER, second, changed(second, step="1"))])
+    catalog.commit_tables(
+        [TableCommit(ORDERS, first, changed(first, step="1")), TableCommit(OTHER, second, changed(second, step="1"))]
+    )
     one, other = catalog.load_table(ORDERS), catalog.load_table(OTHER)
     assert (said_last(one)["step"], said_last(other)["step"]) == ("1", "1")
     with pytest.raises(CommitConflict):
-        catalog.commit_tables([(ORDERS, one, changed(one, step="2")), (OTHER, second, changed(second, step="2"))])
+        catalog.commit_tables(
+            [TableCommit(ORDERS, one, changed(one, step="2")), TableCommit(OTHER, second, changed(second, step="2"))]
+        )
     assert catalog.load_table(ORDERS).metadata == one.metadata
     assert catalog.load_table(OTHER).metadata == other.metadata
 
