@@ -38,7 +38,7 @@ INSERT INTO credit VALUES (8, 8, 'eight');
 SELECT * FROM credit ORDER BY id;
 COMMIT;
 SELECT * FROM credit ORDER BY id;
-SELECT operation FROM lake.transactions.credit.snapshots ORDER BY sequence_number;
+SELECT operation, count(*) FROM lake.transactions.credit.snapshots GROUP BY operation ORDER BY operation;
 
 -- what is refused
 COMMIT;
