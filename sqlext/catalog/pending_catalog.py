@@ -11,6 +11,7 @@ from threading import RLock
 
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.discarded_files import discard_snapshots
+from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
 from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
 from sqlext.errors import AlreadyExistsError, CommitConflict, CommitStateUnknown, SqlextError, UnsupportedError
@@ -181,6 +182,15 @@ class PendingCatalog:
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
         raise _refused("DROP TABLE")
+
+    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
+        raise _refused("CALL register_table")
+
+    def undrop_table(self, identifier: TableIdentifier) -> None:
+        raise _refused("UNDROP TABLE")
+
+    def dropped_tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
+        return self._catalog.dropped_tables(namespace)
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         raise _refused("ALTER TABLE … RENAME TO")

@@ -7,7 +7,6 @@ the creation of the next numbered metadata file, which only one of several write
 from __future__ import annotations
 
 import re
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

@@ -49,7 +49,7 @@ def hasty_clock() -> int:
 
 def open_hasty(folder: Path) -> Catalog:
     """A warehouse folder with such a clock."""
-    return WarehouseCatalog("lake", str(folder), LocalFileIO(), hasty_clock)
+    return WarehouseCatalog("lake", str(folder), LocalFileIO(), clock=hasty_clock)
 
 
 def open_bank(catalog: Catalog) -> None:
@@ -85,7 +85,7 @@ def run_bank(opener: Opener, folder: Path, *, writers: int, transfers: int, kill
         start()
     killed = 0
     while killed < kills:
-        time.sleep(chance.uniform(0.05, 0.5))
+        time.sleep(chance.uniform(0.01, 0.3))
         living = [process for process in processes if process.is_alive()]
         if not living:
             break

@@ -32,7 +32,7 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
 
 def test_no_money_is_lost_and_none_is_made(opener: Opener, tmp_path: Path) -> None:
     open_bank(opener())
-    run = run_bank(opener, tmp_path, writers=4, transfers=5, kills=4, seed=1)
+    run = run_bank(opener, tmp_path, writers=4, transfers=20, kills=4, seed=1)
     assert sum(run.balances) == DEPOSIT * len(ACCOUNTS)
-    assert run.acknowledged >= 4 * 5
+    assert run.acknowledged >= 4 * 20
     assert run.killed > 0

@@ -40,7 +40,7 @@ class Database(Protocol):
         """Runs statements in one transaction; how many rows each has changed.
 
         Nothing is changed, and the last count is not 1, where one of the first `required` statements does not change
-        one row. `DuplicateKey`, `NoAnswer`, and `CommitConflict` when other writers kept the database busy for too long.
+        one row. `DuplicateKey`, `NoAnswer`, and `CommitConflict` when other writers keep the database busy too long.
         """
 
     def columns(self, table: str) -> frozenset[str]:
