@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sqlext.errors import SqlextError
-    from sqlext.spark_session import attach, configure, session
+    from sqlext.spark_session import attach, configure, session, transaction
 
-__all__ = ["SqlextError", "attach", "configure", "session"]
+__all__ = ["SqlextError", "attach", "configure", "session", "transaction"]
 
 _MODULES = {
     "SqlextError": "sqlext.errors",
     "attach": "sqlext.spark_session",
     "configure": "sqlext.spark_session",
     "session": "sqlext.spark_session",
+    "transaction": "sqlext.spark_session",
 }
 
 

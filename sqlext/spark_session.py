@@ -22,6 +22,7 @@ from sqlext.command.changes import ChangeFeed
 from sqlext.command.environment import Environment
 from sqlext.command.table_changes import TableDefinitions
 from sqlext.dispatch import Dispatch
+from sqlext.errors import NotFoundError
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.spark import interrupts
@@ -92,8 +93,13 @@ def session(
 
 
 @contextmanager
-def transaction(spark: SparkSession) -> Iterator[SparkSession]:
-    """A transaction of what the session's statements do within the block: COMMIT at its end, ROLLBACK on an error."""
+def transaction(spark: SparkSession, catalog: str | None = None) -> Iterator[SparkSession]:
+    """A transaction of what the session's statements do within the block: COMMIT at its end, ROLLBACK on an error.
+
+    `catalog`, where it is given, is the one whose tables change: NotFoundError where the session has none of that name.
+    """
+    if catalog is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", None) != CATALOG_CLASS:
+        raise NotFoundError("CATALOG_NOT_FOUND", name=catalog)
     spark.sql("BEGIN TRANSACTION")
     try:
         yield spark

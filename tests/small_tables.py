@@ -16,6 +16,10 @@ from pyroaring import BitMap64
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.table_creation import CreateTable
+from sqlext.commit.transaction import CommitOutcome, commit
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.content_file import Content, ContentFile
@@ -29,10 +33,6 @@ from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import data_location, join, to_local_path
-from sqlext.transaction.action import MAIN, Action, Destination
-from sqlext.transaction.append import AppendFiles
-from sqlext.transaction.table_creation import CreateTable
-from sqlext.transaction.transaction import CommitOutcome, commit
 
 ORDERS = TableIdentifier(("db",), "orders")
 SCHEMA = Schema(

@@ -20,17 +20,17 @@ ALLOWED = {
     "storage": FORMAT,
     "catalog": FORMAT | {"storage"},
     "scan": FORMAT | {"storage"},
-    "transaction": FORMAT | {"storage", "scan", "catalog"},
+    "commit": FORMAT | {"storage", "scan", "catalog"},
     "write": FORMAT | {"storage"},
     "sql": FORMAT,
     "spark": FORMAT | {"storage", "catalog", "scan", "write", "sql"},
-    "command": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "property_names"},
+    "command": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "property_names"},
     "changelog": FORMAT,
-    "procedure": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
-    "streaming": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command"},
-    "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure"},
+    "procedure": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command"},
+    "streaming": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command"},
+    "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "procedure"},
     "spark_session": FORMAT
-    | {"storage", "catalog", "scan", "write", "transaction", "sql", "spark", "command", "procedure", "dispatch"}
+    | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "procedure", "dispatch"}
     | {"streaming"},
     "__init__": {"errors", "spark_session"},
 }
@@ -42,7 +42,7 @@ NO_SPARK = {
     "storage",
     "catalog",
     "scan",
-    "transaction",
+    "commit",
     "write",
     "sql",
 }

@@ -8,13 +8,13 @@ from sqlext.command.check_definition import check_properties
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, load_target
+from sqlext.commit.constraint_change import ChangeConstraints
 from sqlext.errors import AnalysisError, DataError, NotFoundError
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spec.constraint import CHECK_PREFIX, CheckConstraint, check_constraints
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.row_rules import checked_columns
 from sqlext.sql.statement import AddConstraint, DropConstraint
-from sqlext.transaction.constraint_change import ChangeConstraints
 from sqlext.write.row_rules import shown_row
 
 _SHOWN_COLUMNS = 8

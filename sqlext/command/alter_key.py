@@ -7,6 +7,8 @@ from pyspark.sql import SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, load_target
+from sqlext.commit.key_change import AddKey, DropKey
+from sqlext.commit.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError, DataError
 from sqlext.properties import KEY_ENFORCED, KEY_RELY
 from sqlext.spec.reference import MAIN_BRANCH
@@ -14,8 +16,6 @@ from sqlext.spec.schema_change import RequireIdentifierFields, changed_schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.quoting import quote_name
 from sqlext.sql.statement import AddPrimaryKey, DropPrimaryKey
-from sqlext.transaction.key_change import AddKey, DropKey
-from sqlext.transaction.upsert_rules import require_upsert_rules
 from sqlext.write.distinct_keys import NAMED_KEYS, named_keys
 
 

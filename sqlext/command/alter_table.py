@@ -9,6 +9,11 @@ from pyspark.sql import SparkSession
 from sqlext.command.default_value import default_value
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
+from sqlext.commit import order_change
+from sqlext.commit.action import Action
+from sqlext.commit.order_change import ChangeWriteOrder
+from sqlext.commit.schema_change import ChangeSchema
+from sqlext.commit.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.data_type import type_to_spark
 from sqlext.spec.constraint import check_constraints
@@ -43,11 +48,6 @@ from sqlext.sql.statement import (
     TableName,
 )
 from sqlext.sql.type_name import TimestampSetting, parse_type
-from sqlext.transaction import order_change
-from sqlext.transaction.action import Action
-from sqlext.transaction.order_change import ChangeWriteOrder
-from sqlext.transaction.schema_change import ChangeSchema
-from sqlext.transaction.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
 
 
 def alter_columns(environment: Environment, spark: SparkSession, statement: AlterColumns) -> Outcome:

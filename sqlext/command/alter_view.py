@@ -11,11 +11,11 @@ from sqlext.command.create_view import require_view_properties
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.temporary_view import is_temporary, require_permanent
+from sqlext.commit.view_change import commit_view
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.spec.view_metadata import ViewMetadata
 from sqlext.sql.statement import TableName
 from sqlext.sql.view_statement import AlterViewProperties, DropView, RenameView
-from sqlext.transaction.view_change import commit_view
 
 
 def alter_view_properties(environment: Environment, spark: SparkSession, statement: AlterViewProperties) -> Outcome:

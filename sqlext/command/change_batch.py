@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
 from sqlext.command.row_level import Target
+from sqlext.commit.upsert_rules import sequence_columns
 from sqlext.errors import AnalysisError
 from sqlext.properties import UPSERT_SEQUENCE_FIELD
 from sqlext.spark.store_assignment import align
@@ -23,7 +24,6 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UuidType
 from sqlext.sql.lowering.text import fresh_name, stored_uuid
 from sqlext.sql.quoting import quote_identifier
-from sqlext.transaction.upsert_rules import sequence_columns
 from sqlext.write.refused_rows import NULL_KEY, REPEATED_KEY, TIED_KEY, UNKNOWN_ROW_KIND
 from sqlext.write.row_operation import DELETE, UPDATE
 

@@ -27,6 +27,10 @@ from sqlext.command.table_definition import (
     with_identifier_fields,
 )
 from sqlext.command.write_operation import begin_write
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.table_creation import CreateTable as CreateTableAction
+from sqlext.commit.table_creation import ReplaceTable
+from sqlext.commit.transaction import commit
 from sqlext.errors import AlreadyExistsError, AnalysisError, NotFoundError, UnsupportedError
 from sqlext.spark.data_type import as_nullable, require_spark_types, schema_from_spark
 from sqlext.spark.frame_options import WriteOptions, write_options
@@ -37,10 +41,6 @@ from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.table_metadata import new_table_metadata
 from sqlext.sql.statement import CreateTable, TableName
 from sqlext.sql.type_name import TimestampSetting
-from sqlext.transaction.append import AppendFiles
-from sqlext.transaction.table_creation import CreateTable as CreateTableAction
-from sqlext.transaction.table_creation import ReplaceTable
-from sqlext.transaction.transaction import commit
 
 
 def create_table(environment: Environment, spark: SparkSession, statement: CreateTable) -> Outcome:

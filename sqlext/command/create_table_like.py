@@ -9,15 +9,15 @@ from pyspark.sql import SparkSession
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
+from sqlext.commit.stream_progress import PROGRESS_PREFIX
+from sqlext.commit.table_creation import CreateTable
+from sqlext.commit.transaction import commit
+from sqlext.commit.upsert_rules import require_upsert_rules
 from sqlext.errors import AlreadyExistsError
 from sqlext.properties import DATA_PATH, FORMAT_VERSION, as_stored
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import CreateTableLike
-from sqlext.transaction.stream_progress import PROGRESS_PREFIX
-from sqlext.transaction.table_creation import CreateTable
-from sqlext.transaction.transaction import commit
-from sqlext.transaction.upsert_rules import require_upsert_rules
 
 
 def create_table_like(environment: Environment, spark: SparkSession, statement: CreateTableLike) -> Outcome:

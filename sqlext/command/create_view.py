@@ -13,6 +13,8 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.temporary_view import require_permanent
+from sqlext.commit.engine import ENGINE_NAME, ENGINE_VERSION
+from sqlext.commit.view_change import commit_view
 from sqlext.errors import AlreadyExistsError, AnalysisError, UnsupportedError
 from sqlext.property_names import require_no_secrets
 from sqlext.spark.data_type import schema_from_spark
@@ -23,8 +25,6 @@ from sqlext.spec.types import NestedField
 from sqlext.spec.view_metadata import SPARK_DIALECT, ViewMetadata, ViewVersion, new_view_metadata
 from sqlext.sql.statement import Slice, TableName
 from sqlext.sql.view_statement import AlterViewQuery, CreateView, ViewColumn
-from sqlext.transaction.engine import ENGINE_NAME, ENGINE_VERSION
-from sqlext.transaction.view_change import commit_view
 
 _RESERVED = frozenset({"location", "owner", "provider", QUERY_COLUMNS})
 

@@ -19,6 +19,11 @@ from sqlext.command.row_level import Target, commit_change, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.upsert import require_upsertable, upsert
 from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.commit.action import Action
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.overwrite import OverwriteFiles
+from sqlext.commit.overwrite_rows import OverwriteRows
+from sqlext.commit.row_delta import RowDelta
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import UPSERT_ENABLED
 from sqlext.scan.file_filter import FileFilter, partition_key
@@ -32,11 +37,6 @@ from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import TableName
-from sqlext.transaction.action import Action
-from sqlext.transaction.append import AppendFiles
-from sqlext.transaction.overwrite import OverwriteFiles
-from sqlext.transaction.overwrite_rows import OverwriteRows
-from sqlext.transaction.row_delta import RowDelta
 from sqlext.write.task import write_rows
 
 Mode = Literal["append", "overwrite", "overwrite partitions", "overwrite where"]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from sqlext.commit.action import MAIN, Destination
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import WAP_ENABLED
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import TableName
-from sqlext.transaction.action import MAIN, Destination
 
 WAP_BRANCH = "spark.wap.branch"
 WAP_ID = "spark.wap.id"

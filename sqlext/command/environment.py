@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.transaction import CommitOutcome, commit
 from sqlext.errors import StaleRead
 from sqlext.spark.catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.open_transactions import OpenTransactions
 from sqlext.spark.scan_bridge import ScanBridge
-from sqlext.transaction.action import MAIN, Action, Destination
-from sqlext.transaction.transaction import CommitOutcome, commit
 
 
 @dataclass(frozen=True, slots=True)

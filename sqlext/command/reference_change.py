@@ -8,12 +8,12 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
+from sqlext.commit.action import Destination
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.reference_change import CreateReference as CreateReferenceAction
+from sqlext.commit.reference_change import DropReference as DropReferenceAction
+from sqlext.commit.reference_change import Retention
 from sqlext.sql.statement import CreateReference, DropReference
-from sqlext.transaction.action import Destination
-from sqlext.transaction.append import AppendFiles
-from sqlext.transaction.reference_change import CreateReference as CreateReferenceAction
-from sqlext.transaction.reference_change import DropReference as DropReferenceAction
-from sqlext.transaction.reference_change import Retention
 
 
 def create_reference(environment: Environment, spark: SparkSession, statement: CreateReference) -> Outcome:

@@ -16,6 +16,7 @@ from sqlext.command.distribution import distribute, order
 from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target, delete_rows
 from sqlext.command.write_operation import WriteOperation
+from sqlext.commit.overwrite_rows import OverwriteRows
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark import journal
@@ -25,7 +26,6 @@ from sqlext.spark.write_job import find_positions, run_write, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.sql.quoting import quote_identifier
-from sqlext.transaction.overwrite_rows import OverwriteRows
 from sqlext.write.task import write_rows
 
 

@@ -6,13 +6,13 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
+from sqlext.commit.branch_move import MoveBranch, ToSnapshot
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalogs import handle_of
 from sqlext.spark.instant import MICROSECONDS, milliseconds
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.time_travel import travel
 from sqlext.sql.statement import Restore
-from sqlext.transaction.branch_move import MoveBranch, ToSnapshot
 
 RESTORE_COLUMNS = (("previous_snapshot_id", "long"), ("current_snapshot_id", "long"))
 

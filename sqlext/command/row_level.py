@@ -14,6 +14,10 @@ from sqlext.command.destination import destination
 from sqlext.command.environment import Environment
 from sqlext.command.reads import Reads
 from sqlext.command.write_operation import WriteOperation
+from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.deletion_vectors import DeletedRows
+from sqlext.commit.row_delta import RowDelta
+from sqlext.commit.schema_change import WriteWithSchema
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
@@ -26,10 +30,6 @@ from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
-from sqlext.transaction.action import MAIN, Action, Destination
-from sqlext.transaction.deletion_vectors import DeletedRows
-from sqlext.transaction.row_delta import RowDelta
-from sqlext.transaction.schema_change import WriteWithSchema
 from sqlext.write.delete_writer import write_position_deletes
 
 # A table of more files than these keeps one that has lost its rows, unless there are many such: see `files_to_drop`.

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target
+from sqlext.commit.schema_change import schema_updates
 from sqlext.spark.data_type import schema_from_spark
 from sqlext.spec.metadata_update import apply_updates
 from sqlext.spec.row_kind import ROW_KIND
@@ -23,7 +24,6 @@ from sqlext.spec.schema_union import union_changes
 from sqlext.spec.types import NestedField
 from sqlext.sql.expression_slice import plain_column
 from sqlext.sql.statement import Merge
-from sqlext.transaction.schema_change import schema_updates
 
 _SESSION_SETTING = "spark.sql.iceberg.merge-schema"
 

@@ -8,14 +8,14 @@ from typing import Any
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.table_definition import complete, described_terms, with_identifier_fields
+from sqlext.commit.property_change import ChangeProperties
+from sqlext.commit.table_creation import CreateTable
+from sqlext.commit.transaction import commit
 from sqlext.errors import UnsupportedError
 from sqlext.properties import as_stored
 from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spec.schema import Schema
 from sqlext.storage.location import same_place
-from sqlext.transaction.property_change import ChangeProperties
-from sqlext.transaction.table_creation import CreateTable
-from sqlext.transaction.transaction import commit
 from sqlext.write.metrics import MetricsConfig
 
 

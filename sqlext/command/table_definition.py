@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from sqlext.commit.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError
 from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored
 from sqlext.property_names import require_valid_properties
@@ -23,7 +24,6 @@ from sqlext.sql.binding import resolve_column
 from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
 from sqlext.sql.type_name import TimestampSetting, parse_type
-from sqlext.transaction.upsert_rules import require_upsert_rules
 from sqlext.write.metrics import MetricsConfig
 
 # Keys that Spark adds to the properties by itself, or that say what the metadata says elsewhere.

@@ -31,6 +31,8 @@ from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.write_operation import begin_write
+from sqlext.commit.conflict import SNAPSHOT
+from sqlext.commit.upsert_rules import partition_not_in_key, sequence_columns
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
 from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
@@ -43,8 +45,6 @@ from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.types import VariantType
 from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.quoting import quote_identifier
-from sqlext.transaction.conflict import SNAPSHOT
-from sqlext.transaction.upsert_rules import partition_not_in_key, sequence_columns
 from sqlext.write.distinct_keys import require_distinct
 from sqlext.write.refused_rows import accepted_rows
 from sqlext.write.row_operation import DELETE

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from sqlext.commit.add_files import AddFiles
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.procedure.added_files import content_files, threads
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
@@ -18,7 +19,6 @@ from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import IdentityTransform
-from sqlext.transaction.add_files import AddFiles
 from sqlext.write.existing_file import ExistingFile, TableShape
 from sqlext.write.metrics import MetricsConfig
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sqlext.commit.cherry_pick import CherryPick
 from sqlext.procedure.moved_branch import move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.transaction.cherry_pick import CherryPick
 
 
 def cherrypick_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from sqlext.command.row_level import Target, commit_change, delete_rows, load_target
 from sqlext.command.write_operation import begin_write
+from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
 from sqlext.errors import NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark import journal
@@ -25,7 +26,6 @@ from sqlext.spark.write_job import find_positions
 from sqlext.spec.expression import AlwaysFalse, AlwaysTrue, Or, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.sql.statement import TableName
-from sqlext.transaction.equality_delete_conversion import ConvertEqualityDeletes
 
 
 def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:

@@ -8,6 +8,9 @@ from pyspark.sql import DataFrame
 
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.table_definition import complete, with_identifier_fields
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.table_creation import CreateTable
+from sqlext.commit.transaction import commit
 from sqlext.errors import AlreadyExistsError
 from sqlext.procedure.added_files import content_files
 from sqlext.procedure.procedure import Invocation
@@ -15,9 +18,6 @@ from sqlext.procedure.source_files import Source
 from sqlext.spark.data_type import schema_from_spark
 from sqlext.spec.name_mapping import NAME_MAPPING_PROPERTY, NameMapping
 from sqlext.spec.schema import assign_fresh_ids
-from sqlext.transaction.append import AppendFiles
-from sqlext.transaction.table_creation import CreateTable
-from sqlext.transaction.transaction import commit
 from sqlext.write.existing_file import TableShape
 from sqlext.write.metrics import MetricsConfig
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.commit.action import Action
 from sqlext.procedure.procedure import Invocation
 from sqlext.spec.reference import MAIN_BRANCH
-from sqlext.transaction.action import Action
 
 SNAPSHOT_COLUMNS = (("previous_snapshot_id", "long"), ("current_snapshot_id", "long"))
 

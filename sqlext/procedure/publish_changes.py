@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sqlext.commit.cherry_pick import CherryPick
+from sqlext.commit.snapshot_production import WAP_ID_PROPERTY
 from sqlext.procedure.moved_branch import move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.transaction.cherry_pick import CherryPick
-from sqlext.transaction.snapshot_production import WAP_ID_PROPERTY
 
 
 def publish_changes(invocation: Invocation) -> Sequence[Sequence[Any]]:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.commit.registration import RegisterTable, shared_copy
+from sqlext.commit.transaction import commit
 from sqlext.errors import AlreadyExistsError, NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import as_location, same_place
-from sqlext.transaction.registration import RegisterTable, shared_copy
-from sqlext.transaction.transaction import commit
 
 _SUFFIXES = (".metadata.json", ".metadata.json.gz")
 

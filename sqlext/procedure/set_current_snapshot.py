@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sqlext.commit.branch_move import MoveBranch, ToSnapshot
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.procedure.moved_branch import SNAPSHOT_COLUMNS, move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.transaction.branch_move import MoveBranch, ToSnapshot
 
 
 def set_current_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:

@@ -21,6 +21,10 @@ from sqlext.command.rerun import run_until_not_overtaken
 from sqlext.command.row_level import Target, commit_change, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.upsert import require_upsertable, upsert
+from sqlext.commit.action import Action
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.staged_batch import StagedBatch, load_staged, stage_batch, staged_files
+from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
 from sqlext.errors import AnalysisError, CommitStateUnknown, SqlextError, ValidationConflict
 from sqlext.spark.checkpoint_files import batch_plan
 from sqlext.spark.store_assignment import align
@@ -28,10 +32,6 @@ from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import Content
 from sqlext.storage.file_io import FileIO
 from sqlext.streaming.sink_options import SinkOptions, sink_options
-from sqlext.transaction.action import Action
-from sqlext.transaction.append import AppendFiles
-from sqlext.transaction.staged_batch import StagedBatch, load_staged, stage_batch, staged_files
-from sqlext.transaction.stream_progress import AdvanceStream, StreamProgress
 
 _LOG = logging.getLogger("sqlext")
 

@@ -23,12 +23,12 @@ from small_tables import (
     summary_of,
     warehouse_catalog,
 )
+from sqlext.commit.deletion_vectors import DeletedRows
+from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.transaction.deletion_vectors import DeletedRows
-from sqlext.transaction.equality_delete_conversion import ConvertEqualityDeletes
 
 PROCESS = Path(__file__).with_name("writing_process.py")
 CONVERTING_PROCESS = Path(__file__).with_name("converting_process.py")

@@ -20,11 +20,11 @@ from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.commit.property_change import ChangeProperties
+from sqlext.commit.table_creation import CreateTable
+from sqlext.commit.transaction import commit
 from sqlext.errors import ValidationConflict
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.transaction.property_change import ChangeProperties
-from sqlext.transaction.table_creation import CreateTable
-from sqlext.transaction.transaction import commit
 
 Opener = Callable[[], Catalog]
 

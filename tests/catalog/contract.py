@@ -18,6 +18,11 @@ import pytest
 from small_tables import ORDERS, SCHEMA, UNPARTITIONED, UNSORTED, Clock
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.property_change import ChangeProperties
+from sqlext.commit.registration import RegisterTable
+from sqlext.commit.table_creation import CreateTable
+from sqlext.commit.transaction import commit
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
@@ -32,11 +37,6 @@ from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.location import join, metadata_location
-from sqlext.transaction.append import AppendFiles
-from sqlext.transaction.property_change import ChangeProperties
-from sqlext.transaction.registration import RegisterTable
-from sqlext.transaction.table_creation import CreateTable
-from sqlext.transaction.transaction import commit
 from unit.spec.test_view_metadata import LONGS, version, view
 
 Opener = Callable[[], Catalog]

@@ -20,9 +20,9 @@ from small_tables import (
     summary_of,
     warehouse_catalog,
 )
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.transaction import commit
 from sqlext.errors import AlreadyExistsError
-from sqlext.transaction.append import AppendFiles
-from sqlext.transaction.transaction import commit
 
 PROCESSES = 8
 APPENDS = 6

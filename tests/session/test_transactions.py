@@ -10,8 +10,9 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+import sqlext
 from judges.iceberg import IcebergJudge
-from sqlext.spark_session import transaction
+from sqlext.errors import NotFoundError
 
 
 @pytest.fixture
@@ -154,10 +155,12 @@ def test_caches_do_not_show_what_is_not_committed(spark: SparkSession, accounts:
 
 def test_python_commits_at_the_end_and_rolls_back_on_an_error(spark: SparkSession, accounts: tuple[str, str]) -> None:
     first, second = accounts
-    with transaction(spark):
+    with pytest.raises(NotFoundError, match="CATALOG_NOT_FOUND"), sqlext.transaction(spark, "nowhere"):
+        pass
+    with sqlext.transaction(spark, "lake"):
         spark.sql(f"INSERT INTO {first} VALUES (3, 3)")
         spark.sql(f"INSERT INTO {second} VALUES (3, 3)")
-    with suppress(ZeroDivisionError), transaction(spark):
+    with suppress(ZeroDivisionError), sqlext.transaction(spark):
         spark.sql(f"INSERT INTO {first} VALUES (4, 4)")
         raise ZeroDivisionError
     assert rows(spark, first) == rows(spark, second) == [(1, 100), (2, 100), (3, 3)]

@@ -13,16 +13,16 @@ from simulator.world import ProcessIO
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.metadata_file import MetadataFolder
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.commit.commit_token import CommitToken
+from sqlext.commit.conflict import History
+from sqlext.commit.contested_rows import ContestedRows
+from sqlext.commit.deletion_vectors import VectorProduction
+from sqlext.commit.manifest_writer import ManifestWriter
+from sqlext.commit.own_files import delete_files
+from sqlext.commit.snapshot_production import SnapshotProduction
+from sqlext.commit.transaction import _Commit
 from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
 from sqlext.spec.row_lineage import assign_first_row_ids
-from sqlext.transaction.commit_token import CommitToken
-from sqlext.transaction.conflict import History
-from sqlext.transaction.contested_rows import ContestedRows
-from sqlext.transaction.deletion_vectors import VectorProduction
-from sqlext.transaction.manifest_writer import ManifestWriter
-from sqlext.transaction.own_files import delete_files
-from sqlext.transaction.snapshot_production import SnapshotProduction
-from sqlext.transaction.transaction import _Commit
 
 Patch = AbstractContextManager[Any]
 
@@ -160,7 +160,7 @@ def _merging_brings_deleted_files_back() -> Patch:
 
 
 def _forgets_rows_that_were_deleted_before() -> Patch:
-    return patch("sqlext.transaction.deletion_vectors.deleted_positions", lambda *given: {})
+    return patch("sqlext.commit.deletion_vectors.deleted_positions", lambda *given: {})
 
 
 def _leaves_the_vector_that_was_replaced() -> Patch:
@@ -176,7 +176,7 @@ def _gives_row_ids_twice() -> Patch:
     def planted(manifests: Any, next_row_id: int) -> Any:
         return assign_first_row_ids(manifests, max(0, next_row_id - 1))
 
-    return patch("sqlext.transaction.snapshot_production.assign_first_row_ids", planted)
+    return patch("sqlext.commit.snapshot_production.assign_first_row_ids", planted)
 
 
 def _totals_of_the_first_base() -> Patch:

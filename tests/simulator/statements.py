@@ -16,6 +16,17 @@ from simulator.files import Row, data_file, deleted_ids, equality_deletes, posit
 from simulator.world import Process
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.deletion_vectors import DeletedRows
+from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
+from sqlext.commit.overwrite import OverwriteFiles
+from sqlext.commit.property_change import ChangeProperties
+from sqlext.commit.reference_change import CreateReference
+from sqlext.commit.row_delta import RowDelta
+from sqlext.commit.schema_change import ChangeSchema
+from sqlext.commit.table_creation import CreateTable, ReplaceTable
+from sqlext.commit.transaction import commit
 from sqlext.errors import SqlextError, StaleRead
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.content_file import ContentFile
@@ -25,17 +36,6 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import AddColumn
 from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.types import LongType, NestedField, StringType
-from sqlext.transaction.action import MAIN, Action, Destination
-from sqlext.transaction.append import AppendFiles
-from sqlext.transaction.deletion_vectors import DeletedRows
-from sqlext.transaction.equality_delete_conversion import ConvertEqualityDeletes
-from sqlext.transaction.overwrite import OverwriteFiles
-from sqlext.transaction.property_change import ChangeProperties
-from sqlext.transaction.reference_change import CreateReference
-from sqlext.transaction.row_delta import RowDelta
-from sqlext.transaction.schema_change import ChangeSchema
-from sqlext.transaction.table_creation import CreateTable, ReplaceTable
-from sqlext.transaction.transaction import commit
 
 Rows: TypeAlias = Counter[Row]
 Metadata: TypeAlias = Mapping[str, Any]

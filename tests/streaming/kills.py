@@ -16,14 +16,14 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.commit.action import CommitContext, StagedChange
+from sqlext.commit.transaction import commit
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.metadata_update import RemoveSnapshots
 from sqlext.spec.requirement import AssertTableUUID
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.transaction.action import CommitContext, StagedChange
-from sqlext.transaction.transaction import commit
 from streaming.json_stream import folded, write_file
 from streaming.killed_process import FAULTS
 

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
+from sqlext.commit.transaction import commit
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.transaction.stream_progress import AdvanceStream, StreamProgress
-from sqlext.transaction.transaction import commit
 from streaming.json_stream import JsonStream, folded
 
 CHANGES = "id BIGINT, v STRING, _row_kind STRING"

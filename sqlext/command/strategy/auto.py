@@ -22,12 +22,12 @@ from sqlext.command.strategy.held_change import hold_change, touched_files
 from sqlext.command.strategy.merge_on_read import mark_held, merge_on_read
 from sqlext.command.strategy.strategy import Choice, RowChange, changed_counts
 from sqlext.command.write_operation import begin_write
+from sqlext.commit.action import Action
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spark.explained_plan import read_bytes
 from sqlext.spark.lowered_sql import lowered_change
 from sqlext.spark.read_tables import read_predicates
 from sqlext.spec.expression import Or
-from sqlext.transaction.action import Action
 from sqlext.write.row_operation import DELETE, UPDATE
 
 # From this share of deleted rows on Iceberg's compaction takes a file to be worth writing anew.

@@ -16,6 +16,7 @@ from sqlext.command.row_level import Target, commit_change, has_row_ids
 from sqlext.command.strategy.held_change import HeldChange, hold_change, touched_files
 from sqlext.command.strategy.strategy import RowChange, changed_counts, has_new_rows
 from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark.driver_rows import is_small
 from sqlext.spark.lowered_sql import lowered_query
@@ -23,7 +24,6 @@ from sqlext.spark.write_job import run_write, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.sql.quoting import quote_identifier
-from sqlext.transaction.overwrite import OverwriteFiles
 from sqlext.write.row_operation import DELETE, INSERT, UPDATE
 from sqlext.write.task import write_rows
 

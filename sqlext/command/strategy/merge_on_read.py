@@ -23,9 +23,9 @@ from sqlext.command.strategy.strategy import (
     require_one_change,
 )
 from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.commit.row_delta import RowDelta
 from sqlext.spark.driver_rows import estimate
 from sqlext.spark.write_job import WrittenFiles, find_positions, run_few, run_write, task_identity
-from sqlext.transaction.row_delta import RowDelta
 from sqlext.write.task import write_changes
 
 

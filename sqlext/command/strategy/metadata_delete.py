@@ -14,14 +14,14 @@ from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target, commit_change, delete_rows
 from sqlext.command.strategy.strategy import RowChange
 from sqlext.command.write_operation import begin_write
+from sqlext.commit.overwrite import OverwriteFiles
+from sqlext.commit.overwrite_rows import OverwriteRows
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import find_positions
 from sqlext.spec.expression import Predicate
-from sqlext.transaction.overwrite import OverwriteFiles
-from sqlext.transaction.overwrite_rows import OverwriteRows
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from small_tables import (
 )
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog, load_static_table
+from sqlext.commit.append import AppendFiles
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
@@ -32,7 +33,6 @@ from sqlext.errors import (
     ValidationConflict,
 )
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.transaction.append import AppendFiles
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from small_tables import ORDERS, Writer, data_file, rows_of
 from sqlext.catalog.catalog import TableCommit
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.rest.metadata_difference import updates
+from sqlext.commit.append import AppendFiles
 from sqlext.errors import AnalysisError, CommitConflict, CommitStateUnknown, NotFoundError, StorageError
-from sqlext.transaction.append import AppendFiles
 
 SECRET = "s3cret-canary"
 
