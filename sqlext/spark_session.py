@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
-from sqlext.catalog.warehouse import load_static_table
+from sqlext.catalog.static_table import load_static_table
 from sqlext.command.changes import ChangeFeed
 from sqlext.command.environment import Environment
 from sqlext.command.table_changes import TableDefinitions

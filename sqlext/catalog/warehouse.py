@@ -6,50 +6,35 @@ the creation of the next numbered metadata file, which only one of several write
 
 from __future__ import annotations
 
-import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.dropped_folders import DroppedFolders
 from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
-from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
-from sqlext.catalog.reachable_files import reachable_files, snapshot_files
+from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion
+from sqlext.catalog.reachable_files import reachable_files
 from sqlext.catalog.view_catalog import ViewCatalog
+from sqlext.catalog.warehouse_commit import WarehouseCommits, decoded_table
 from sqlext.catalog.warehouse_transaction import (
-    ABORTED,
-    COMMITTED,
-    Mark,
     Outcomes,
-    WarehouseTransaction,
-    is_overdue,
-    mark_of,
-    unmarked,
 )
 from sqlext.catalog.warehouse_views import WarehouseViews
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
-    CommitConflict,
-    CommitStateUnknown,
     NotFoundError,
     SqlextError,
     StorageError,
     UnsupportedError,
-    ValidationConflict,
 )
 from sqlext.properties import (
     GC_ENABLED,
-    METADATA_COMPRESSION,
-    METADATA_DELETE_AFTER_COMMIT,
     METADATA_PATH,
-    METADATA_PREVIOUS_VERSIONS_MAX,
 )
-from sqlext.spec.metadata_update import with_metadata_log
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
+from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.view_metadata import is_view_metadata
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import as_location, is_below, join, require_below, same_place, to_location
@@ -58,7 +43,6 @@ from sqlext.storage.location import as_location, is_below, join, require_below, 
 _SET_BY_SPARK = frozenset({"owner"})
 # No name of a namespace begins with a dot.
 _TRANSACTIONS = ".transactions"
-_NUMBERED = re.compile(r"([0-9]+)-[^/]*(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
 
 
 class WarehouseCatalog:
@@ -80,12 +64,11 @@ class WarehouseCatalog:
         """
         self._name = name
         self._io = io
-        self._clock = clock
-        self._new_uuid = new_uuid
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
         as_location(self._root)
         self._dropped = DroppedFolders(self._root, undrop_retention_ms, clock)
-        self._outcomes = Outcomes(io, join(self._root, _TRANSACTIONS))
+        outcomes = Outcomes(io, join(self._root, _TRANSACTIONS))
+        self._commits = WarehouseCommits(name, io, self._metadata_folder, outcomes, clock=clock, new_uuid=new_uuid)
         self._views = WarehouseViews(
             name, io, self.default_table_location, self._list_folders, self._require_namespaces_only
         )
@@ -119,7 +102,7 @@ class WarehouseCatalog:
                 continue
             if is_view_metadata(data):
                 raise self._is_view(identifier)
-            return self._seen(_decoded(identifier, data, version.location))
+            return self._commits.as_seen(decoded_table(identifier, data, version.location))
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         return self._required_version(self._metadata_folder(identifier), identifier).location
@@ -134,15 +117,13 @@ class WarehouseCatalog:
 
     def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
         self._require_supported(identifier, updated)
-        folder = self._metadata_folder(identifier)
-        if base is None:
-            made = self._create(identifier, folder, updated)
-        else:
-            made = self._replace(identifier, folder, base, updated)
-        self._show(folder, made)
-        return made
+        if base is not None:
+            return self._commits.replace(identifier, base, updated)
+        self._require_namespaces_only(identifier.namespace)
+        return self._commits.create(identifier, updated)
 
     def commit_tables(self, changes: Sequence[TableCommit]) -> None:
+        """A table can be made by a commit of its own alone: UnsupportedError."""
         if len(changes) == 1:
             self.commit(changes[0].identifier, changes[0].base, changes[0].updated)
             return
@@ -154,11 +135,7 @@ class WarehouseCatalog:
                     "a table in a folder is there as soon as its first file is",
                     "Make the table before the transaction.",
                 )
-        transaction = WarehouseTransaction(self._outcomes, self._new_uuid(), self._clock, self._take_back_aborted)
-        # In one order, so that two transactions meet at their first common table.
-        ordered = sorted(changes, key=lambda change: str(change.identifier))
-        for change, made in zip(ordered, transaction.commit(ordered, self._swap), strict=True):
-            self._show(self._metadata_folder(change.identifier), made)
+        self._commits.replace_all(changes)
 
     def discard_creation(self, identifier: TableIdentifier) -> None:
         location = self.default_table_location(identifier)
@@ -205,12 +182,12 @@ class WarehouseCatalog:
         except FileNotFoundError:
             return False
         except Exception as error:
-            with self._landed(identifier):
+            with self._commits.landed(identifier):
                 if not folder.holds_metadata():
                     return True
             if isinstance(error, SqlextError):
                 raise
-            raise self._unknown(identifier, str(error) or type(error).__name__) from error
+            raise self._commits.unknown(identifier, str(error) or type(error).__name__) from error
         return True
 
     def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
@@ -292,177 +269,6 @@ class WarehouseCatalog:
         if not self._io.delete_empty_folder(location):
             raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._qualified(*namespace), holds=self._contents(namespace))
         return True
-
-    # the compare-and-swap
-
-    def _create(self, identifier: TableIdentifier, folder: MetadataFolder, updated: TableMetadata) -> LoadedTable:
-        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
-        self._require_namespaces_only(identifier.namespace)
-        if folder.holds_metadata():
-            raise exists
-        try:
-            version = self._written(
-                identifier,
-                lambda data: folder.create(
-                    1, data, compressed=False, confirm=lambda: self._require_own_files(identifier, updated)
-                ),
-                updated,
-            )
-        except CommitConflict:
-            raise exists from None
-        except FileNotFoundError:
-            raise self._stale(identifier, "another table of the name was made and dropped") from None
-        # Version 1 of a table that lived long enough to trim it would be free again.
-        # One that is gone by now was dropped right after: it is not to be made once more.
-        with self._landed(identifier):
-            if folder.current() not in (None, version):
-                raise self._unknown(identifier, "another writer made the table at the same time")
-        return LoadedTable(identifier, updated, version.location)
-
-    def _swap(self, change: TableCommit) -> LoadedTable:
-        assert change.base is not None
-        folder = self._metadata_folder(change.identifier)
-        return self._replace(change.identifier, folder, change.base, change.updated)
-
-    def _seen(self, table: LoadedTable) -> LoadedTable:
-        """The table, or as it was before where a transaction wrote this file and has not landed."""
-        mark = mark_of(table)
-        if mark is None:
-            return table
-        if self._outcomes.of(mark.transaction) == COMMITTED:
-            return replace(table, metadata=unmarked(table.metadata))
-        return self._before(table, mark)
-
-    def _before(self, table: LoadedTable, mark: Mark) -> LoadedTable:
-        location = join(table.metadata_location.rpartition("/")[0], mark.base)
-        before = _decoded(table.identifier, self._io.read(location), location)
-        return replace(before, metadata=unmarked(before.metadata))
-
-    def _take_back_aborted(self, identifier: TableIdentifier) -> None:
-        """Clears the way for the next version where that of an aborted transaction is in it, or of one that should have
-        had an outcome by now."""
-        folder = self._metadata_folder(identifier)
-        version = self._required_version(folder, identifier)
-        table = _decoded(identifier, self._io.read(version.location), version.location)
-        mark = mark_of(table)
-        if mark is None:
-            return
-        outcome = self._outcomes.of(mark.transaction)
-        if outcome is None and is_overdue(mark, self._clock()):
-            outcome = self._outcomes.decide(mark.transaction, ABORTED)
-        if outcome == ABORTED:
-            self._replace(identifier, folder, table, self._before(table, mark).metadata)
-
-    def _replace(
-        self, identifier: TableIdentifier, folder: MetadataFolder, base: LoadedTable, updated: TableMetadata
-    ) -> LoadedTable:
-        number = _number(base) + 1
-        compressed = METADATA_COMPRESSION.of(base.metadata.properties) == "gzip"
-        logged = with_metadata_log(
-            updated,
-            base.metadata_location,
-            base.metadata.last_updated_ms,
-            METADATA_PREVIOUS_VERSIONS_MAX.of(updated.properties),
-        )
-        try:
-            version = self._written(
-                identifier,
-                lambda data: folder.create(
-                    number, data, compressed=compressed, confirm=lambda: self._require_same_table(identifier, base)
-                ),
-                logged,
-            )
-        except FileNotFoundError:
-            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier)) from None
-        except CommitConflict:
-            with suppress(Exception):
-                self._take_back_aborted(identifier)
-            raise
-        with self._landed(identifier):
-            self._require_in_history(identifier, folder, base, version)
-        return LoadedTable(identifier, logged, version.location)
-
-    def _require_in_history(
-        self, identifier: TableIdentifier, folder: MetadataFolder, base: LoadedTable, version: MetadataVersion
-    ) -> None:
-        """`CommitStateUnknown` where a version that was just written may lie in a gap that newer ones have left behind.
-
-        Versions are trimmed oldest first. While the base is there, the place after it has never been cleared; and where
-        nobody has come further, there is no gap, nor a base that lies in one.
-        """
-        trimmed = not self._io.exists(base.metadata_location)
-        if not trimmed and (folder.hint() or 0) <= version.number:
-            return
-        current = folder.current()
-        if current == version:
-            return
-        if current is not None:
-            log = decode_table_metadata(self._io.read(current.location), current.location).metadata_log
-            if any(entry.metadata_file == version.location for entry in log):
-                return
-        raise self._unknown(identifier, f"{base.metadata_location} was trimmed during the commit")
-
-    def _written(
-        self, identifier: TableIdentifier, create: Callable[[bytes], MetadataVersion], metadata: TableMetadata
-    ) -> MetadataVersion:
-        """What `create` makes of the encoded metadata; `CommitStateUnknown` when the store gives it no answer."""
-        data = encode_table_metadata(metadata)
-        try:
-            return create(data)
-        except (SqlextError, FileNotFoundError):
-            raise
-        except Exception as error:
-            raise self._unknown(identifier, str(error) or type(error).__name__) from error
-
-    @contextmanager
-    def _landed(self, identifier: TableIdentifier) -> Iterator[None]:
-        """Around looks at a version that has been written: what goes wrong there does not take it back."""
-        try:
-            yield
-        except CommitStateUnknown:
-            raise
-        except Exception as error:
-            raise self._unknown(identifier, str(error) or type(error).__name__) from error
-
-    def _unknown(self, identifier: TableIdentifier, reason: str) -> CommitStateUnknown:
-        name = self._qualified_table(identifier)
-        return CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement")
-
-    def _require_same_table(self, identifier: TableIdentifier, base: LoadedTable) -> None:
-        """The base file is still there, and still of this table: a table dropped and made anew counts from 1 again."""
-        try:
-            data = self._io.read(base.metadata_location)
-        except FileNotFoundError:
-            raise self._stale(identifier, f"{base.metadata_location} is gone") from None
-        if not _names_table(data, base):
-            raise self._stale(identifier, "the table was dropped and made anew")
-
-    def _require_own_files(self, identifier: TableIdentifier, made: TableMetadata) -> None:
-        """The first files of a table that is being made are still there: another one of the name may have been made
-        and dropped since they were written, and they with it."""
-        own = tuple(one for one in made.snapshots if is_below(made.location, one.manifest_list))
-        if not own:
-            return
-        found = {same_place(status.path) for status in self._io.list(made.location)}
-        named = [path for path in snapshot_files(self._io, made, own) if is_below(made.location, path)]
-        if any(same_place(path) not in found for path in named):
-            reason = "another table of the name was made and dropped meanwhile, and files of this one with it"
-            raise ValidationConflict("CONCURRENT_CHANGE", name=self._qualified_table(identifier), reason=reason)
-
-    def _stale(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
-        return CommitConflict("COMMIT_CONFLICT", name=self._qualified_table(identifier), reason=reason)
-
-    def _show(self, folder: MetadataFolder, made: LoadedTable) -> None:
-        """Lets readers find a version that has landed at once, and those that have left the log not at all."""
-        folder.advance_hint(MetadataVersion(_number(made), made.metadata_location))
-        self._trim(folder, made.metadata)
-
-    def _trim(self, folder: MetadataFolder, metadata: TableMetadata) -> None:
-        """Deletes the versions that have left the log, if the table asks for it."""
-        if METADATA_DELETE_AFTER_COMMIT.of(metadata.properties) and metadata.metadata_log:
-            oldest = version_number(metadata.metadata_log[0].metadata_file)
-            if oldest is not None:
-                folder.trim(oldest)
 
     def _require_supported(self, identifier: TableIdentifier, updated: TableMetadata) -> None:
         expected = self.default_table_location(identifier)
@@ -567,63 +373,6 @@ class WarehouseCatalog:
 
     def _qualified_table(self, identifier: TableIdentifier) -> str:
         return self._qualified(*identifier.namespace, identifier.name)
-
-
-def load_static_table(path: str, io: FolderIO) -> LoadedTable:
-    """A table that no catalog knows, by its folder or one of its metadata files.
-
-    In a folder the current version is Hadoop's (`version-hint.text`, `v<N>.metadata.json`), else the newest of the
-    numbered names that other catalogs give (`00003-<uuid>.metadata.json`). `NotFoundError` NO_TABLE_AT_LOCATION.
-    """
-    given = path.rstrip("/")
-    location = given if ":" in given.partition("/")[0] else to_location(given)
-    if location.endswith((".metadata.json", ".metadata.json.gz")):
-        metadata_file: str | None = location
-        table = location.rpartition("/")[0].removesuffix("/metadata")
-    else:
-        table = location
-        version = MetadataFolder(io, location).current()
-        metadata_file = _newest_numbered(io, location) if version is None else version.location
-    if metadata_file is None:
-        raise NotFoundError("NO_TABLE_AT_LOCATION", location=path, reason="it holds no metadata file")
-    try:
-        data = io.read(metadata_file)
-    except FileNotFoundError:
-        raise NotFoundError("NO_TABLE_AT_LOCATION", location=path, reason="the file does not exist") from None
-    return _decoded(_path_identifier(table), data, metadata_file)
-
-
-def _newest_numbered(io: FolderIO, table_location: str) -> str | None:
-    found = [
-        (int(match.group(1)), status.modified_ms, status.path)
-        for status in io.list(join(table_location, "metadata"))
-        if (match := _NUMBERED.fullmatch(status.path.rpartition("/")[2]))
-    ]
-    return max(found)[2] if found else None
-
-
-def _path_identifier(table_location: str) -> TableIdentifier:
-    name = table_location.rpartition("/")[2]
-    return TableIdentifier(("path",), name if _is_valid(("path",), name) else "table")
-
-
-def _decoded(identifier: TableIdentifier, data: bytes, location: str) -> LoadedTable:
-    return LoadedTable(identifier, decode_table_metadata(data, location), location)
-
-
-def _number(table: LoadedTable) -> int:
-    number = version_number(table.metadata_location)
-    if number is None:
-        raise ValueError(f"{table.metadata_location} is no metadata file of a warehouse folder")
-    return number
-
-
-def _names_table(data: bytes, table: LoadedTable) -> bool:
-    """Whether a metadata file is of the table, by its uuid; most often its text says so without being decoded."""
-    uuid = table.metadata.table_uuid
-    if re.search(rb'"table-uuid"\s*:\s*"' + re.escape(uuid.encode("ascii")) + b'"', data):
-        return True
-    return decode_table_metadata(data, table.metadata_location).table_uuid == uuid
 
 
 def _is_valid(namespace: Namespace, name: str) -> bool:

@@ -26,7 +26,7 @@ def _confined(path: str, root: str) -> str:
 def pure_answers_kept() -> Iterator[None]:
     """No metadata is decoded twice, and no link is looked for among folders that are in memory only."""
     with (
-        patch("sqlext.catalog.warehouse.decode_table_metadata", _decoded),
+        patch("sqlext.catalog.warehouse_commit.decode_table_metadata", _decoded),
         patch("sqlext.storage.location.confine", _confined),
     ):
         yield

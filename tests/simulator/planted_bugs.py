@@ -13,6 +13,7 @@ from simulator.world import ProcessIO
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.metadata_file import MetadataFolder
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.catalog.warehouse_commit import WarehouseCommits
 from sqlext.commit.commit_token import CommitToken
 from sqlext.commit.conflict import History
 from sqlext.commit.contested_rows import ContestedRows
@@ -233,7 +234,7 @@ def _trims_one_version_too_many() -> Patch:
 
 
 def _takes_a_gap_for_the_end() -> Patch:
-    return patch.object(WarehouseCatalog, "_require_in_history", _nothing)
+    return patch.object(WarehouseCommits, "_require_in_history", _nothing)
 
 
 BUGS: Mapping[str, Callable[[], Patch]] = {

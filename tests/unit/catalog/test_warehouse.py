@@ -19,7 +19,8 @@ from small_tables import (
     warehouse_catalog,
 )
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.catalog.warehouse import WarehouseCatalog, load_static_table
+from sqlext.catalog.static_table import load_static_table
+from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.commit.append import AppendFiles
 from sqlext.errors import (
     AlreadyExistsError,
