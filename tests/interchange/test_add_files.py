@@ -143,7 +143,7 @@ def test_refused_sources(judged: Judged, tmp_path: Path) -> None:
     refused: dict[str, Any] = {
         "`csv`.`/tmp/x`": "TABLE_OR_VIEW_NOT_FOUND",
         f"parquet.`{tmp_path}/nothing`": "there is no data file in it",
-        "parquet.`s3://bucket/x`": "UNSUPPORTED_LOCATION",
+        "parquet.`gs://bucket/x`": "UNSUPPORTED_LOCATION",
         "spark_catalog.default.nothing": "TABLE_OR_VIEW_NOT_FOUND",
         t: "INVALID_SOURCE_TABLE",
     }

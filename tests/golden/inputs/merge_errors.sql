@@ -83,8 +83,6 @@ MERGE INTO t USING s ON t.id = s.id WHEN MATCHED AND row_number() OVER (ORDER BY
 
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = explode(array(1, 2));
 
-MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, 1 + rank() OVER (ORDER BY s.id));
-
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = count(*);
 
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = row_number() OVER (ORDER BY s.id);

@@ -119,15 +119,13 @@ SET spark.sql.caseSensitive = false;
 SELECT * FROM t;
 
 -- an alias that is the name of a column
-CREATE TABLE own (id INT, s INT, t INT, PRIMARY KEY (id));
+CREATE TABLE own (id INT, s INT, t INT);
 
 INSERT INTO own VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3);
 
 MERGE INTO own AS s USING (SELECT 1 AS id, 10 AS n) AS x ON s.id = x.id WHEN MATCHED THEN UPDATE SET s = s.s + x.n;
 
 UPDATE own AS s SET s.s = s.s + s.t WHERE s.s > 2;
-
-INSERT INTO own AS t VALUES (2, 5, 5) ON CONFLICT (id) DO UPDATE SET s = t.t + excluded.s;
 
 DELETE FROM own AS id WHERE id.id = 3;
 

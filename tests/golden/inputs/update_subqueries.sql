@@ -89,8 +89,6 @@ SELECT * FROM t;
 
 UPDATE t SET n = sum(n);
 
-UPDATE t SET n = row_number() OVER (ORDER BY id);
-
 UPDATE t SET n = 1 WHERE sum(n) > 1;
 
 UPDATE t SET n = explode(array(1, 2));
