@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.pending_catalog import PendingCatalog, PendingTables
-from sqlext.errors import AnalysisError, CommitConflict, CommitStateUnknown, UnsupportedError, ValidationConflict
+from sqlext.errors import (
+    AnalysisError,
+    CommitConflict,
+    CommitStateUnknown,
+    SqlextError,
+    UnsupportedError,
+    ValidationConflict,
+)
 from sqlext.spec.table_metadata import TableMetadata
 
 _State = Mapping[str, PendingTables]
@@ -35,7 +42,8 @@ class OpenTransaction:
     def commit(self) -> None:
         """Lands all changes. `ValidationConflict` TRANSACTION_CONFLICT where others were faster.
 
-        After any error but `CommitStateUnknown` every file of the transaction has been deleted.
+        After a `SqlextError` other than `CommitStateUnknown` every file of the transaction has been deleted. After
+        anything else, as an interrupt, they stay: it may have come when the changes had landed.
         """
         try:
             for catalog in self._catalogs.values():
@@ -46,7 +54,7 @@ class OpenTransaction:
             self.roll_back()
             conflict = {name: lost.parameters[name] for name in ("name", "reason")}
             raise ValidationConflict("TRANSACTION_CONFLICT", **conflict) from lost
-        except BaseException:
+        except SqlextError:
             self.roll_back()
             raise
 

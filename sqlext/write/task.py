@@ -67,12 +67,11 @@ def write_changes(
 ) -> WriteTask:
     """A task that takes `__operation`, `_file` and `_pos` before the table's columns.
 
-    Deleted and updated rows become positions of their data files, updated and inserted ones new rows. A batch of
-    deletes alone may lack the table's columns. With `distinct_keys` two source rows of one key within the task are an
-    error, DUPLICATE_KEY, that names up to five, and `COPIES` among the counts are the rows that come in beyond one for
-    each key. Without `writes_rows` the rows are counted and
-    held to the table's rules, and no file is written. Rows may be marked as refused, see `refused_rows`. See
-    `write_rows`.
+    Deleted and updated rows become positions of their data files, updated and inserted ones new rows. With
+    `distinct_keys` two source rows of one key within the task are an error, DUPLICATE_KEY, that names up to five, and
+    `COPIES` among the counts are the rows that come in beyond one for each key. Without `writes_rows` the rows are
+    counted and held to the table's rules, and no file is written. Rows may be marked as refused, see `refused_rows`.
+    See `write_rows`.
     """
     return _task(
         plan,

@@ -97,6 +97,18 @@ def test_a_commit_without_an_answer_is_looked_for(tmp_path: Path, writer: Writer
     assert ids_read_by_pyiceberg(writer.load()) == ([1, 2] if made else [1])
 
 
+def test_an_interrupt_after_the_commit_has_landed_takes_no_file(tmp_path: Path, writer: Writer) -> None:
+    class Interrupted(LocalFileIO):
+        def replace(self, location: str, data: bytes, **given: Any) -> None:
+            raise KeyboardInterrupt
+
+    opened = transaction()
+    within(opened, warehouse_catalog(tmp_path, Interrupted()), 2).append(2)
+    with pytest.raises(KeyboardInterrupt):
+        opened.commit()
+    assert ids_read_by_pyiceberg(writer.load()) == [1, 2]
+
+
 def test_what_was_read_stays_as_it_was(writer: Writer) -> None:
     opened = transaction()
     inside = within(opened, writer.catalog, 2)
