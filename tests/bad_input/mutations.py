@@ -30,7 +30,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from golden_tables.relocation import unpack
-from sqlext.catalog.warehouse import load_static_table
+from sqlext.catalog.static_table import load_static_table
 from sqlext.errors import SqlextError, UnsupportedError
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
