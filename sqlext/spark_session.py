@@ -21,6 +21,7 @@ from sqlext.catalog.static_table import load_static_table
 from sqlext.command.changes import ChangeFeed
 from sqlext.command.environment import Environment
 from sqlext.command.table_changes import TableDefinitions
+from sqlext.commit.group_committer import GroupCommitters
 from sqlext.dispatch import Dispatch
 from sqlext.errors import NotFoundError
 from sqlext.scan.manifest_cache import ManifestCache
@@ -130,7 +131,13 @@ def attach(spark: SparkSession) -> SparkSession:
     rng = random.Random()
     transactions = OpenTransactions(catalogs, rng)
     environment = Environment(
-        catalogs, scans, clock=_milliseconds, rng=rng, sleep=time.sleep, transactions=transactions
+        catalogs,
+        scans,
+        clock=_milliseconds,
+        rng=rng,
+        sleep=time.sleep,
+        transactions=transactions,
+        groups=GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep),
     )
     dispatch = Dispatch(environment)
     feed = ChangeFeed(environment)

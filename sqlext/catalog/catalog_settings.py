@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.dropped_table import UNDROP_RETENTION
@@ -26,6 +27,11 @@ _KEPT_BY_DATABASES = "7d"
 _DURATION = re.compile(r"([0-9]{1,9})(d|h|m|s|)")
 _UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "": 1000}
 
+GROUP_COMMIT = "group-commit"
+"""The catalog setting that says whose commits to a table may land together."""
+
+GroupCommit: TypeAlias = Literal["none", "process"]
+
 Learned = Callable[[str, Mapping[str, str]], None]
 
 
@@ -35,6 +41,7 @@ def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambd
     `AnalysisError` CATALOG_OPTION_REQUIRED and CATALOG_OPTION_INVALID; `StorageError` CATALOG_UNREACHABLE,
     CATALOG_LOGIN_FAILED and CATALOG_FAILURE.
     """
+    group_commit(name, options)
     kind = _KINDS.get(options.get("type", _FILESYSTEM).lower())
     if kind is None:
         allowed = "hadoop, jdbc or rest"
@@ -63,6 +70,17 @@ def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambd
     retention_ms = _retention_ms(name, options, _KEPT_BY_DATABASES)
     records = CatalogRecords(database, name, create=create, upgrade=upgrade)
     return SqlCatalog(name, warehouse, io, records, undrop_retention_ms=retention_ms)
+
+
+def group_commit(name: str, options: Mapping[str, str]) -> GroupCommit:
+    """Whose commits to a table of the catalog may land together: nobody's, or those of this process."""
+    text = options.get(GROUP_COMMIT, "none").strip().lower()
+    if text == "process":
+        return "process"
+    if text != "none":
+        allowed = "none or process"
+        raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=GROUP_COMMIT, value=text, allowed=allowed)
+    return "none"
 
 
 def _retention_ms(name: str, options: Mapping[str, str], default: str) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.group_committer import GroupCommitters
 from sqlext.commit.transaction import CommitOutcome, commit
 from sqlext.errors import StaleRead
 from sqlext.spark.catalogs import Catalogs, TableVersion, handle_of
@@ -33,6 +34,7 @@ class Environment:
     rng: random.Random
     sleep: Callable[[float], None]
     transactions: OpenTransactions
+    groups: GroupCommitters
     overtaken: Overtaken | None = None
 
     def within(self, session: str) -> Environment:
@@ -46,9 +48,12 @@ class Environment:
     def commit(
         self, catalog: str, table: LoadedTable, action: Action, destination: Destination = MAIN
     ) -> CommitOutcome:
-        """Commits `action` on a table, from the version it was planned on."""
+        """Commits `action` on a table, from the version it was planned on; perhaps together with what others commit."""
+        to = self.catalogs.catalog(catalog)
+        if self.catalogs.group_commit(catalog) != "none":
+            return self.groups.of(to).commit(table.identifier, action, base=table, destination=destination)
         return commit(
-            self.catalogs.catalog(catalog),
+            to,
             table.identifier,
             action,
             base=table,

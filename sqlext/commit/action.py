@@ -37,6 +37,7 @@ class CommitContext:
     """What an action works with during one commit; `name` is the table's, for messages.
 
     `commit_id` is the commit's token: it tells, whatever the store answered, whether the commit has landed.
+    `planned_on` is the table as the action was planned on it; None: as it is when it is first staged.
     """
 
     name: str
@@ -46,19 +47,22 @@ class CommitContext:
     rng: random.Random
     manifests: ManifestCache
     destination: Destination = MAIN
+    planned_on: TableMetadata | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StagedChange:
     """A change that is ready for the compare-and-swap.
 
-    `start` is what the updates are applied to: the base, or the first metadata of a table that is made.
+    `start` is what the updates are applied to: the base, the first metadata of a table that is made, or the base with
+    other changes that land together with this one, whose commits' ids are `together_with`.
     """
 
     start: TableMetadata
     updates: tuple[MetadataUpdate, ...]
     requirements: tuple[Requirement, ...]
     snapshot: Snapshot | None = None
+    together_with: frozenset[str] = frozenset()
 
 
 class Staging(Protocol):

@@ -25,7 +25,9 @@ class CommitToken:
     def is_in(self, metadata: TableMetadata) -> bool:
         """Whether these metadata are what the commit made, or made of that."""
         if self.change.snapshot is not None:
-            return any(one.summary.get(COMMIT_ID_PROPERTY) == self.commit_id for one in reversed(metadata.snapshots))
+            # One that is there tells of all that land with it; the others may be gone with their branches.
+            ids = {self.commit_id, *self.change.together_with}
+            return any(one.summary.get(COMMIT_ID_PROPERTY) in ids for one in reversed(metadata.snapshots))
         if isinstance(self.change.requirements[0], AssertCreate):
             return metadata.table_uuid == self.updated.table_uuid
         if _without_time(self.updated) == _without_time(self.change.start):

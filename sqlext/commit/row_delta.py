@@ -65,7 +65,8 @@ class RowDelta:
             raise ValueError("delete_files holds a data file")
 
     def begin(self, context: CommitContext) -> SnapshotProduction:
-        return SnapshotProduction(_RowDeltaCommit(self, KeyReader(context)), context)
+        read_schema = None if context.planned_on is None else context.planned_on.schema()
+        return SnapshotProduction(_RowDeltaCommit(self, KeyReader(context), read_schema), context)
 
     def operation(self) -> str:
         """The snapshot's: append, overwrite or delete."""

@@ -30,9 +30,10 @@ WAP_ID_PROPERTY = "wap.id"
 """The snapshot summary's key of the id under which a snapshot was staged (write, audit, publish)."""
 
 
-# What a manifest becomes depends on the table's format version, and on the row ids its files got from its list: those
-# of a table that was upgraded get them from the next commit, perhaps another's between two attempts.
-_ManifestKey: TypeAlias = tuple[int, str, int | None]
+# What a manifest becomes depends on the table's format version, and on what its files got from its list: the row ids of
+# a table that was upgraded, perhaps by another's commit between two attempts, and the sequence number, which is another
+# in the next attempt where the list is that of a commit which lands together with this one.
+_ManifestKey: TypeAlias = tuple[int, str, int | None, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,12 @@ class SnapshotProduction:
         )
         self._vectors = VectorProduction(context, self._change.deleted_rows, self._position_delete_files())
         self._added: dict[tuple[int, frozenset[ContentKey]], tuple[ManifestFile, ...]] = {}
-        self._kept: dict[tuple[int, str, int | None, frozenset[ContentKey]], ManifestFile] = {}
+        self._kept: dict[tuple[int, str, int | None, int, frozenset[ContentKey]], ManifestFile] = {}
         self._merged: dict[tuple[_ManifestKey, ...], ManifestFile] = {}
         self._needed: frozenset[str] = frozenset()
         self._attempts = 0
-        self._rules: Mapping[str, str] | None = None
+        planned_on = context.planned_on
+        self._rules = None if planned_on is None else row_rule_properties(planned_on.properties)
 
     def stage(self, base: TableMetadata | None) -> StagedChange:
         if base is None:
@@ -273,7 +275,7 @@ def _require_branch(base: TableMetadata, context: CommitContext) -> None:
 
 
 def _key(manifest: ManifestFile, base: TableMetadata) -> _ManifestKey:
-    return base.format_version, manifest.path, manifest.first_row_id
+    return base.format_version, manifest.path, manifest.first_row_id, manifest.sequence_number
 
 
 def _may_be_live(manifest: ManifestFile) -> bool:

@@ -19,6 +19,7 @@ from sqlext.catalog.identifier import TableIdentifier, quoted
 from sqlext.commit.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.commit.commit_token import CommitToken
 from sqlext.commit.pace import Pace
+from sqlext.commit.same_table import require_same_table
 from sqlext.commit.upsert_rules import require_upserts_kept
 from sqlext.errors import (
     AlreadyExistsError,
@@ -26,14 +27,11 @@ from sqlext.errors import (
     CommitStateUnknown,
     NotFoundError,
     SqlextError,
-    ValidationConflict,
 )
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.metadata_update import apply_updates
-from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.spec.types import NestedField
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,29 +197,9 @@ class _Commit:
         if base is None:
             return None
         current = self._catalog.load_table(self._identifier)
-        if current.metadata.table_uuid != base.metadata.table_uuid:
-            raise self._changed("the table was dropped and made anew")
-        missing = _new_required_columns(base.metadata.schema(), current.metadata.schema())
-        if missing:
-            raise self._changed(f"the schema got the required columns {', '.join(missing)}")
+        require_same_table(base.metadata, current.metadata, self._context.name)
         return current
-
-    def _changed(self, reason: str) -> ValidationConflict:
-        return ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
 
 def _location(table: LoadedTable | None) -> str | None:
     return None if table is None else table.metadata_location
-
-
-def _new_required_columns(before: Schema, after: Schema) -> list[str]:
-    """Columns that rows written by the schema `before` lack or may have null in, and `after` does not let be null."""
-    if before is after:
-        return []
-    return [field.name for field in after.fields if field.required and not _has_value(before, field)]
-
-
-def _has_value(schema: Schema, field: NestedField) -> bool:
-    """Whether every row of that schema has a value for the field."""
-    known = schema.field_or_none(field.id)
-    return field.initial_default is not None if known is None else known.required

@@ -35,8 +35,9 @@ _COMPRESSED_ENTRY_BYTES = 100
 _ENTRY_BYTES = 850
 _METRIC_BYTES = 60
 
-# In a table that was upgraded to format version 3, lists of two snapshots may give a manifest different row ids.
-_ManifestKey: TypeAlias = tuple[str, int | None]
+# Lists may give a manifest different row ids, in a table that was upgraded to format version 3, and different sequence
+# numbers, as long as none of them is committed: those of a group of commits that is tried again.
+_ManifestKey: TypeAlias = tuple[str, int | None, int]
 
 EntriesOf: TypeAlias = "Callable[[ManifestFile], list[ManifestEntry]]"
 ReadElsewhere: TypeAlias = Callable[[Sequence[ManifestFile], EntriesOf], Sequence[list[ManifestEntry]]]
@@ -187,7 +188,7 @@ class _MatchingEntries:
 
 
 def _key(manifest: ManifestFile) -> _ManifestKey:
-    return manifest.path, manifest.first_row_id
+    return manifest.path, manifest.first_row_id, manifest.sequence_number
 
 
 def _entry_count(manifest: ManifestFile) -> int:

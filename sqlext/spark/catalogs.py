@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.catalog_settings import GroupCommit, group_commit
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.errors import NotFoundError
@@ -51,6 +52,7 @@ class Catalogs:
         self._path_io = path_io
         self._catalogs: dict[str, Catalog] = {}
         self._defaults: dict[str, Mapping[str, str]] = {}
+        self._group_commits: dict[str, GroupCommit] = {}
         self._versions: OrderedDict[str, TableMetadata] = OrderedDict()
         # Metadata of open transactions, which no file has.
         self._pending: dict[str, TableMetadata] = {}
@@ -66,6 +68,7 @@ class Catalogs:
     def initialize(self, name: str, options: Mapping[str, str]) -> None:
         """Opens the catalog; a second session that names it again replaces it."""
         self._catalogs[name] = self._open(name, options)
+        self._group_commits[name] = group_commit(name, options)
         self._defaults[name] = {
             key.removeprefix(_TABLE_DEFAULT): value for key, value in options.items() if key.startswith(_TABLE_DEFAULT)
         }
@@ -73,6 +76,10 @@ class Catalogs:
     def table_defaults(self, name: str) -> Mapping[str, str]:
         """Properties of a new table that sets none of these itself: the catalog's options under `table-default.`."""
         return self._defaults.get(name, {})
+
+    def group_commit(self, name: str) -> GroupCommit:
+        """Whose commits may land together in the catalog; in a transaction nobody else's."""
+        return self._group_commits.get(name, "none") if self._transaction is None else "none"
 
     def catalog(self, name: str) -> Catalog:
         """The catalog of that name; NotFoundError when Spark has not initialised one."""

@@ -1,0 +1,270 @@
+"""Changes of one table that land together: each is staged on the metadata that the one before it leaves, in memory, and
+one compare-and-swap lands them all.
+
+What comes of it is what the same commits one after the other would have made: those that read or delete something
+first, each as a snapshot with a sequence number of its own, so that equality deletes hit the rows of the members before
+them, then the plain appends, as one snapshot. The members' statements overlap in time, so no order of them is a wrong
+one, and in this one no append makes a reader stale.
+
+Each member has its own verdict. That of one which failed is final once the others have landed: until then what it
+conflicts with may be a member that never does.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.identifier import TableIdentifier, quoted
+from sqlext.commit.action import Action, CommitContext, Destination, StagedChange, Staging
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.overwrite import OverwriteFiles
+from sqlext.commit.overwrite_rows import OverwriteRows
+from sqlext.commit.own_files import delete_files
+from sqlext.commit.row_delta import RowDelta
+from sqlext.commit.same_table import require_same_table
+from sqlext.commit.transaction import CommitOutcome, commit
+from sqlext.errors import CommitStateUnknown, NotFoundError, SqlextError, ValidationConflict
+from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.spec.constraint import row_rule_properties
+from sqlext.spec.metadata_update import apply_updates
+from sqlext.spec.requirement import AssertTableUUID
+from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
+
+Verdict: TypeAlias = CommitOutcome | BaseException
+"""What became of one member: what `commit` returns or raises."""
+
+_ROW_CHANGES = (AppendFiles, OverwriteFiles, OverwriteRows, RowDelta)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One change of a group, as the arguments of `commit`; `base` is the version that it was planned on."""
+
+    action: Action
+    base: LoadedTable
+    destination: Destination
+    commit_id: str
+
+
+def may_land_together(action: Action) -> bool:
+    """Whether the action can be a member: it changes rows, and nothing else of the table."""
+    return isinstance(action, _ROW_CHANGES)
+
+
+def commit_group(
+    catalog: Catalog,
+    identifier: TableIdentifier,
+    members: Sequence[Member],
+    *,
+    base: LoadedTable,
+    clock: Callable[[], int],
+    rng: random.Random,
+    sleep: Callable[[float], None],
+    manifests: ManifestCache | None = None,
+) -> list[Verdict]:
+    """Commits changes of one table, from the version `base`, which is none older than those of the members.
+
+    One verdict for each, in their order. After an error but `CommitStateUnknown` the member's files have been deleted.
+    Arguments as of `commit`.
+    """
+    group = _Group(members)
+    try:
+        outcome = commit(catalog, identifier, group, base=base, clock=clock, rng=rng, sleep=sleep, manifests=manifests)
+    except Exception as error:
+        return group.verdicts(error)
+    return group.verdicts(outcome)
+
+
+def abandon_member(catalog: Catalog, identifier: TableIdentifier, member: Member, rng: random.Random) -> None:
+    """Deletes the files of a member that no group has taken."""
+    name = quoted(catalog.name, *identifier.namespace, identifier.name)
+    context = CommitContext(name, member.commit_id, catalog.io, _no_time, rng, ManifestCache(0))
+    member.action.begin(context).abandon()
+
+
+def _no_time() -> int:
+    return 0
+
+
+@dataclass(slots=True)
+class _Production:
+    """What makes one snapshot of one or more members; `change` is None where the last attempt has not staged it."""
+
+    members: tuple[int, ...]
+    commit_id: str
+    staging: Staging
+    change: StagedChange | None = None
+
+
+@dataclass(slots=True)
+class _Group:
+    """The members as one action, and as its staging. Members are known by their number."""
+
+    members: Sequence[Member]
+    _context: CommitContext | None = None
+    _productions: dict[tuple[int, ...], _Production] = field(default_factory=dict)
+    _failures: dict[int, Exception] = field(default_factory=dict)
+
+    def begin(self, context: CommitContext) -> Staging:
+        self._context = context
+        return self
+
+    # staging
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        """The change of all members that `base`, with the changes of those before them, admits."""
+        if base is None:
+            raise ValueError("a group of changes needs a table")
+        self._failures.clear()
+        for production in self._productions.values():
+            production.change = None
+        staged: list[_Production] = []
+        current = base
+        appends: dict[object, list[int]] = {}
+        for number, member in enumerate(self.members):
+            if _is_plain_append(member):
+                appends.setdefault(_kind(member), []).append(number)
+            else:
+                current = self._staged((number,), current, staged)
+        for numbers in appends.values():
+            admitted = tuple(number for number in numbers if self._admits(number, current))
+            if admitted:
+                current = self._staged(admitted, current, staged)
+        if not staged:
+            return StagedChange(base, (), (AssertTableUUID(base.table_uuid),))
+        first, last = staged[0].change, staged[-1].change
+        assert first is not None
+        assert last is not None
+        ids = frozenset(one.commit_id for one in staged)
+        return replace(last, requirements=first.requirements, together_with=ids)
+
+    def _staged(self, numbers: tuple[int, ...], current: TableMetadata, staged: list[_Production]) -> TableMetadata:
+        """The metadata with the change of those members, or as they were where they have failed."""
+        assert self._context is not None
+        try:
+            production = self._production(numbers)
+            if len(numbers) == 1:
+                require_same_table(self.members[numbers[0]].base.metadata, current, self._context.name)
+            change = production.staging.stage(current)
+            for requirement in change.requirements:
+                requirement.check(current)
+        except Exception as error:
+            self._failures.update(dict.fromkeys(numbers, self._as_of_table(error)))
+            return current
+        production.change = change
+        staged.append(production)
+        return apply_updates(change.start, change.updates, now_ms=self._context.clock())
+
+    def _production(self, numbers: tuple[int, ...]) -> _Production:
+        """The one of earlier attempts, so that manifests are written once."""
+        if numbers not in self._productions:
+            assert self._context is not None
+            first = self.members[numbers[0]]
+            action, planned_on = first.action, first.base.metadata
+            if _is_plain_append(first):
+                action = _together([self.members[number].action for number in numbers])
+            context = replace(
+                self._context, commit_id=first.commit_id, destination=first.destination, planned_on=planned_on
+            )
+            self._productions[numbers] = _Production(numbers, first.commit_id, action.begin(context))
+        return self._productions[numbers]
+
+    def _admits(self, number: int, current: TableMetadata) -> bool:
+        """Whether the table still is what the rows of a plain append were written for."""
+        assert self._context is not None
+        planned_on = self.members[number].base.metadata
+        try:
+            require_same_table(planned_on, current, self._context.name)
+            if row_rule_properties(planned_on.properties) != row_rule_properties(current.properties):
+                reason = "another statement changed the constraints of the table"
+                raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+        except SqlextError as error:
+            self._failures[number] = error
+            return False
+        return True
+
+    def _as_of_table(self, error: Exception) -> Exception:
+        """A folder for new files is only ever missing when the table has been dropped."""
+        assert self._context is not None
+        if isinstance(error, FileNotFoundError):
+            return NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._context.name)
+        return error
+
+    # the end
+
+    def finish(self, landed: Snapshot | None) -> None:
+        for production in self._productions.values():
+            if production.change is not None:
+                production.staging.finish(production.change.snapshot)
+        self._abandon_failed()
+
+    def abandon(self) -> None:
+        for production in self._productions.values():
+            production.staging.abandon()
+        self._delete_appended(range(len(self.members)))
+
+    def _abandon_failed(self) -> None:
+        for production in self._productions.values():
+            if production.change is None:
+                production.staging.abandon()
+        self._delete_appended(self._failures)
+
+    def _delete_appended(self, numbers: Sequence[int] | dict[int, Exception]) -> None:
+        assert self._context is not None
+        for number in numbers:
+            action = self.members[number].action
+            if _is_plain_append(self.members[number]) and isinstance(action, AppendFiles):
+                delete_files(self._context.io, [file.file_path for file in action.files])
+
+    def verdicts(self, outcome: CommitOutcome | Exception) -> list[Verdict]:
+        """What became of each member, when the commit of all ended so."""
+        if isinstance(outcome, CommitStateUnknown):
+            self._abandon_failed()
+        of_member = {number: one for one in self._productions.values() if one.change for number in one.members}
+        verdicts: list[Verdict] = []
+        for number in range(len(self.members)):
+            if number in self._failures:
+                verdicts.append(_copied(self._failures[number]))
+            elif isinstance(outcome, CommitOutcome):
+                change = of_member[number].change
+                assert change is not None
+                verdicts.append(replace(outcome, snapshot=change.snapshot))
+            elif isinstance(outcome, CommitStateUnknown):
+                parameters = {**outcome.parameters, "commit_id": of_member[number].commit_id}
+                verdicts.append(CommitStateUnknown(outcome.condition, **parameters))
+            else:
+                verdicts.append(_copied(outcome))
+        return verdicts
+
+
+def _is_plain_append(member: Member) -> bool:
+    """Whether it reads nothing and needs no snapshot of its own. Files that are not its own are those of an import,
+    which tells what its snapshot added."""
+    action = member.action
+    if not isinstance(action, AppendFiles):
+        return False
+    return action.owned and bool(action.files) and member.destination.wap_id is None
+
+
+def _kind(member: Member) -> object:
+    """Appends of one kind make one snapshot: they go to one branch, and say the same in its summary."""
+    action = member.action
+    assert isinstance(action, AppendFiles)
+    return member.destination, tuple(sorted(action.summary_properties.items()))
+
+
+def _together(actions: Sequence[Action]) -> AppendFiles:
+    """All files of several appends; not its own, as a member that fails takes its files along, and no others."""
+    appends = [action for action in actions if isinstance(action, AppendFiles)]
+    files = [file for action in appends for file in action.files]
+    return AppendFiles(files, appends[0].summary_properties, owned=False)
+
+
+def _copied(error: Exception) -> Exception:
+    """The same error for another thread: each raises one of its own."""
+    return type(error)(error.condition, **error.parameters) if isinstance(error, SqlextError) else error

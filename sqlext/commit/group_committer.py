@@ -1,0 +1,184 @@
+"""Group commit: what the threads of a process want to commit to a table while its last commit runs lands with the next.
+
+The name and the idea are those of databases, whose transactions share the write of a log. A thread for each table does
+the commits, and ends when nobody waits any more; so there is no tick to wait for, and a writer that is alone is as fast
+as without it.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.group import Member, Verdict, abandon_member, commit_group, may_land_together
+from sqlext.commit.transaction import CommitOutcome, commit
+from sqlext.scan.manifest_cache import ManifestCache
+
+# So many data files make a manifest of some hundred kilobytes, in about 0.2 s.
+_MOST_MEMBERS = 1_000
+_CACHE_BYTES = 64 * 1024 * 1024
+_REMEMBERED_TABLES = 64
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A member, and the thread that waits for its verdict."""
+
+    member: Member
+    verdict: Verdict | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(slots=True)
+class _Table:
+    """The members that wait for one table, and what its last commit left. `is_served` while it has a thread."""
+
+    waiting: list[_Waiting] = field(default_factory=list)
+    is_served: bool = False
+    newest: LoadedTable | None = None
+    manifests: ManifestCache = field(default_factory=lambda: ManifestCache(_CACHE_BYTES))
+
+
+class GroupCommitter:
+    """Commits to the tables of one catalog, by any number of threads."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        clock: Callable[[], int],
+        rng: random.Random,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`clock` tells milliseconds since 1970, `sleep` takes seconds."""
+        self._catalog = catalog
+        self._clock = clock
+        self._rng = rng
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._tables: OrderedDict[TableIdentifier, _Table] = OrderedDict()
+
+    def commit(
+        self, identifier: TableIdentifier, action: Action, *, base: LoadedTable, destination: Destination = MAIN
+    ) -> CommitOutcome:
+        """As `commit`, perhaps together with what others commit to the table.
+
+        A thread that is interrupted takes its change back, unless that is on its way already.
+        """
+        if not may_land_together(action):
+            return commit(
+                self._catalog,
+                identifier,
+                action,
+                base=base,
+                destination=destination,
+                clock=self._clock,
+                rng=self._rng,
+                sleep=self._sleep,
+            )
+        commit_id = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
+        waiting = _Waiting(Member(action, base, destination, commit_id))
+        self._enqueue(identifier, waiting)
+        try:
+            waiting.done.wait()
+        except BaseException:
+            self._withdraw(identifier, waiting)
+            raise
+        if isinstance(waiting.verdict, BaseException):
+            raise waiting.verdict
+        assert waiting.verdict is not None
+        return waiting.verdict
+
+    def _enqueue(self, identifier: TableIdentifier, waiting: _Waiting) -> None:
+        with self._lock:
+            table = self._tables.setdefault(identifier, _Table())
+            self._tables.move_to_end(identifier)
+            if not table.is_served:
+                # No daemon: the process does not end in the middle of a commit. It waits for the lock first.
+                name = f"group commit of {identifier}"
+                threading.Thread(target=self._serve, args=(identifier, table), name=name, daemon=False).start()
+                table.is_served = True
+            table.waiting.append(waiting)
+            idle = [one for one, known in self._tables.items() if not known.is_served]
+            for one in idle[: max(0, len(self._tables) - _REMEMBERED_TABLES)]:
+                del self._tables[one]
+
+    def _withdraw(self, identifier: TableIdentifier, waiting: _Waiting) -> None:
+        with self._lock:
+            table = self._tables[identifier]
+            if waiting not in table.waiting:
+                return
+            table.waiting.remove(waiting)
+        abandon_member(self._catalog, identifier, waiting.member, self._rng)
+
+    def _serve(self, identifier: TableIdentifier, table: _Table) -> None:
+        """Commits one group after the other, until nobody waits."""
+        while True:
+            with self._lock:
+                group, table.waiting = table.waiting[:_MOST_MEMBERS], table.waiting[_MOST_MEMBERS:]
+                if not group:
+                    table.is_served = False
+                    return
+            verdicts = self._committed(identifier, table, [one.member for one in group])
+            for waiting, verdict in zip(group, verdicts, strict=True):
+                waiting.verdict = verdict
+                waiting.done.set()
+
+    def _committed(self, identifier: TableIdentifier, table: _Table, members: Sequence[Member]) -> list[Verdict]:
+        try:
+            verdicts = commit_group(
+                self._catalog,
+                identifier,
+                members,
+                base=self._newest(identifier, table, members),
+                clock=self._clock,
+                rng=self._rng,
+                sleep=self._sleep,
+                manifests=table.manifests,
+            )
+        except BaseException as error:  # whatever it is, nobody may be left waiting
+            table.newest = None
+            return [error] * len(members)
+        landed = [one.table for one in verdicts if isinstance(one, CommitOutcome)]
+        table.newest = landed[0] if landed else None
+        return verdicts
+
+    def _newest(self, identifier: TableIdentifier, table: _Table, members: Sequence[Member]) -> LoadedTable:
+        """What the last commit left, unless a member has seen what that does not know of."""
+        known = table.newest
+        if known is not None:
+            versions = {known.metadata_location, *(one.metadata_file for one in known.metadata.metadata_log)}
+            uuid = known.metadata.table_uuid
+            if all(one.base.metadata_location in versions and one.base.metadata.table_uuid == uuid for one in members):
+                return known
+        if len({one.base.metadata_location for one in members}) == 1:
+            return members[0].base
+        return self._catalog.load_table(identifier)
+
+
+class GroupCommitters:
+    """One for each catalog of a process; arguments as of `GroupCommitter`."""
+
+    def __init__(self, *, clock: Callable[[], int], rng: random.Random, sleep: Callable[[float], None]) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._committers: dict[str, tuple[Catalog, GroupCommitter]] = {}
+
+    def of(self, catalog: Catalog) -> GroupCommitter:
+        """The one of that catalog; a new one where another catalog has taken its name."""
+        with self._lock:
+            known, committer = self._committers.get(catalog.name, (None, None))
+            if committer is None or known is not catalog:
+                committer = GroupCommitter(catalog, clock=self._clock, rng=self._rng, sleep=self._sleep)
+                self._committers[catalog.name] = catalog, committer
+            return committer

@@ -1,0 +1,62 @@
+"""Statements of several threads on a catalog with group commit: all land, and together where they overlap."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from judges.iceberg import IcebergJudge
+
+WRITERS = 6
+
+
+@pytest.fixture
+def grouped(spark: SparkSession, warehouse: Path, table_name: str) -> str:
+    """A table of the warehouse, under the name that it has in a catalog with group commit."""
+    settings = {"": "io.sqlext.Catalog", ".warehouse": str(warehouse), ".group-commit": "process"}
+    for name, value in settings.items():
+        spark.conf.set(f"spark.sql.catalog.together{name}", value)
+    table = table_name.replace("lake.", "together.")
+    columns = "id INT, n INT, PRIMARY KEY (id) NOT ENFORCED"
+    spark.sql(f"CREATE TABLE {table} ({columns}) WITH ('write.upsert.mode'='equality')")
+    return table
+
+
+def test_statements_of_threads_land_together(spark: SparkSession, iceberg: IcebergJudge, grouped: str) -> None:
+    def write(writer: int) -> None:
+        spark.sql(f"INSERT INTO {grouped} VALUES ({writer}, 0), ({100 + writer}, 0)")
+        spark.sql(f"UPSERT INTO {grouped} VALUES ({writer}, 1), (50, {writer})")
+        spark.sql(f"UPDATE {grouped} SET n = n + 1 WHERE id = {writer}")
+        spark.sql(f"DELETE FROM {grouped} WHERE id = {100 + writer}")
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(write, range(WRITERS)))
+
+    expected = [(writer, 2) for writer in range(WRITERS)]
+    rows = [tuple(row) for row in spark.sql(f"SELECT id, n FROM {grouped} WHERE id <> 50 ORDER BY id").collect()]
+    assert rows == expected
+    assert spark.sql(f"SELECT count(*) FROM {grouped} WHERE id = 50").collect()[0][0] == 1
+    lake = grouped.replace("together.", "lake.")
+    assert iceberg.sql(f"SELECT id, n FROM {lake} WHERE id <> 50") == [list(row) for row in expected]
+    versions = spark.sql(f"SELECT * FROM {grouped}.metadata_log_entries").count()
+    assert versions < 1 + 4 * WRITERS
+
+
+def test_an_insert_is_its_own_group_where_nobody_else_writes(spark: SparkSession, grouped: str) -> None:
+    spark.sql(f"INSERT INTO {grouped} VALUES (1, 1)")
+    spark.sql("BEGIN TRANSACTION")
+    spark.sql(f"INSERT INTO {grouped} VALUES (2, 2)")
+    spark.sql("COMMIT")
+    assert spark.sql(f"SELECT id FROM {grouped} ORDER BY id").collect() == [(1,), (2,)]
+
+
+def test_a_setting_that_is_none(spark: SparkSession, warehouse: Path) -> None:
+    settings = {"": "io.sqlext.Catalog", ".warehouse": str(warehouse), ".group-commit": "sometimes"}
+    for name, value in settings.items():
+        spark.conf.set(f"spark.sql.catalog.wrong{name}", value)
+    with pytest.raises(PySparkException, match=r"CATALOG_OPTION_INVALID.*group-commit"):
+        spark.sql("SHOW NAMESPACES IN wrong").collect()
