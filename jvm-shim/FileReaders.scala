@@ -28,7 +28,7 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
   }
 
   /** Whether the readers give every row of a file. */
-  def skipsNothing: Boolean = pushed.isEmpty
+  private def skipsNothing: Boolean = pushed.isEmpty
 
   /** What the readers give. */
   val schema: StructType = StructType(stored ++ constants)
@@ -51,10 +51,12 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
     hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
     val columns = InitialDefaults.leftToSpark(parquetColumns, batches)
     val promotions = plan.get("unpromoted_columns").elements.asScala.flatMap(Promotion.decode).toSet + Set.empty[Long]
+    val counts = positionAt >= 0 && batches && skipsNothing
     val open = promotions.map { ids =>
-      val inFile = Promotion.undone(columns, ids)
-      ids -> new ParquetFileFormat().buildReaderWithPartitionValues(spark, inFile, constants, inFile,
+      val inFile = StructType(Promotion.undone(columns, ids).filterNot(counts && _.name == FileReaders.rowIndex.name))
+      val rows = new ParquetFileFormat().buildReaderWithPartitionValues(spark, inFile, constants, inFile,
         pushed, Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), configuration(hadoop))
+      ids -> (if (counts) RowPositions.counted(rows, positionAt, spark, hadoop) else rows)
     }.toMap
     val (whole, inTable) = (schema, parquetColumns)
     // those of a batch with fewer files are among them

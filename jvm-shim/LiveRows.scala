@@ -17,39 +17,29 @@ object LiveRows {
   val key = "sqlext_deletion_vector"
 
   /** A reader of the columns that `plain` gives. `positioned` is for files with a vector: it gives `columns`, which have
-    * the position of the row at `positionAt`; unless it `isWanted`, nobody else needs it. Then the rows of a file that
-    * is read whole are counted instead, if `plain` `skipsNothing`: Spark makes positions one by one. */
+    * the position of the row at `positionAt`; unless it `isWanted`, nobody else needs it. */
   def reader(plain: PartitionedFile => Iterator[InternalRow], positioned: PartitionedFile => Iterator[InternalRow],
-      columns: StructType, positionAt: Int, isWanted: Boolean, skipsNothing: Boolean): PartitionedFile => Iterator[InternalRow] = {
+      columns: StructType, positionAt: Int, isWanted: Boolean): PartitionedFile => Iterator[InternalRow] = {
     val shown = columns.indices.filter(i => isWanted || i != positionAt).toArray
     val types = columns.map(_.dataType).toArray
-    val shownTypes = shown.map(types)
     file => file.otherConstantMetadataColumnValues.get(key) match {
       case Some(vector: Array[Byte]) =>
-        val deleted = new DecodedVector(vector)
-        val rows =
-          if (skipsNothing && !isWanted && file.start == 0 && file.length == file.fileSize)
-            new LiveRows(plain(file), deleted, None, shownTypes.indices.toArray, shownTypes)
-          else new LiveRows(positioned(file), deleted, Some(positionAt), shown, types)
-        rows.asInstanceOf[Iterator[InternalRow]]
+        new LiveRows(positioned(file), new DecodedVector(vector), positionAt, shown, types).asInstanceOf[Iterator[InternalRow]]
       case _ => plain(file)
     }
   }
 }
 
-/** `positionAt` is where the position of a row is among its columns; without it rows are counted from 0. */
-private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: Option[Int], shown: Array[Int], types: Array[DataType])
+/** `positionAt` is where the position of a row is among its columns. */
+private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: Int, shown: Array[Int], types: Array[DataType])
     extends Iterator[Any] with AutoCloseable {
   private var ahead: Option[Any] = None
-  private var counted = 0L
 
   override def hasNext: Boolean = {
     while (ahead.isEmpty && read.hasNext) ahead = read.next() match {
       case batch: ColumnarBatch => live(batch)
       case row: InternalRow =>
-        val position = positionAt.fold(counted)(row.getLong)
-        counted += 1
-        Option.unless(deleted.contains(position))(projected(row))
+        Option.unless(deleted.contains(row.getLong(positionAt)))(projected(row))
     }
     ahead.isDefined
   }
@@ -75,9 +65,8 @@ private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: 
 
   /** The numbers of those rows of a batch that are not deleted. */
   private def liveRows(batch: ColumnarBatch): Array[Int] = {
-    val (count, begin) = (batch.numRows, counted)
-    counted += count
-    def position(row: Int): Long = positionAt.fold(begin + row)(batch.column(_).getLong(row))
+    val count = batch.numRows
+    def position(row: Int): Long = batch.column(positionAt).getLong(row)
     if (count == 0) Array.emptyIntArray
     else deleted.within(position(0), position(count - 1), count) match {
       case Some(marks) => clear(marks, count)

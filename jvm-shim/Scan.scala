@@ -167,8 +167,8 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     val readers = new FileReaders(spark, table, stored, constants, filters, plan, batches)
     if (appliesVectors && plan.get("files").elements.asScala.exists(PlannedFiles.hasVector)) {
       val positioned = if (wantsPosition) readers else readers.behind(MetadataColumns.position)
-      new FileReaderFactory(LiveRows.reader(readers.reader, positioned.reader, positioned.schema, positioned.positionAt, wantsPosition,
-        readers.skipsNothing), batches)
+      new FileReaderFactory(LiveRows.reader(readers.reader, positioned.reader, positioned.schema, positioned.positionAt, wantsPosition),
+        batches)
     } else new FileReaderFactory(readers.reader, batches)
   }
 }

@@ -71,6 +71,8 @@ def test_parts_of_files(spark: SparkSession, table_name: str) -> None:
             for query in ("SELECT * FROM {rows}", "SELECT name FROM {rows} WHERE id > 9000"):
                 found = spark.sql(query.format(rows=table_name))
                 assert canonical_rows(found) == canonical_rows(spark.sql(query.format(rows=live))), (size, query)
+            for condition in ("id <> _pos", "id > 9000 AND id <> _pos"):
+                assert spark.sql(f"SELECT * FROM {table_name} WHERE {condition}").count() == 0, (size, condition)
             parts = spark.table(table_name).rdd.getNumPartitions()
         finally:
             spark.conf.unset("spark.sql.files.maxPartitionBytes")
