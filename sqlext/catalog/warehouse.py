@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
+from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_folders import DroppedFolders
 from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
@@ -62,20 +63,22 @@ class WarehouseCatalog:
 
         Tables that are dropped are kept for `undrop_retention_ms` by `clock`, in milliseconds since 1970.
         """
-        self._name = name
+        self._names = CatalogNames(name)
         self._io = io
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
         as_location(self._root)
         self._dropped = DroppedFolders(self._root, undrop_retention_ms, clock)
         outcomes = Outcomes(io, join(self._root, _TRANSACTIONS))
-        self._commits = WarehouseCommits(name, io, self._metadata_folder, outcomes, clock=clock, new_uuid=new_uuid)
+        self._commits = WarehouseCommits(
+            self._names, io, self._metadata_folder, outcomes, clock=clock, new_uuid=new_uuid
+        )
         self._views = WarehouseViews(
-            name, io, self.default_table_location, self._list_folders, self._require_namespaces_only
+            self._names, io, self.default_table_location, self._list_folders, self._require_namespaces_only
         )
 
     @property
     def name(self) -> str:
-        return self._name
+        return self._names.catalog
 
     @property
     def io(self) -> FolderIO:
@@ -101,7 +104,7 @@ class WarehouseCatalog:
                 missing = version
                 continue
             if is_view_metadata(data):
-                raise self._is_view(identifier)
+                raise self._names.is_view(identifier)
             return self._commits.as_seen(decoded_table(identifier, data, version.location))
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
@@ -130,7 +133,7 @@ class WarehouseCatalog:
         for change in changes:
             self._require_supported(change.identifier, change.updated)
             if change.base is None:
-                raise self._unsupported(
+                raise self._names.unsupported(
                     f"Making {change.identifier} in a transaction that changes other tables too",
                     "a table in a folder is there as soon as its first file is",
                     "Make the table before the transaction.",
@@ -156,10 +159,10 @@ class WarehouseCatalog:
         if not folder.holds_metadata():
             return False
         if folder.holds_view():
-            raise self._is_view(identifier)
+            raise self._names.is_view(identifier)
         if purge and self._shares_files(identifier):
-            raise self._unsupported(
-                f"DROP TABLE {self._qualified_table(identifier)} PURGE",
+            raise self._names.unsupported(
+                f"DROP TABLE {self._names.table(identifier)} PURGE",
                 f"{GC_ENABLED.name} is false, so other tables may use its files",
                 "Leave PURGE out.",
             )
@@ -195,12 +198,12 @@ class WarehouseCatalog:
 
     def undrop_table(self, identifier: TableIdentifier) -> None:
         if not self._dropped.keeps:
-            raise self._unsupported(
-                f"UNDROP TABLE {self._qualified_table(identifier)}",
+            raise self._names.unsupported(
+                f"UNDROP TABLE {self._names.table(identifier)}",
                 "a folder's DROP TABLE deletes its files",
-                f"Set spark.sql.catalog.{self._name}.{UNDROP_RETENTION} to keep them for a time, such as 7d.",
+                f"Set spark.sql.catalog.{self._names.catalog}.{UNDROP_RETENTION} to keep them for a time, such as 7d.",
             )
-        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+        exists = self._names.taken(identifier)
         if self.table_exists(identifier):
             raise exists
         self._require_namespaces_only(identifier.namespace)
@@ -209,7 +212,7 @@ class WarehouseCatalog:
         except FileExistsError:
             raise exists from None
         if not restored:
-            raise NotFoundError("DROPPED_TABLE_NOT_FOUND", name=self._qualified_table(identifier))
+            raise NotFoundError("DROPPED_TABLE_NOT_FOUND", name=self._names.table(identifier))
 
     def dropped_tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
         check_namespace(namespace)
@@ -217,7 +220,7 @@ class WarehouseCatalog:
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         self.current_metadata_location(identifier)
-        raise UnsupportedError("RENAME_NOT_SUPPORTED", name=self._qualified_table(identifier))
+        raise UnsupportedError("RENAME_NOT_SUPPORTED", name=self._names.table(identifier))
 
     # namespaces
 
@@ -225,11 +228,11 @@ class WarehouseCatalog:
         location = self._namespace_location(namespace)
         self._require_no_properties(namespace, properties, location)
         if self._is_table(location):
-            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(*namespace))
+            raise self._names.namespace_is_table(namespace)
         try:
             self._io.create_folder(location)
         except FileExistsError:
-            raise AlreadyExistsError("SCHEMA_ALREADY_EXISTS", name=self._qualified(*namespace)) from None
+            raise self._names.namespace_taken(namespace) from None
 
     def namespace_exists(self, namespace: Namespace) -> bool:
         location = self._namespace_location(namespace) if namespace else self._root
@@ -267,19 +270,21 @@ class WarehouseCatalog:
             for table in self.list_tables(namespace):
                 self.drop_table(table, purge=not self._shares_files(table))
         if not self._io.delete_empty_folder(location):
-            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._qualified(*namespace), holds=self._contents(namespace))
+            raise AnalysisError(
+                "SCHEMA_NOT_EMPTY", name=self._names.namespace(namespace), holds=self._contents(namespace)
+            )
         return True
 
     def _require_supported(self, identifier: TableIdentifier, updated: TableMetadata) -> None:
         expected = self.default_table_location(identifier)
         if same_place(updated.location) != same_place(expected):
-            raise self._unsupported(
+            raise self._names.unsupported(
                 f"The location {updated.location} for the table {identifier}",
                 "a warehouse folder finds a table by its name",
                 f"Leave the location out, and the table goes to {expected}.",
             )
         if METADATA_PATH.name in updated.properties:
-            raise self._unsupported(
+            raise self._names.unsupported(
                 f"The table property {METADATA_PATH.name}",
                 "a warehouse folder finds the metadata of a table in the table's own folder",
                 "Leave the property out.",
@@ -293,7 +298,7 @@ class WarehouseCatalog:
     def _required_version(self, folder: MetadataFolder, identifier: TableIdentifier) -> MetadataVersion:
         version = folder.current()
         if version is None:
-            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier))
+            raise self._names.not_found(identifier)
         return version
 
     def _list_folders(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
@@ -304,9 +309,6 @@ class WarehouseCatalog:
             for name in self._io.list_folders(location)
             if _is_valid(namespace, name) and self._is_table(join(location, name))
         )
-
-    def _is_view(self, identifier: TableIdentifier) -> AnalysisError:
-        return AnalysisError("EXPECT_TABLE_NOT_VIEW", name=self._qualified_table(identifier))
 
     def _is_table(self, location: str) -> bool:
         """Whether it is the folder of a table or of a view."""
@@ -321,13 +323,13 @@ class WarehouseCatalog:
 
     def _required_namespace(self, namespace: Namespace) -> str:
         if not self.namespace_exists(namespace):
-            raise NotFoundError("SCHEMA_NOT_FOUND", name=self._qualified(*namespace))
+            raise self._names.namespace_not_found(namespace)
         return self._namespace_location(namespace) if namespace else self._root
 
     def _require_namespaces_only(self, namespace: Namespace) -> None:
         for depth in range(1, len(namespace) + 1):
             if self._is_table(self._namespace_location(namespace[:depth])):
-                name = self._qualified(*namespace[:depth])
+                name = self._names.namespace(namespace[:depth])
                 raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
 
     def _shares_files(self, identifier: TableIdentifier) -> bool:
@@ -357,22 +359,11 @@ class WarehouseCatalog:
                 continue
             if name == "comment" and not value:
                 continue
-            raise self._unsupported(
+            raise self._names.unsupported(
                 f"The property {name} of the namespace {quoted(*namespace)}",
                 "a warehouse folder has no place to keep it",
                 "Leave it out.",
             )
-
-    def _unsupported(self, operation: str, reason: str, way_out: str) -> UnsupportedError:
-        return UnsupportedError(
-            "UNSUPPORTED_CATALOG_OPERATION", operation=operation, catalog=self._name, reason=reason, way_out=way_out
-        )
-
-    def _qualified(self, *parts: str) -> str:
-        return quoted(self._name, *parts)
-
-    def _qualified_table(self, identifier: TableIdentifier) -> str:
-        return self._qualified(*identifier.namespace, identifier.name)
 
 
 def _is_valid(namespace: Namespace, name: str) -> bool:

@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
-from sqlext.catalog.identifier import TableIdentifier, quoted
+from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
 from sqlext.catalog.reachable_files import snapshot_files
 from sqlext.catalog.warehouse_transaction import (
@@ -26,10 +27,8 @@ from sqlext.catalog.warehouse_transaction import (
     unmarked,
 )
 from sqlext.errors import (
-    AlreadyExistsError,
     CommitConflict,
     CommitStateUnknown,
-    NotFoundError,
     SqlextError,
     ValidationConflict,
 )
@@ -41,11 +40,11 @@ from sqlext.storage.location import is_below, join, same_place
 
 
 class WarehouseCommits:
-    """Commits of one catalog, whose `name` is for messages; `folder_of` gives the metadata folder of a table."""
+    """Commits of one catalog; `folder_of` gives the metadata folder of a table."""
 
     def __init__(
         self,
-        name: str,
+        names: CatalogNames,
         io: FolderIO,
         folder_of: Callable[[TableIdentifier], MetadataFolder],
         outcomes: Outcomes,
@@ -53,7 +52,7 @@ class WarehouseCommits:
         clock: Callable[[], int],
         new_uuid: Callable[[], uuid.UUID],
     ) -> None:
-        self._name = name
+        self._names = names
         self._io = io
         self._folder_of = folder_of
         self._outcomes = outcomes
@@ -63,7 +62,7 @@ class WarehouseCommits:
     def create(self, identifier: TableIdentifier, updated: TableMetadata) -> LoadedTable:
         """Makes the table. Errors as `Catalog.commit` without a base."""
         folder = self._folder_of(identifier)
-        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(identifier))
+        exists = self._names.taken(identifier)
         if folder.holds_metadata():
             raise exists
         try:
@@ -150,7 +149,7 @@ class WarehouseCommits:
                 logged,
             )
         except FileNotFoundError:
-            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified(identifier)) from None
+            raise self._names.not_found(identifier) from None
         except CommitConflict:
             with suppress(Exception):
                 self._take_back_aborted(identifier)
@@ -203,7 +202,7 @@ class WarehouseCommits:
 
     def unknown(self, identifier: TableIdentifier, reason: str) -> CommitStateUnknown:
         """The error for a change of the table of which the store does not say whether it happened."""
-        name = self._qualified(identifier)
+        name = self._names.table(identifier)
         return CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement")
 
     def _require_same_table(self, identifier: TableIdentifier, base: LoadedTable) -> None:
@@ -225,10 +224,10 @@ class WarehouseCommits:
         named = [path for path in snapshot_files(self._io, made, own) if is_below(made.location, path)]
         if any(same_place(path) not in found for path in named):
             reason = "another table of the name was made and dropped meanwhile, and files of this one with it"
-            raise ValidationConflict("CONCURRENT_CHANGE", name=self._qualified(identifier), reason=reason)
+            raise ValidationConflict("CONCURRENT_CHANGE", name=self._names.table(identifier), reason=reason)
 
     def _stale(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
-        return CommitConflict("COMMIT_CONFLICT", name=self._qualified(identifier), reason=reason)
+        return self._names.conflict(identifier, reason)
 
     def _shown(self, made: LoadedTable) -> LoadedTable:
         """Lets readers find a version that has landed at once, and those that have left the log not at all."""
@@ -240,9 +239,6 @@ class WarehouseCommits:
             if oldest is not None:
                 folder.trim(oldest)
         return made
-
-    def _qualified(self, identifier: TableIdentifier) -> str:
-        return quoted(self._name, *identifier.namespace, identifier.name)
 
 
 def decoded_table(identifier: TableIdentifier, data: bytes, location: str) -> LoadedTable:

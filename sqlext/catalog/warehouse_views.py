@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import (
-    AlreadyExistsError,
-    AnalysisError,
     CommitConflict,
     CommitStateUnknown,
-    NotFoundError,
     SqlextError,
 )
 from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata, is_view_metadata
@@ -29,7 +27,7 @@ class WarehouseViews:
 
     def __init__(
         self,
-        catalog_name: str,
+        names: CatalogNames,
         io: FolderIO,
         location: Callable[[TableIdentifier], str],
         folders: Callable[[Namespace], tuple[TableIdentifier, ...]],
@@ -39,7 +37,7 @@ class WarehouseViews:
 
         `require_namespace` refuses a namespace that cannot be, since a table has its name.
         """
-        self._catalog_name = catalog_name
+        self._names = names
         self._io = io
         self._location = location
         self._folders = folders
@@ -48,13 +46,13 @@ class WarehouseViews:
     def load_view(self, identifier: TableIdentifier) -> LoadedView:
         version = self._folder(identifier).current()
         if version is None:
-            raise self._not_found(identifier)
+            raise self._names.not_found(identifier)
         try:
             data = self._io.read(version.location)
         except FileNotFoundError:
-            raise self._not_found(identifier) from None
+            raise self._names.not_found(identifier) from None
         if not is_view_metadata(data):
-            raise AnalysisError("EXPECT_VIEW_NOT_TABLE", name=self._qualified(identifier))
+            raise self._names.is_table(identifier)
         return LoadedView(identifier, decode_view_metadata(data, version.location), version.location)
 
     def view_exists(self, identifier: TableIdentifier) -> bool:
@@ -88,7 +86,7 @@ class WarehouseViews:
         return True
 
     def _create(self, identifier: TableIdentifier, folder: MetadataFolder, updated: ViewMetadata) -> MetadataVersion:
-        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(identifier))
+        exists = self._names.taken(identifier)
         self._require_namespace(identifier.namespace)
         if folder.holds_metadata():
             raise exists
@@ -108,13 +106,13 @@ class WarehouseViews:
         try:
             return folder.create(number, encode_view_metadata(metadata), compressed=False, confirm=confirm)
         except FileNotFoundError:
-            raise self._not_found(identifier) from None
+            raise self._names.not_found(identifier) from None
         except SqlextError:
             raise
         except Exception as error:
             raise CommitStateUnknown(
                 "COMMIT_STATE_UNKNOWN",
-                name=self._qualified(identifier),
+                name=self._names.table(identifier),
                 reason=str(error) or type(error).__name__,
                 commit_id="of the statement",
             ) from error
@@ -124,20 +122,14 @@ class WarehouseViews:
         try:
             data = self._io.read(base.metadata_location)
         except FileNotFoundError:
-            raise self._not_found(identifier) from None
+            raise self._names.not_found(identifier) from None
         uuid = base.metadata.view_uuid.encode("ascii")
         if re.search(rb'"view-uuid"\s*:\s*"' + re.escape(uuid) + b'"', data) is None:
             reason = "the view was dropped and made anew"
-            raise CommitConflict("COMMIT_CONFLICT", name=self._qualified(identifier), reason=reason)
+            raise self._names.conflict(identifier, reason)
 
     def _folder(self, identifier: TableIdentifier) -> MetadataFolder:
         return MetadataFolder(self._io, self._location(identifier))
-
-    def _not_found(self, identifier: TableIdentifier) -> NotFoundError:
-        return NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified(identifier))
-
-    def _qualified(self, identifier: TableIdentifier) -> str:
-        return quoted(self._catalog_name, *identifier.namespace, identifier.name)
 
 
 def _number(view: LoadedView) -> int:

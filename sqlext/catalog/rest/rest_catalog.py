@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
+from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
@@ -22,7 +23,6 @@ from sqlext.errors import (
     NotFoundError,
     SqlextError,
     StorageError,
-    UnsupportedError,
 )
 from sqlext.properties import GC_ENABLED
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
@@ -45,15 +45,15 @@ class RestCatalog:
         learned: Callable[[str, Mapping[str, str]], None] = lambda folder, options: None,
     ) -> None:
         """`learned` is told the folder of each table that the server has given keys for, and these."""
-        self._name = name
+        self._names = CatalogNames(name)
         self._client = client
         self._io = io
         self._learned = learned
-        self._views = RestViews(name, client, self._location_of)
+        self._views = RestViews(self._names, client, self._location_of)
 
     @property
     def name(self) -> str:
-        return self._name
+        return self._names.catalog
 
     @property
     def io(self) -> VendedIO:
@@ -71,7 +71,7 @@ class RestCatalog:
                 return self._loaded(identifier, self._client.ask("GET", self._path(identifier)))
         except NotFoundError:
             if self._views.view_exists(identifier):
-                raise self._is_view(identifier) from None
+                raise self._names.is_view(identifier) from None
             raise
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
@@ -85,7 +85,7 @@ class RestCatalog:
     def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
         if base is None:
             if self._views.view_exists(identifier):
-                raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+                raise self._names.taken(identifier)
             self._require_namespace(identifier.namespace)
         body = self._change(identifier, base, updated)
         with self._committed(identifier, base):
@@ -97,7 +97,9 @@ class RestCatalog:
         UnsupportedError where the server says that it cannot.
         """
         if self._client.endpoints and _MULTI_TABLE not in self._client.endpoints:
-            raise self._unsupported("A commit of several tables", "the server has none", "Commit one after the other.")
+            raise self._names.unsupported(
+                "A commit of several tables", "the server has none", "Commit one after the other."
+            )
         body = {"table-changes": [self._change(one.identifier, one.base, one.updated) for one in changes]}
         with self._committed(changes[0].identifier, changes[0].base):
             self._client.ask("POST", "transactions/commit", body)
@@ -128,8 +130,8 @@ class RestCatalog:
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
         """The server deletes files if `purge` asks for it; UnsupportedError where `gc.enabled` forbids that."""
         if purge and not self._may_purge(identifier):
-            raise self._unsupported(
-                f"DROP TABLE {self._qualified_table(identifier)} PURGE",
+            raise self._names.unsupported(
+                f"DROP TABLE {self._names.table(identifier)} PURGE",
                 f"{GC_ENABLED.name} is false, so other tables may use its files",
                 "Leave PURGE out.",
             )
@@ -139,7 +141,7 @@ class RestCatalog:
                 self._client.ask("DELETE", self._path(identifier), parameters=asked)
         except NotFoundError:
             if self._views.view_exists(identifier):
-                raise self._is_view(identifier) from None
+                raise self._names.is_view(identifier) from None
             return False
         return True
 
@@ -151,8 +153,8 @@ class RestCatalog:
             return self._loaded(identifier, self._client.ask("POST", path, body))
 
     def undrop_table(self, identifier: TableIdentifier) -> None:
-        raise self._unsupported(
-            f"UNDROP TABLE {self._qualified_table(identifier)}",
+        raise self._names.unsupported(
+            f"UNDROP TABLE {self._names.table(identifier)}",
             "the REST protocol has no such request",
             "Ask the server's own tools.",
         )
@@ -211,7 +213,7 @@ class RestCatalog:
         held += [str(one) for one in (*self.list_tables(namespace), *self._views.list_views(namespace))]
         if held:
             holds = ", ".join(held[:5]) + (" and more" if len(held) > 5 else "")
-            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._qualified(*namespace), holds=holds)
+            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._names.namespace(namespace), holds=holds)
         with self._translated_namespace(namespace):
             self._client.ask("DELETE", self._namespace_path(namespace))
         return True
@@ -257,7 +259,7 @@ class RestCatalog:
     @contextmanager
     def _committed(self, identifier: TableIdentifier, base: LoadedTable | None) -> Iterator[None]:
         """What the answers to a commit mean: no answer, and nothing is known."""
-        name = self._qualified_table(identifier)
+        name = self._names.table(identifier)
         try:
             yield
         except NoAnswer as error:
@@ -266,12 +268,12 @@ class RestCatalog:
             ) from None
         except Refusal as refusal:
             if refusal.status == 404:
-                raise self._not_found(identifier) from None
+                raise self._names.not_found(identifier) from None
             if base is None and refusal.status == 409:
                 raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
             if refusal.status == 409 or self._has_moved(identifier, base):
                 raise CommitConflict("COMMIT_CONFLICT", name=name, reason=refusal.message) from None
-            raise StorageError("CATALOG_FAILURE", name=self._name, reason=refusal.message) from None
+            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
 
     def _has_moved(self, identifier: TableIdentifier, base: LoadedTable | None) -> bool:
         """Whether a change was refused since it was made for another version, as one whose sequence number is taken."""
@@ -285,22 +287,22 @@ class RestCatalog:
     @contextmanager
     def _translated(self, identifier: TableIdentifier, taken: TableIdentifier | None = None) -> Iterator[None]:
         """Turns the server's refusals into errors that name the table."""
-        name = self._qualified_table(identifier)
+        name = self._names.table(identifier)
         try:
             yield
         except Refusal as refusal:
             if refusal.status == 404:
-                raise self._not_found(identifier) from None
+                raise self._names.not_found(identifier) from None
             if refusal.status == 409:
-                name = self._qualified_table(taken or identifier)
+                name = self._names.table(taken or identifier)
                 raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
-            raise StorageError("CATALOG_FAILURE", name=self._name, reason=refusal.message) from None
+            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
         except NoAnswer as error:
-            raise StorageError("CATALOG_NO_ANSWER", name=self._name, object=name, reason=error) from None
+            raise StorageError("CATALOG_NO_ANSWER", name=self._names.catalog, object=name, reason=error) from None
 
     @contextmanager
     def _translated_namespace(self, namespace: Namespace) -> Iterator[None]:
-        name = self._qualified(*namespace)
+        name = self._names.namespace(namespace)
         try:
             yield
         except Refusal as refusal:
@@ -310,9 +312,9 @@ class RestCatalog:
                 raise AnalysisError("SCHEMA_NOT_EMPTY", name=name, holds=refusal.message) from None
             if refusal.status == 409:
                 raise AlreadyExistsError("SCHEMA_ALREADY_EXISTS", name=name) from None
-            raise StorageError("CATALOG_FAILURE", name=self._name, reason=refusal.message) from None
+            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
         except NoAnswer as error:
-            raise StorageError("CATALOG_NO_ANSWER", name=self._name, object=name, reason=error) from None
+            raise StorageError("CATALOG_NO_ANSWER", name=self._names.catalog, object=name, reason=error) from None
 
     # names and places
 
@@ -329,30 +331,13 @@ class RestCatalog:
 
     def _require_namespace(self, namespace: Namespace) -> None:
         if not self.namespace_exists(namespace):
-            raise NotFoundError("SCHEMA_NOT_FOUND", name=self._qualified(*namespace))
+            raise self._names.namespace_not_found(namespace)
 
     def _path(self, identifier: TableIdentifier) -> str:
         return table_path(self._client, identifier.namespace, identifier.name)
 
     def _namespace_path(self, namespace: Namespace) -> str:
         return f"namespaces/{self._client.namespace_path(namespace)}"
-
-    def _not_found(self, identifier: TableIdentifier) -> NotFoundError:
-        return NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier))
-
-    def _is_view(self, identifier: TableIdentifier) -> AnalysisError:
-        return AnalysisError("EXPECT_TABLE_NOT_VIEW", name=self._qualified_table(identifier))
-
-    def _unsupported(self, operation: str, reason: str, way_out: str) -> UnsupportedError:
-        return UnsupportedError(
-            "UNSUPPORTED_CATALOG_OPERATION", operation=operation, catalog=self._name, reason=reason, way_out=way_out
-        )
-
-    def _qualified(self, *parts: str) -> str:
-        return quoted(self._name, *parts)
-
-    def _qualified_table(self, identifier: TableIdentifier) -> str:
-        return self._qualified(*identifier.namespace, identifier.name)
 
 
 def _json(identifier: TableIdentifier) -> dict[str, Any]:

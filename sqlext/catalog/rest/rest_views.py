@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import (
     AlreadyExistsError,
-    AnalysisError,
     CommitConflict,
     CommitStateUnknown,
     NotFoundError,
@@ -30,8 +30,8 @@ _ADDED_LAST = -1
 class RestViews:
     """The views of one REST catalog; `location` is where the catalog puts a name."""
 
-    def __init__(self, catalog_name: str, client: RestClient, location: Callable[[TableIdentifier], str]) -> None:
-        self._catalog_name = catalog_name
+    def __init__(self, names: CatalogNames, client: RestClient, location: Callable[[TableIdentifier], str]) -> None:
+        self._names = names
         self._client = client
         self._location = location
 
@@ -41,7 +41,7 @@ class RestViews:
                 return self._loaded(identifier, self._client.ask("GET", self._path(identifier)))
         except NotFoundError:
             if self._is_table(identifier):
-                raise AnalysisError("EXPECT_VIEW_NOT_TABLE", name=self._qualified(identifier)) from None
+                raise self._names.is_table(identifier) from None
             raise
 
     def view_exists(self, identifier: TableIdentifier) -> bool:
@@ -51,8 +51,8 @@ class RestViews:
             # Not there, or a server without views.
             return False
         except NoAnswer as error:
-            name = self._qualified(identifier)
-            raise StorageError("CATALOG_NO_ANSWER", name=self._catalog_name, object=name, reason=error) from None
+            name = self._names.table(identifier)
+            raise StorageError("CATALOG_NO_ANSWER", name=self._names.catalog, object=name, reason=error) from None
         return True
 
     def list_views(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
@@ -62,7 +62,7 @@ class RestViews:
         except Refusal as refusal:
             if refusal.status != 404:
                 return ()
-            raise NotFoundError("SCHEMA_NOT_FOUND", name=quoted(self._catalog_name, *namespace)) from None
+            raise self._names.namespace_not_found(namespace) from None
         names = sorted(one["name"] for one in found if tuple(one["namespace"]) == namespace)
         return tuple(TableIdentifier(namespace, name) for name in names)
 
@@ -70,7 +70,7 @@ class RestViews:
         return self._location(identifier)
 
     def commit_view(self, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata) -> LoadedView:
-        name = self._qualified(identifier)
+        name = self._names.table(identifier)
         try:
             answer = self._create(identifier, updated) if base is None else self._replace(identifier, base, updated)
         except NoAnswer as error:
@@ -85,7 +85,7 @@ class RestViews:
                 raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
             if refusal.status == 409:
                 raise CommitConflict("COMMIT_CONFLICT", name=name, reason=refusal.message) from None
-            raise StorageError("CATALOG_FAILURE", name=self._catalog_name, reason=refusal.message) from None
+            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
         return self._loaded(identifier, answer)
 
     def drop_view(self, identifier: TableIdentifier) -> bool:
@@ -94,13 +94,13 @@ class RestViews:
                 self._client.ask("DELETE", self._path(identifier))
         except NotFoundError:
             if self._is_table(identifier):
-                raise AnalysisError("EXPECT_VIEW_NOT_TABLE", name=self._qualified(identifier)) from None
+                raise self._names.is_table(identifier) from None
             return False
         return True
 
     def _create(self, identifier: TableIdentifier, updated: ViewMetadata) -> dict[str, Any]:
         if self._is_table(identifier):
-            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(identifier))
+            raise self._names.taken(identifier)
         whole = json.loads(encode_view_metadata(updated))
         body = {
             "name": identifier.name,
@@ -115,7 +115,7 @@ class RestViews:
         current = self.load_view(identifier)
         if current.metadata_location != base.metadata_location:
             reason = "another writer has changed the view"
-            raise CommitConflict("COMMIT_CONFLICT", name=self._qualified(identifier), reason=reason)
+            raise self._names.conflict(identifier, reason)
         whole = json.loads(encode_view_metadata(updated))
         known = {version.version_id for version in base.metadata.versions}
         updates: list[dict[str, Any]] = []
@@ -152,21 +152,18 @@ class RestViews:
 
     @contextmanager
     def _translated(self, identifier: TableIdentifier) -> Iterator[None]:
-        name = self._qualified(identifier)
+        name = self._names.table(identifier)
         try:
             yield
         except Refusal as refusal:
             if refusal.status == 404:
                 raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name) from None
-            raise StorageError("CATALOG_FAILURE", name=self._catalog_name, reason=refusal.message) from None
+            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
         except NoAnswer as error:
-            raise StorageError("CATALOG_NO_ANSWER", name=self._catalog_name, object=name, reason=error) from None
+            raise StorageError("CATALOG_NO_ANSWER", name=self._names.catalog, object=name, reason=error) from None
 
     def _path(self, identifier: TableIdentifier) -> str:
         return table_path(self._client, identifier.namespace, identifier.name, "views")
-
-    def _qualified(self, identifier: TableIdentifier) -> str:
-        return quoted(self._catalog_name, *identifier.namespace, identifier.name)
 
 
 def _current(entries: list[dict[str, Any]], field: str, id: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
+from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
@@ -25,7 +26,6 @@ from sqlext.errors import (
     CommitStateUnknown,
     NotFoundError,
     SqlextError,
-    UnsupportedError,
 )
 from sqlext.properties import GC_ENABLED
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
@@ -55,7 +55,7 @@ class SqlCatalog:
 
         Tables that are dropped can come back for `undrop_retention_ms` by `clock`, in milliseconds since 1970.
         """
-        self._name = name
+        self._names = CatalogNames(name)
         self._io = io
         self._records = records
         self._new_uuid = new_uuid
@@ -63,11 +63,11 @@ class SqlCatalog:
         self._clock = clock
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
         self._files = MetadataFiles(io, new_uuid)
-        self._views = SqlViews(name, io, records, self._files, self._location_of, self._require_namespace)
+        self._views = SqlViews(self._names, io, records, self._files, self._location_of, self._require_namespace)
 
     @property
     def name(self) -> str:
-        return self._name
+        return self._names.catalog
 
     @property
     def io(self) -> FolderIO:
@@ -106,7 +106,7 @@ class SqlCatalog:
             self._files.discard(location)
             self._required(identifier)
             reason = "another writer has changed the table"
-            raise CommitConflict("COMMIT_CONFLICT", name=self._qualified_table(identifier), reason=reason)
+            raise self._names.conflict(identifier, reason)
         self._files.trim(base.metadata, metadata)
         return LoadedTable(identifier, metadata, location)
 
@@ -147,7 +147,7 @@ class SqlCatalog:
             for change, _, location in written
         ]
         try:
-            with answered(", ".join(self._qualified_table(identifier) for identifier, _, _ in rows)):
+            with answered(", ".join(self._names.table(identifier) for identifier, _, _ in rows)):
                 return self._records.change_all(rows)
         except DuplicateKey:
             return False
@@ -172,7 +172,7 @@ class SqlCatalog:
         return self._conflict(changes[0].identifier, "another writer has changed one of the tables")
 
     def _conflict(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
-        return CommitConflict("COMMIT_CONFLICT", name=self._qualified_table(identifier), reason=reason)
+        return self._names.conflict(identifier, reason)
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """`<warehouse>/<namespace>/<name>`, or beside it where a table of another name lives there since a rename."""
@@ -195,17 +195,17 @@ class SqlCatalog:
             if record is None:
                 return False
             if record.kind != TABLE:
-                raise self._is_view(identifier)
+                raise self._names.is_view(identifier)
             table = self._readable(identifier) if purge else None
             if table is not None and not GC_ENABLED.of(table.metadata.properties):
-                raise self._unsupported(
-                    f"DROP TABLE {self._qualified_table(identifier)} PURGE",
+                raise self._names.unsupported(
+                    f"DROP TABLE {self._names.table(identifier)} PURGE",
                     f"{GC_ENABLED.name} is false, so other tables may use its files",
                     "Leave PURGE out.",
                 )
             if table is not None and table.metadata_location != record.metadata_location:
                 continue
-            with answered(self._qualified_table(identifier)):
+            with answered(self._names.table(identifier)):
                 if self._removed(identifier, record, purge):
                     break
         if table is not None:
@@ -219,7 +219,7 @@ class SqlCatalog:
         return self._records.drop(identifier, record, now_ms, now_ms - self._undrop_retention_ms)
 
     def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable:
-        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+        exists = self._names.taken(identifier)
         if self._records.find(identifier) is not None:
             raise exists
         self._require_namespace(identifier.namespace)
@@ -227,7 +227,7 @@ class SqlCatalog:
         self._require_free(metadata.location, self._records.metadata_locations(dropped=False))
         self._require_free(metadata_location.rpartition("/")[0], self._records.metadata_locations(dropped=False))
         try:
-            with answered(self._qualified_table(identifier)):
+            with answered(self._names.table(identifier)):
                 self._records.insert(identifier, Record(TABLE, metadata_location))
         except DuplicateKey:
             raise exists from None
@@ -235,7 +235,7 @@ class SqlCatalog:
 
     def undrop_table(self, identifier: TableIdentifier) -> None:
         self._require_namespace(identifier.namespace)
-        exists = AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+        exists = self._names.taken(identifier)
         if self._records.find(identifier) is not None:
             raise exists
         since_ms = self._clock() - self._undrop_retention_ms
@@ -244,13 +244,13 @@ class SqlCatalog:
                 # It may have been registered since.
                 self._require_free(_folder_of(location), self._records.metadata_locations(dropped=False))
                 try:
-                    with answered(self._qualified_table(identifier)):
+                    with answered(self._names.table(identifier)):
                         restored = self._records.restore(identifier, location)
                 except DuplicateKey:
                     raise exists from None
                 if restored:
                     return
-        raise NotFoundError("DROPPED_TABLE_NOT_FOUND", name=self._qualified_table(identifier))
+        raise NotFoundError("DROPPED_TABLE_NOT_FOUND", name=self._names.table(identifier))
 
     def dropped_tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
         found = self._records.dropped(namespace, self._clock() - self._undrop_retention_ms)
@@ -260,24 +260,24 @@ class SqlCatalog:
         self._required(identifier)
         self._require_namespace(to.namespace)
         try:
-            with answered(self._qualified_table(identifier)):
+            with answered(self._names.table(identifier)):
                 renamed = self._records.rename(identifier, to, TABLE)
         except DuplicateKey:
-            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(to)) from None
+            raise self._names.taken(to) from None
         if not renamed:
-            raise self._not_found(identifier)
+            raise self._names.not_found(identifier)
 
     # namespaces
 
     def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
         check_namespace(namespace)
-        exists = AlreadyExistsError("SCHEMA_ALREADY_EXISTS", name=self._qualified(*namespace))
+        exists = self._names.namespace_taken(namespace)
         if self.namespace_exists(namespace):
             raise exists
         if len(namespace) > 1 and self._records.find(TableIdentifier(namespace[:-1], namespace[-1])) is not None:
-            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(*namespace))
+            raise self._names.namespace_is_table(namespace)
         try:
-            with answered(self._qualified(*namespace)):
+            with answered(self._names.namespace(namespace)):
                 self._records.insert_namespace(namespace, properties)
         except DuplicateKey:
             raise exists from None
@@ -291,7 +291,7 @@ class SqlCatalog:
     def list_namespaces(self, parent: Namespace = ()) -> tuple[Namespace, ...]:
         known = self._records.namespaces()
         if parent and parent not in known:
-            raise NotFoundError("SCHEMA_NOT_FOUND", name=self._qualified(*parent))
+            raise self._names.namespace_not_found(parent)
         return tuple(sorted(one for one in known if one[:-1] == parent))
 
     def load_namespace(self, namespace: Namespace) -> Mapping[str, str]:
@@ -300,12 +300,12 @@ class SqlCatalog:
 
     def set_namespace_properties(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
         self._require_namespace(namespace)
-        with answered(self._qualified(*namespace)):
+        with answered(self._names.namespace(namespace)):
             self._records.change_properties(namespace, properties, ())
 
     def remove_namespace_properties(self, namespace: Namespace, names: frozenset[str]) -> None:
         self._require_namespace(namespace)
-        with answered(self._qualified(*namespace)):
+        with answered(self._names.namespace(namespace)):
             self._records.change_properties(namespace, {}, names)
 
     def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
@@ -323,8 +323,8 @@ class SqlCatalog:
             held += [str(TableIdentifier(namespace, name)) for name in self._records.names(namespace, kind)]
         if held:
             holds = ", ".join(held[:5]) + (" and more" if len(held) > 5 else "")
-            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._qualified(*namespace), holds=holds)
-        with answered(self._qualified(*namespace)):
+            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._names.namespace(namespace), holds=holds)
+        with answered(self._names.namespace(namespace)):
             self._records.delete_namespace(namespace)
         return True
 
@@ -342,7 +342,7 @@ class SqlCatalog:
             raise AnalysisError("LOCATION_IN_USE", location=metadata.location, other=there)
 
     def _exists(self, identifier: TableIdentifier) -> AlreadyExistsError:
-        return AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified_table(identifier))
+        return self._names.taken(identifier)
 
     def _create(self, identifier: TableIdentifier, metadata: TableMetadata) -> LoadedTable:
         self._require_creatable(identifier, metadata)
@@ -358,7 +358,7 @@ class SqlCatalog:
     def _settled(self, identifier: TableIdentifier, location: str, change: Callable[[], object]) -> object:
         """What `change` says; a change that failed leaves no metadata file, one without an answer keeps it."""
         try:
-            with answered(self._qualified_table(identifier)):
+            with answered(self._names.table(identifier)):
                 return change()
         except CommitStateUnknown:
             raise
@@ -383,9 +383,9 @@ class SqlCatalog:
     def _required(self, identifier: TableIdentifier) -> Record:
         record = self._records.find(identifier)
         if record is None:
-            raise self._not_found(identifier)
+            raise self._names.not_found(identifier)
         if record.kind != TABLE:
-            raise self._is_view(identifier)
+            raise self._names.is_view(identifier)
         return record
 
     def _readable(self, identifier: TableIdentifier) -> LoadedTable | None:
@@ -397,24 +397,7 @@ class SqlCatalog:
 
     def _require_namespace(self, namespace: Namespace) -> None:
         if not self.namespace_exists(namespace):
-            raise NotFoundError("SCHEMA_NOT_FOUND", name=self._qualified(*namespace))
-
-    def _not_found(self, identifier: TableIdentifier) -> NotFoundError:
-        return NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified_table(identifier))
-
-    def _is_view(self, identifier: TableIdentifier) -> AnalysisError:
-        return AnalysisError("EXPECT_TABLE_NOT_VIEW", name=self._qualified_table(identifier))
-
-    def _unsupported(self, operation: str, reason: str, way_out: str) -> UnsupportedError:
-        return UnsupportedError(
-            "UNSUPPORTED_CATALOG_OPERATION", operation=operation, catalog=self._name, reason=reason, way_out=way_out
-        )
-
-    def _qualified(self, *parts: str) -> str:
-        return quoted(self._name, *parts)
-
-    def _qualified_table(self, identifier: TableIdentifier) -> str:
-        return self._qualified(*identifier.namespace, identifier.name)
+            raise self._names.namespace_not_found(namespace)
 
 
 def _table_at(location: str, taken: Iterable[str]) -> str | None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.metadata_pointer import MetadataFiles
 from sqlext.catalog.sql.database import DuplicateKey, answered
 from sqlext.catalog.sql.records import VIEW, CatalogRecords, Record
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import (
-    AlreadyExistsError,
-    AnalysisError,
-    CommitConflict,
     CommitStateUnknown,
     NotFoundError,
     SqlextError,
@@ -26,14 +24,14 @@ class SqlViews:
 
     def __init__(
         self,
-        catalog_name: str,
+        names: CatalogNames,
         io: FolderIO,
         records: CatalogRecords,
         files: MetadataFiles,
         location: Callable[[TableIdentifier], str],
         require_namespace: Callable[[Namespace], None],
     ) -> None:
-        self._catalog_name = catalog_name
+        self._names = names
         self._io = io
         self._records = records
         self._files = files
@@ -65,15 +63,15 @@ class SqlViews:
         location = self._files.write_view(updated, previous)
         after = Record(VIEW, location)
         try:
-            with answered(self._qualified(identifier)):
+            with answered(self._names.table(identifier)):
                 if previous is None:
                     self._records.insert(identifier, after)
                 elif not self._records.swap(identifier, Record(VIEW, previous), after):
                     reason = "another writer has changed the view"
-                    raise CommitConflict("COMMIT_CONFLICT", name=self._qualified(identifier), reason=reason)
+                    raise self._names.conflict(identifier, reason)
         except DuplicateKey:
             self._files.discard(location)
-            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._qualified(identifier)) from None
+            raise self._names.taken(identifier) from None
         except CommitStateUnknown:
             raise
         except SqlextError as refused:
@@ -86,7 +84,7 @@ class SqlViews:
     def drop_view(self, identifier: TableIdentifier) -> bool:
         """Its metadata files stay, as those of a table that is dropped without PURGE."""
         while self._records.find(identifier) is not None:
-            with answered(self._qualified(identifier)):
+            with answered(self._names.table(identifier)):
                 if self._records.delete(identifier, self._required(identifier)):
                     return True
         return False
@@ -94,10 +92,7 @@ class SqlViews:
     def _required(self, identifier: TableIdentifier) -> Record:
         record = self._records.find(identifier)
         if record is None:
-            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._qualified(identifier))
+            raise self._names.not_found(identifier)
         if record.kind != VIEW:
-            raise AnalysisError("EXPECT_VIEW_NOT_TABLE", name=self._qualified(identifier))
+            raise self._names.is_table(identifier)
         return record
-
-    def _qualified(self, identifier: TableIdentifier) -> str:
-        return quoted(self._catalog_name, *identifier.namespace, identifier.name)
