@@ -26,6 +26,7 @@ from sqlext.commit.append import AppendFiles
 from sqlext.commit.staged_batch import StagedBatch, load_staged, stage_batch, staged_files
 from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
 from sqlext.errors import AnalysisError, CommitStateUnknown, SqlextError, ValidationConflict
+from sqlext.spark.cached_tables import renew_caches
 from sqlext.spark.checkpoint_files import batch_plan
 from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
@@ -234,7 +235,7 @@ class _BatchWrite:
             self._remove_staged(environment)
             raise
         if self.committed:
-            self._landed(environment)
+            self._landed(environment, spark)
         return written
 
     def _write(self, environment: Environment, spark: SparkSession) -> int | None:
@@ -277,7 +278,7 @@ class _BatchWrite:
                 raise
             _LOG.warning("batch %d of query %s is written anew: %s", staged.batch_id, self.batch.query_id, conflict)
             return None
-        self._landed(environment)
+        self._landed(environment, spark)
         return sum(file.record_count for file in staged.files if file.content == Content.DATA)
 
     def commit_nothing(self, spark: SparkSession) -> None:
@@ -285,13 +286,14 @@ class _BatchWrite:
         environment = self.sink.environment
         target = self.sink.reload(environment, spark, self.batch, self.of_run)
         commit_change(environment, replace(target, as_committed=self._advance), AppendFiles(()))
-        self._landed(environment)
+        self._landed(environment, spark)
 
-    def _landed(self, environment: Environment) -> None:
+    def _landed(self, environment: Environment, spark: SparkSession) -> None:
         run = self.of_run
         run.progress = run.progress.after(self.batch.batch_id, run.plans)
         run.plans, run.empty_batches = {}, 0
         self._remove_staged(environment)
+        renew_caches(spark, written_table(self.batch.table).parts)
 
     def _remove_staged(self, environment: Environment) -> None:
         staged, self.staged = self.staged, None

@@ -216,6 +216,20 @@ def test_batches_without_rows_make_a_snapshot_now_and_then(
     assert spark.table(table_name).count() == 0
 
 
+def test_a_cached_table_shows_what_a_stream_brought(spark: SparkSession, stream: JsonStream, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, v STRING)")
+    stream.put({"id": 1, "v": "a"})
+    stream.run(table_name, "append")
+    spark.sql(f"CACHE TABLE {table_name}")
+    try:
+        stream.put({"id": 2, "v": "b"})
+        stream.run(table_name, "append")
+        assert _rows(spark, table_name) == [(1, "a"), (2, "b")]
+        assert spark.catalog.isCached(table_name)
+    finally:
+        spark.catalog.clearCache()
+
+
 def test_by_format_and_dynamic_overwrite(spark: SparkSession, stream: JsonStream, table_name: str) -> None:
     spark.sql(f"CREATE TABLE {table_name} (id BIGINT, v STRING) PARTITIONED BY (v)")
     spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b')")
