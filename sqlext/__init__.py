@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlext.errors import SqlextError
     from sqlext.spark_session import attach, configure, session, transaction
+    from sqlext.streaming.stream_write import write_stream
 
-__all__ = ["SqlextError", "attach", "configure", "session", "transaction"]
+__all__ = ["SqlextError", "attach", "configure", "session", "transaction", "write_stream"]
 
 _MODULES = {
     "SqlextError": "sqlext.errors",
@@ -18,6 +19,7 @@ _MODULES = {
     "configure": "sqlext.spark_session",
     "session": "sqlext.spark_session",
     "transaction": "sqlext.spark_session",
+    "write_stream": "sqlext.streaming.stream_write",
 }
 
 

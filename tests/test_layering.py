@@ -32,7 +32,7 @@ ALLOWED = {
     "spark_session": FORMAT
     | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "procedure", "dispatch"}
     | {"streaming"},
-    "__init__": {"errors", "spark_session"},
+    "__init__": {"errors", "spark_session", "streaming"},
 }
 NO_SPARK = {
     "error_conditions",

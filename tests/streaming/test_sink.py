@@ -13,6 +13,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import sqlext
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
@@ -238,6 +239,39 @@ def test_by_format_and_dynamic_overwrite(spark: SparkSession, stream: JsonStream
     query = writer.option("checkpointLocation", str(stream.checkpoint)).trigger(availableNow=True).start()
     query.awaitTermination()
     assert _rows(spark, table_name) == [(2, "b"), (3, "a")]
+
+
+def test_the_builder(spark: SparkSession, stream: JsonStream, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, v STRING, PRIMARY KEY (id))")
+    spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH audit")
+    write = (
+        sqlext.write_stream(stream.frame())
+        .upsert()
+        .equality_field_columns("id")
+        .distribution_mode("none")
+        .write_parallelism(1)
+        .target_file_size(1 << 20)
+        .to_branch("audit")
+        .set_snapshot_property("job", 7)
+        .checkpoint(str(stream.checkpoint))
+        .trigger(availableNow=True)
+    )
+    stream.put({"id": 1, "v": "a"}, {"id": 2, "v": "b"})
+    stream.put({"id": 1, "v": "c"})
+    query = write.to_table(table_name, query="upserts")
+    query.awaitTermination()
+    assert query.name == "upserts"
+    assert _rows(spark, table_name) == []
+    assert _rows(spark, f"{table_name}.branch_audit") == [(1, "c"), (2, "b")]
+    newest = spark.sql(f"SELECT summary FROM {table_name}.snapshots ORDER BY committed_at DESC").first()
+    assert newest is not None
+    assert newest.summary["job"] == "7"
+
+    other = sqlext.write_stream(stream.frame()).checkpoint(f"{stream.checkpoint}-2").trigger(availableNow=True)
+    with pytest.raises(StreamingQueryException, match="STREAM_KEY_NOT_THE_TABLES"):
+        other.equality_field_columns("v").to_table(table_name).awaitTermination()
+    with pytest.raises(StreamingQueryException, match="INVALID_STREAM_OPTION"):
+        other.write_parallelism(0).to_table(table_name).awaitTermination()
 
 
 def test_any_statement_in_foreach_batch(spark: SparkSession, stream: JsonStream, table_name: str) -> None:
