@@ -77,12 +77,26 @@ class WarehouseCommits:
             raise exists from None
         except FileNotFoundError:
             raise self._stale(identifier, "another table of the name was made and dropped") from None
-        # Version 1 of a table that lived long enough to trim it would be free again.
-        # One that is gone by now was dropped right after: it is not to be made once more.
+        made = LoadedTable(identifier, updated, version.location)
         with self.landed(identifier):
-            if folder.current() not in (None, version):
-                raise self.unknown(identifier, "another writer made the table at the same time")
-        return self._shown(LoadedTable(identifier, updated, version.location))
+            self._require_first(folder, version, made)
+        return self._shown(made)
+
+    def _require_first(self, folder: MetadataFolder, version: MetadataVersion, made: LoadedTable) -> None:
+        """`CommitStateUnknown` where version 1 was free as another table has lived long enough to trim it.
+
+        One that others have changed since, or dropped, was there: it is not to be made once more.
+        """
+        current = folder.current()
+        while current not in (None, version):
+            assert current is not None
+            try:
+                if _names_table(self._io.read(current.location), made):
+                    return
+            except FileNotFoundError:
+                current = folder.current()
+                continue
+            raise self.unknown(made.identifier, "another writer made the table at the same time")
 
     def replace(self, identifier: TableIdentifier, base: LoadedTable, updated: TableMetadata) -> LoadedTable:
         """Puts `updated` behind `base`. Errors as `Catalog.commit`."""

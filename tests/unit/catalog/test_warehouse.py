@@ -274,6 +274,26 @@ def test_a_creation_whose_first_rows_went_with_another_table_is_refused(writer: 
     assert not writer.catalog.table_exists(ORDERS)
 
 
+@pytest.mark.parametrize("dropped", [True, False])
+def test_a_table_that_others_change_or_drop_at_once_is_made_once(writer: Writer, tmp_path: Path, dropped: bool) -> None:
+    """Its creator looks at it when they have been there already; it is not in doubt, and not made again."""
+
+    class OvertakenIO(LocalFileIO):
+        def create(self, location: str, data: bytes, **given: Any) -> None:
+            super().create(location, data, **given)
+            if "/v1." in location:
+                writer.append(1)
+
+        def read(self, location: str) -> bytes:
+            if dropped and "/v2." in location:
+                writer.catalog.drop_table(ORDERS, purge=False)
+            return super().read(location)
+
+    made = Writer(warehouse_catalog(tmp_path, OvertakenIO()), seed=9).create()
+    assert made.metadata_location.endswith("v1.metadata.json")
+    assert writer.catalog.table_exists(ORDERS) is not dropped
+
+
 @pytest.mark.parametrize("look", ["exists", "read"])
 def test_an_error_after_a_version_has_landed_does_not_take_it_back(writer: Writer, tmp_path: Path, look: str) -> None:
     """The looks that come after the version has its name: at its base, or at the hint."""
