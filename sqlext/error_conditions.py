@@ -50,6 +50,11 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
             "The path {path} is refused: with its symbolic links resolved it lies outside the warehouse {warehouse}."
             " Use a name inside the warehouse.",
         ),
+        "LOCATION_NOT_ALLOWED": Condition(
+            "42602",
+            "The location {location} is refused: with its symbolic links resolved it lies outside of {allowed}, and the"
+            " catalog may use nothing else. Name its folder in the catalog's setting allowed-locations.",
+        ),
         "SCHEMA_ALREADY_EXISTS": Condition(
             "42P06", "The namespace {name} already exists. Use IF NOT EXISTS, or another name."
         ),

@@ -14,8 +14,9 @@ from sqlext.catalog.sql.connection import open_database
 from sqlext.catalog.sql.records import CatalogRecords
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.errors import AnalysisError, StorageError
-from sqlext.storage.location import is_object
+from sqlext.errors import AnalysisError, SqlextError, StorageError
+from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, named_folders
+from sqlext.storage.location import is_object, to_location
 from sqlext.storage.scheme_io import SchemeIO, s3_settings
 from sqlext.storage.vended_io import VendedIO, with_expiry
 
@@ -48,11 +49,12 @@ def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambd
         raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="type", value=options["type"], allowed=allowed)
     if kind == _REST:
         client = _connected(name, options)
-        return RestCatalog(name, client, VendedIO(with_expiry(client.settings)), learned)
+        return RestCatalog(name, client, VendedIO(with_expiry(client.settings), _allowed(name, options)), learned)
     warehouse = options.get("warehouse")
     if not warehouse:
         raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="warehouse")
-    io = SchemeIO(s3_settings(options))
+    places = _allowed(name, options, warehouse if ":" in warehouse.partition("/")[0] else to_location(warehouse))
+    io = SchemeIO(s3_settings(options), places)
     if kind == _FILESYSTEM:
         retention_ms = _retention_ms(name, options, "0")
         if is_object(warehouse):
@@ -63,13 +65,25 @@ def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambd
                     "CATALOG_OPTION_INVALID", name=name, option=UNDROP_RETENTION, value=value, allowed=allowed
                 )
             io.objects.require_create_if_absent(warehouse)
-        return WarehouseCatalog(name, warehouse, io, undrop_retention_ms=retention_ms)
+        return WarehouseCatalog(name, warehouse, io, allowed=places, undrop_retention_ms=retention_ms)
     database = open_database(name, options)
     create = options.get("jdbc.init-catalog-tables", "true").lower() != "false"
     upgrade = options.get("jdbc.schema-version", "").upper() == "V1"
     retention_ms = _retention_ms(name, options, _KEPT_BY_DATABASES)
     records = CatalogRecords(database, name, create=create, upgrade=upgrade)
-    return SqlCatalog(name, warehouse, io, records, undrop_retention_ms=retention_ms)
+    return SqlCatalog(name, warehouse, io, records, allowed=places, undrop_retention_ms=retention_ms)
+
+
+def _allowed(name: str, options: Mapping[str, str], *own: str) -> AllowedLocations:
+    """The catalog's `own` folders, and those that its setting names: with that, they are all that it uses."""
+    setting = options.get(ALLOWED_LOCATIONS)
+    try:
+        return AllowedLocations((*own, *named_folders(setting or "")), confined=setting is not None)
+    except SqlextError as error:
+        allowed = f"folders, separated by commas: {error}"
+        raise AnalysisError(
+            "CATALOG_OPTION_INVALID", name=name, option=ALLOWED_LOCATIONS, value=setting, allowed=allowed
+        ) from None
 
 
 def group_commit(name: str, options: Mapping[str, str]) -> GroupCommit:

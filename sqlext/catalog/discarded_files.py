@@ -1,4 +1,4 @@
-"""The files of snapshots that will never be a table's: those that the snapshots themselves have brought."""
+"""The files of snapshots that will never be a table's: those that were written for the snapshots themselves."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
+ADDED_IN_PLACE = "sqlext.files-added-in-place"
+"""The summary's key, with the value true, of a snapshot whose added files were there before it, as another one's."""
+
 
 def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata | None) -> None:
-    """Deletes what snapshots of `discarded` have added, of those that `kept` has not; a failure leaves litter.
+    """Deletes what was written for snapshots of `discarded` that `kept` has not; a failure leaves litter.
 
-    No other table may have them: they were never committed.
+    No other table may have it: it was never committed. Files that a snapshot added in place stay.
     """
     known = set() if kept is None else {snapshot.snapshot_id for snapshot in kept.snapshots}
     for snapshot in discarded.snapshots:
@@ -27,6 +30,7 @@ def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata 
 
 def _added(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:
     """Content files, manifests and the manifest list; what cannot be read is passed over."""
+    written = snapshot.summary.get(ADDED_IN_PLACE) != "true"
     try:
         manifests = decode_manifest_list(io.read(snapshot.manifest_list), snapshot.manifest_list)
         for manifest in manifests:
@@ -36,7 +40,8 @@ def _added(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[
                 io.read(manifest.path), manifest, schema=metadata.schema(), specs=metadata.specs_by_id()
             )
             for entry in entries:
-                if entry.status == EntryStatus.ADDED and entry.snapshot_id == snapshot.snapshot_id:
+                is_added = entry.status == EntryStatus.ADDED and entry.snapshot_id == snapshot.snapshot_id
+                if is_added and written:
                     yield entry.file.file_path
             yield manifest.path
         yield snapshot.manifest_list

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.storage.location import join
+from sqlext.storage.location import join, require_below
 
 FOLDER_NAME = ".sqlext-dropped"
 
@@ -22,6 +22,7 @@ class DroppedFolders:
 
     def __init__(self, root: str, retention_ms: int, clock: Callable[[], int]) -> None:
         self._io = LocalFileIO()
+        self._warehouse = root
         self._root = join(root, FOLDER_NAME)
         self._retention_ms = retention_ms
         self._clock = clock
@@ -31,7 +32,11 @@ class DroppedFolders:
         return self._retention_ms > 0
 
     def keep(self, identifier: TableIdentifier, location: str) -> None:
-        """Moves the table's folder aside; `FileNotFoundError` when it is gone."""
+        """Moves the table's folder aside; `FileNotFoundError` when it is gone.
+
+        `AnalysisError` PATH_OUTSIDE_WAREHOUSE where a link leads to another place for what is dropped.
+        """
+        require_below(self._root, self._warehouse)
         place = f"{self._clock():015d}-{uuid.uuid4().hex[:8]}"
         self._io.move_folder(location, join(self._folder(identifier), place))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from sqlext.errors import SqlextError, StorageError
@@ -22,7 +22,7 @@ from sqlext.spec.metadata_update import with_metadata_log
 from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
 from sqlext.spec.view_metadata import ViewMetadata, encode_view_metadata
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.location import is_below, join, metadata_location
+from sqlext.storage.location import join, metadata_location, same_place
 
 _NUMBERED = re.compile(r"v?([0-9]{1,18})(?:-[^/]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
 
@@ -54,15 +54,19 @@ class MetadataFiles:
         with suppress(SqlextError, OSError):
             self._io.delete(location)
 
-    def trim(self, before: TableMetadata, after: TableMetadata) -> None:
-        """Deletes files that have left the log, where the table asks for that; what fails is litter."""
+    def trim(self, before: TableMetadata, after: TableMetadata, pointers: Sequence[str]) -> None:
+        """Deletes files that have left the log, where the table asks for that; what fails is litter.
+
+        The log may name any file. What goes has the name of a metadata file, and lies in the folder of one that the
+        catalog's pointer has led to just now.
+        """
         if not METADATA_DELETE_AFTER_COMMIT.of(after.properties):
             return
         kept = {entry.metadata_file for entry in after.metadata_log}
-        roots = (after.location, metadata_location(after))
-        for entry in before.metadata_log:
-            if entry.metadata_file not in kept and any(is_below(root, entry.metadata_file) for root in roots):
-                self.discard(entry.metadata_file)
+        folders = {same_place(_folder(pointer)) for pointer in pointers}
+        for path in (entry.metadata_file for entry in before.metadata_log):
+            if path not in kept and metadata_number(path) >= 0 and same_place(_folder(path)) in folders:
+                self.discard(path)
 
     def _new_location(self, folder: str, previous: str | None, suffix: str) -> str:
         number = 0 if previous is None else metadata_number(previous) + 1
@@ -83,6 +87,10 @@ def logged(updated: TableMetadata, previous: TableMetadata, previous_location: s
     """`updated` with the version before it in its metadata log."""
     most = METADATA_PREVIOUS_VERSIONS_MAX.of(updated.properties)
     return with_metadata_log(updated, previous_location, previous.last_updated_ms, most)
+
+
+def _folder(location: str) -> str:
+    return location.rpartition("/")[0]
 
 
 def metadata_number(location: str) -> int:

@@ -16,12 +16,10 @@ from sqlext.catalog.dropped_folders import DroppedFolders
 from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion
-from sqlext.catalog.reachable_files import reachable_files
+from sqlext.catalog.owned_files import folder_elsewhere, lies_in, owned_files
 from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.catalog.warehouse_commit import WarehouseCommits, decoded_table
-from sqlext.catalog.warehouse_transaction import (
-    Outcomes,
-)
+from sqlext.catalog.warehouse_transaction import Outcomes
 from sqlext.catalog.warehouse_views import WarehouseViews
 from sqlext.errors import (
     AlreadyExistsError,
@@ -31,12 +29,10 @@ from sqlext.errors import (
     StorageError,
     UnsupportedError,
 )
-from sqlext.properties import (
-    GC_ENABLED,
-    METADATA_PATH,
-)
+from sqlext.properties import GC_ENABLED, METADATA_PATH
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.view_metadata import is_view_metadata
+from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, resolved
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import as_location, is_below, join, require_below, same_place, to_location
 
@@ -55,11 +51,13 @@ class WarehouseCatalog:
         warehouse: str,
         io: FolderIO,
         *,
+        allowed: AllowedLocations | None = None,
         undrop_retention_ms: int = 0,
         clock: Callable[[], int] = system_clock,
         new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
     ) -> None:
-        """`warehouse` is a location or a local path; it need not exist.
+        """`warehouse` is a location or a local path; it need not exist. `allowed`: where a purge deletes, if not in the
+        warehouse alone.
 
         Tables that are dropped are kept for `undrop_retention_ms` by `clock`, in milliseconds since 1970.
         """
@@ -67,6 +65,7 @@ class WarehouseCatalog:
         self._io = io
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
         as_location(self._root)
+        self._allowed = allowed or AllowedLocations((self._root,))
         self._dropped = DroppedFolders(self._root, undrop_retention_ms, clock)
         outcomes = Outcomes(io, join(self._root, _TRANSACTIONS))
         self._commits = WarehouseCommits(
@@ -150,9 +149,10 @@ class WarehouseCatalog:
         return tuple(one for one in self._list_folders(namespace) if not self._views.view_exists(one))
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
-        """As Iceberg's Hadoop catalog: the folder goes either way; `purge` removes data outside of it as well.
+        """The folder goes either way; `purge` removes the table's own files outside of it as well.
 
-        UnsupportedError for a purge where `gc.enabled` says that other tables may use the table's files.
+        UnsupportedError for a purge where `gc.enabled` says that other tables may use the table's files, and where some
+        of its own are at places in which the catalog may not delete.
         """
         location = self.default_table_location(identifier)
         folder = self._metadata_folder(identifier)
@@ -160,11 +160,10 @@ class WarehouseCatalog:
             return False
         if folder.holds_view():
             raise self._names.is_view(identifier)
-        if purge and self._shares_files(identifier):
+        reason = self._why_no_purge(identifier) if purge else None
+        if reason is not None:
             raise self._names.unsupported(
-                f"DROP TABLE {self._names.table(identifier)} PURGE",
-                f"{GC_ENABLED.name} is false, so other tables may use its files",
-                "Leave PURGE out.",
+                f"DROP TABLE {self._names.table(identifier)} PURGE", reason, "Leave PURGE out."
             )
         self._dropped.expire(identifier.namespace)
         outside = self._files_outside(identifier, location) if purge else ()
@@ -227,8 +226,7 @@ class WarehouseCatalog:
     def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
         location = self._namespace_location(namespace)
         self._require_no_properties(namespace, properties, location)
-        if self._is_table(location):
-            raise self._names.namespace_is_table(namespace)
+        self._require_namespaces_only(namespace)
         try:
             self._io.create_folder(location)
         except FileExistsError:
@@ -268,7 +266,7 @@ class WarehouseCatalog:
             for view in self._views.list_views(namespace):
                 self._views.drop_view(view)
             for table in self.list_tables(namespace):
-                self.drop_table(table, purge=not self._shares_files(table))
+                self.drop_table(table, purge=self._why_no_purge(table) is None)
         if not self._io.delete_empty_folder(location):
             raise AnalysisError(
                 "SCHEMA_NOT_EMPTY", name=self._names.namespace(namespace), holds=self._contents(namespace)
@@ -332,21 +330,29 @@ class WarehouseCatalog:
                 name = self._names.namespace(namespace[:depth])
                 raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
 
-    def _shares_files(self, identifier: TableIdentifier) -> bool:
-        """Whether the table says that its files may be those of others too."""
+    def _why_no_purge(self, identifier: TableIdentifier) -> str | None:
+        """The reason for which the table's files cannot all be deleted; that of a damaged table is its folder alone."""
         try:
             metadata = self.load_table(identifier).metadata
         except SqlextError:
-            return False
-        return not GC_ENABLED.of(metadata.properties)
+            return None
+        if not GC_ENABLED.of(metadata.properties):
+            return f"{GC_ENABLED.name} is false, so other tables may use its files"
+        elsewhere = folder_elsewhere(metadata, self._allowed)
+        if elsewhere is not None:
+            return f"its files in {elsewhere} are outside of the warehouse and of the setting {ALLOWED_LOCATIONS}"
+        return None
 
     def _files_outside(self, identifier: TableIdentifier, location: str) -> tuple[str, ...]:
-        """Files of the table that are not in its own folder. Their folders may be shared, so they go one by one."""
+        """The table's own files that are not in its folder, which may be those of other tables too."""
         try:
-            metadata = self.load_table(identifier).metadata
+            table = self.load_table(identifier)
         except SqlextError:
             return ()
-        return tuple(path for path in reachable_files(self._io, metadata) if not is_below(location, path))
+        root = resolved(self._root)
+        is_of_another = lies_in(lambda folder: is_below(root, folder) and self._is_table(folder))
+        owned = owned_files(self._io, table.metadata, table.metadata_location, self._allowed, is_of_another)
+        return tuple(path for path in owned if not is_below(location, path))
 
     def _contents(self, namespace: Namespace) -> str:
         names = [str(identifier) for identifier in self._list_folders(namespace)]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlext.catalog.discarded_files import ADDED_IN_PLACE
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.snapshot_production import FileChange, SnapshotProduction
@@ -73,7 +74,7 @@ class _Append:
     action: AddFiles
 
     def change(self) -> FileChange:
-        return AppendFiles(self.action.files, owned=False).change()
+        return AppendFiles(self.action.files, {ADDED_IN_PLACE: "true"}, owned=False).change()
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
         if not self.action.check_duplicates:

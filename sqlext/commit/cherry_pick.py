@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from sqlext.catalog.discarded_files import ADDED_IN_PLACE
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.branch_move import ancestors
 from sqlext.commit.conflict import History
@@ -125,7 +126,7 @@ class _PickedChange:
     replaces_partitions: bool
 
     def change(self) -> FileChange:
-        properties = {SOURCE_SNAPSHOT_PROPERTY: str(self.picked.snapshot_id)}
+        properties = {SOURCE_SNAPSHOT_PROPERTY: str(self.picked.snapshot_id), ADDED_IN_PLACE: "true"}
         if WAP_ID_PROPERTY in self.picked.summary:
             properties[PUBLISHED_WAP_ID_PROPERTY] = self.picked.summary[WAP_ID_PROPERTY]
         if self.replaces_partitions:

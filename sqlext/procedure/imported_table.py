@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
+from sqlext.catalog.discarded_files import ADDED_IN_PLACE
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.table_definition import complete, with_identifier_fields
 from sqlext.commit.append import AppendFiles
@@ -60,7 +61,7 @@ def import_table(
         properties=definition.properties,
         format_version=definition.format_version,
         location=location,
-        initial=AppendFiles(files, owned=False) if files else None,
+        initial=AppendFiles(files, {ADDED_IN_PLACE: "true"}, owned=False) if files else None,
     )
     commit(
         catalog,

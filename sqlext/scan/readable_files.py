@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlext.errors import UnsupportedError
 from sqlext.scan.file_columns import AVRO, ORC, PARQUET
 from sqlext.spec.content_file import Content, ContentFile
+from sqlext.storage.file_io import FileIO
 
 _FORMATS = frozenset({PARQUET, ORC, AVRO})
 
@@ -19,3 +22,9 @@ def require_readable(file: ContentFile) -> None:
         feature = f"{file.file_format} {kind} files (such as {file.file_path})"
     if feature is not None:
         raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)
+
+
+def require_allowed(io: FileIO, files: Iterable[ContentFile]) -> None:
+    """The errors of `io` for files that it may not read, where something else is to open them."""
+    for file in files:
+        io.require_readable(file.file_path)

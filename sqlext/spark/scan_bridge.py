@@ -20,6 +20,7 @@ from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.position_delete import PositionDeleteCache
+from sqlext.scan.readable_files import require_allowed
 from sqlext.scan.resolved_keys import ResolvedKeys, can_resolve, has_few_files
 from sqlext.scan.scan_plan import ScanPlan, plan_scan
 from sqlext.scan.unpromoted_columns import promoted_fields, unpromoted_columns
@@ -160,6 +161,7 @@ class ScanBridge:
         tasks = plan.tasks if first is None else tasks_of_first_rows(plan.tasks, first)
         partition = stored_partition(version.metadata) if arguments["partitions"] else None
         data_files = [task.file for task in tasks]
+        require_allowed(version.io, data_files)
         readings = self._readings(version, data_files)
         groups = grouping_keys(version, tasks, arguments["grouping"])
         files: list[list[Any]] = []
@@ -191,6 +193,7 @@ class ScanBridge:
 
     def _equality_delete_files(self, version: TableVersion, group: EqualityDeletes) -> Mapping[str, Any]:
         deletes = [entry.file for entry in group.entries]
+        require_allowed(version.io, deletes)
         readings = self._readings(version, deletes)
         files = [
             _file(entry.file, sequence_number(entry), None if group.is_global else _partition_key(entry.file), None)

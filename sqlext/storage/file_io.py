@@ -81,6 +81,9 @@ class FileIO(Protocol):
     def list(self, prefix: str) -> Iterator[FileStatus]:
         """Every file below a folder, in no order; none if the folder is not there."""
 
+    def require_readable(self, location: str) -> None:
+        """The error of `read` for a location that may not be read, whether there is a file or not."""
+
 
 class FolderIO(FileIO, Protocol):
     """A store with real folders, which is what a warehouse of plain folders needs."""
@@ -166,6 +169,9 @@ class LocalFileIO:
                 with suppress(FileNotFoundError):
                     status = os.stat(path)
                     yield FileStatus(to_location(path), status.st_size, status.st_mtime_ns // 1_000_000)
+
+    def require_readable(self, location: str) -> None:
+        to_local_path(location)
 
     def folder_exists(self, location: str) -> bool:
         return os.path.isdir(to_local_path(location))

@@ -68,7 +68,8 @@ def same_place(location: str) -> str:
     if is_object(location):
         return "s3://" + location.partition("://")[2].rstrip("/")
     try:
-        return os.path.normpath(to_local_path(location))
+        # POSIX leaves two slashes in front alone; here they are one.
+        return os.path.normpath("/" + to_local_path(location).lstrip("/"))
     except SqlextError:
         return location
 

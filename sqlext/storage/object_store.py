@@ -141,6 +141,9 @@ class ObjectStoreIO:
             if not status.path.endswith("/" + _FOLDER_MARK):
                 yield status
 
+    def require_readable(self, location: str) -> None:
+        _parts(location)
+
     # folders
 
     def folder_exists(self, location: str) -> bool:

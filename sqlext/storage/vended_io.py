@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from sqlext.storage.allowed_locations import AllowedLocations
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import is_below, is_object, same_place
 from sqlext.storage.object_store import ObjectStoreIO, S3Credential, S3Settings
@@ -21,15 +22,20 @@ class VendedIO(SchemeIO):
     A copy that was pickled has the keys of that moment, and does not renew them.
     """
 
-    def __init__(self, settings: S3Settings, known: Mapping[str, S3Settings] | None = None) -> None:
-        super().__init__(settings)
+    def __init__(
+        self,
+        settings: S3Settings,
+        allowed: AllowedLocations | None = None,
+        known: Mapping[str, S3Settings] | None = None,
+    ) -> None:
+        super().__init__(settings, allowed)
         self._settings = settings
         self._known: dict[str, S3Settings] = dict(known or {})
         self._stores: dict[str, ObjectStoreIO] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
         known = {folder: replace(settings, renew=None) for folder, settings in self._known.items()}
-        return VendedIO, (self._settings, known)
+        return VendedIO, (self._settings, self.allowed, known)
 
     def learn(self, folder: str, options: Mapping[str, str], renew: Renewal) -> bool:
         """Uses the keys among `options` for what is below `folder`; False where they are the ones known already."""

@@ -255,6 +255,9 @@ class ProcessIO:
     def list(self, prefix: str) -> Iterator[FileStatus]:
         return self._step("list", prefix, lambda: self._store.list(prefix))
 
+    def require_readable(self, location: str) -> None:
+        """Every location may be read."""
+
     def folder_exists(self, location: str) -> bool:
         return self._step("folder_exists", location, lambda: self._store.folder_exists(location))
 

@@ -14,6 +14,7 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
+from sqlext.catalog.owned_files import folder_elsewhere, lies_in, owned_files
 from sqlext.catalog.owned_files import purge as purge_files
 from sqlext.catalog.sql.database import DuplicateKey, answered
 from sqlext.catalog.sql.records import TABLE, VIEW, CatalogRecords, Record
@@ -29,8 +30,9 @@ from sqlext.errors import (
 )
 from sqlext.properties import GC_ENABLED
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, resolved
 from sqlext.storage.file_io import FolderIO
-from sqlext.storage.location import is_below, join, same_place, to_location
+from sqlext.storage.location import is_below, join, require_below, same_place, to_location
 
 _LOAD_ATTEMPTS = 3
 # The tail that tells a table's folder from that of another one, which has the plain name already.
@@ -47,11 +49,13 @@ class SqlCatalog:
         io: FolderIO,
         records: CatalogRecords,
         *,
+        allowed: AllowedLocations | None = None,
         undrop_retention_ms: int = 0,
         new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
         clock: Callable[[], int] = system_clock,
     ) -> None:
-        """`warehouse` is a location or a local path; it need not exist.
+        """`warehouse` is a location or a local path; it need not exist. `allowed`: where a purge deletes, if not in the
+        warehouse alone.
 
         Tables that are dropped can come back for `undrop_retention_ms` by `clock`, in milliseconds since 1970.
         """
@@ -62,6 +66,7 @@ class SqlCatalog:
         self._undrop_retention_ms = undrop_retention_ms
         self._clock = clock
         self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
+        self._allowed = allowed or AllowedLocations((self._root,))
         self._files = MetadataFiles(io, new_uuid)
         self._views = SqlViews(self._names, io, records, self._files, self._location_of, self._require_namespace)
 
@@ -107,7 +112,7 @@ class SqlCatalog:
             self._required(identifier)
             reason = "another writer has changed the table"
             raise self._names.conflict(identifier, reason)
-        self._files.trim(base.metadata, metadata)
+        self._files.trim(base.metadata, metadata, (base.metadata_location, location))
         return LoadedTable(identifier, metadata, location)
 
     def commit_tables(self, changes: Sequence[TableCommit]) -> None:
@@ -126,9 +131,9 @@ class SqlCatalog:
         if not landed:
             self._discard_all(written)
             raise self._overtaken(changes)
-        for change, metadata, _ in written:
+        for change, metadata, location in written:
             if change.base is not None:
-                self._files.trim(change.base.metadata, metadata)
+                self._files.trim(change.base.metadata, metadata, (change.base.metadata_location, location))
 
     def _write(self, change: TableCommit) -> tuple[TableMetadata, str]:
         """The metadata of one table of a commit, and its new file."""
@@ -189,7 +194,8 @@ class SqlCatalog:
         return tuple(TableIdentifier(namespace, name) for name in self._records.names(namespace, TABLE))
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
-        """Without `purge` the files stay. UnsupportedError for a purge where `gc.enabled` forbids to delete files."""
+        """Without `purge` the files stay. UnsupportedError for a purge where `gc.enabled` forbids to delete files, and
+        where some are at places in which the catalog may not delete."""
         while True:
             record = self._records.find(identifier)
             if record is None:
@@ -197,20 +203,34 @@ class SqlCatalog:
             if record.kind != TABLE:
                 raise self._names.is_view(identifier)
             table = self._readable(identifier) if purge else None
-            if table is not None and not GC_ENABLED.of(table.metadata.properties):
-                raise self._names.unsupported(
-                    f"DROP TABLE {self._names.table(identifier)} PURGE",
-                    f"{GC_ENABLED.name} is false, so other tables may use its files",
-                    "Leave PURGE out.",
-                )
+            if table is not None:
+                self._require_purgeable(table)
             if table is not None and table.metadata_location != record.metadata_location:
                 continue
             with answered(self._names.table(identifier)):
                 if self._removed(identifier, record, purge):
                     break
         if table is not None:
-            purge_files(self._io, table.metadata, table.metadata_location)
+            purge_files(self._io, self._owned_files(table), table.metadata.location)
         return True
+
+    def _require_purgeable(self, table: LoadedTable) -> None:
+        reason = None
+        if not GC_ENABLED.of(table.metadata.properties):
+            reason = f"{GC_ENABLED.name} is false, so other tables may use its files"
+        elif (elsewhere := folder_elsewhere(table.metadata, self._allowed)) is not None:
+            reason = f"its files in {elsewhere} are outside of the warehouse and of the setting {ALLOWED_LOCATIONS}"
+        if reason is not None:
+            operation = f"DROP TABLE {self._names.table(table.identifier)} PURGE"
+            raise self._names.unsupported(operation, reason, "Leave PURGE out.")
+
+    def _owned_files(self, table: LoadedTable) -> tuple[str, ...]:
+        """What a purge deletes. The table has left the catalog, but it may be among the dropped ones that are kept."""
+        metadata, location = table.metadata, table.metadata_location
+        others = {_place(_folder_of(one)) for one in self._records.metadata_locations()} - {
+            _place(_folder_of(location))
+        }
+        return tuple(owned_files(self._io, metadata, location, self._allowed, lies_in(others.__contains__)))
 
     def _removed(self, identifier: TableIdentifier, record: Record, purge: bool) -> bool:
         if purge or not self._undrop_retention_ms:
@@ -369,9 +389,16 @@ class SqlCatalog:
     # locations
 
     def _location_of(self, identifier: TableIdentifier) -> str:
-        """Where a table or view goes by its name, and by its namespace's `location` if that has one."""
+        """Where a table or view goes by its name, and by its namespace's `location` if that has one.
+
+        `AnalysisError` PATH_OUTSIDE_WAREHOUSE where a link in the warehouse leads elsewhere.
+        """
         folder = self._records.properties(identifier.namespace).get("location")
-        return join(folder or join(self._root, *identifier.namespace), identifier.name)
+        if folder:
+            return join(folder, identifier.name)
+        location = join(self._root, *identifier.namespace, identifier.name)
+        require_below(location, self._root)
+        return location
 
     def _require_free(self, location: str, taken: Iterable[str]) -> None:
         there = _table_at(location, taken)
@@ -408,6 +435,14 @@ def _table_at(location: str, taken: Iterable[str]) -> str | None:
         if same_place(folder) == place or is_below(location, folder) or is_below(folder, location):
             return metadata_file
     return None
+
+
+def _place(location: str) -> str:
+    """With links resolved, where it is a location that is known here."""
+    try:
+        return resolved(location)
+    except SqlextError:
+        return location
 
 
 def _folder_of(metadata_file: str) -> str:
