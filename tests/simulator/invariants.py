@@ -34,6 +34,7 @@ from simulator.statements import (
     Statement,
 )
 from simulator.store import Store
+from simulator.together import Snapshotted, Together
 from simulator.world import WAREHOUSE, Process, Violation
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
@@ -104,6 +105,12 @@ class Oracle:
         if isinstance(statement, Read):
             if statement.outcome == "acknowledged":
                 self._check_read(statement)
+        elif isinstance(statement, Together):
+            for part in statement.parts:
+                # What was under way when its process was killed may be in or out.
+                if statement.outcome == "killed":
+                    part.outcome = "killed"
+                self.ended(part)
         elif statement.outcome == "refused" and statement.landed and not self._is_dropped(statement.landed_in):
             raise Violation(f"I-2: {statement} was refused ({statement.error}) and has landed")
         elif statement.outcome == "acknowledged" and statement.landed != 1 and not self._had_nothing_to_do(statement):
@@ -167,7 +174,7 @@ class Oracle:
         if not known <= now.keys():
             raise Violation(f"I-1: {statement} lost snapshots {sorted(known - now.keys())}")
         new = [one for id, one in now.items() if id not in known]
-        if len(new) > 1:
+        if len(new) > 1 and not isinstance(statement, Together):
             raise Violation(f"{statement} made {len(new)} snapshots")
         if before:
             self._check_unchanged(before, after, statement)
@@ -175,13 +182,18 @@ class Oracle:
                 raise Violation(f"I-3: {statement} set last-updated-ms back")
         heads = {name: one["snapshot-id"] for name, one in before.get("refs", {}).items()}
         branch = statement.branch() or "main"
-        for snapshot in new:
-            parent = heads.get(branch, heads.get("main"))
-            if not before or isinstance(statement, Replace):
-                parent = None
-            self._check_snapshot(table, before, after, snapshot, parent, statement)
-            if after["refs"].get(branch, {}).get("snapshot-id") != snapshot["snapshot-id"]:
-                raise Violation(f"{statement}: its snapshot is not the head of {branch}")
+        parent = heads.get(branch, heads.get("main"))
+        if not before or isinstance(statement, Replace):
+            parent = None
+        for snapshot, on in zip(new, _one_by_one(before, new), strict=True):
+            self._check_snapshot(table, on, after, snapshot, parent, statement)
+            parent = snapshot["snapshot-id"]
+        if new and after["refs"].get(branch, {}).get("snapshot-id") != parent:
+            raise Violation(f"{statement}: its snapshot is not the head of {branch}")
+        if new and after["format-version"] > 2:
+            end = new[-1]["first-row-id"] + new[-1]["added-rows"]
+            if after["next-row-id"] != end:
+                raise Violation(f"I-3: {statement}: next-row-id is {after['next-row-id']}")
         if after["last-sequence-number"] != before.get("last-sequence-number", 0) + len(new):
             raise Violation(f"I-3: {statement} gave the sequence number {after['last-sequence-number']}")
 
@@ -217,12 +229,17 @@ class Oracle:
             raise Violation(f"I-3: {statement}: the parent is {snapshot.get('parent-snapshot-id')}, not {parent}")
         if snapshot["sequence-number"] != before.get("last-sequence-number", 0) + 1:
             raise Violation(f"I-3: {statement}: the sequence number is {snapshot['sequence-number']}")
-        said = snapshot["summary"].get(STATEMENT, statement.name)
-        if said != statement.name or said in table.statements:
-            raise Violation(f"I-1: {statement}: its snapshot is of {said}")
-        table.statements[said] = id
         live = list(self._live_files(snapshot))
         table.files[id] = frozenset(self._paths(snapshot))
+        said = snapshot["summary"].get(STATEMENT)
+        made: Statement | Snapshotted = statement
+        if isinstance(statement, Together):
+            made = statement.of(said, sorted(table.files[id] - table.files.get(parent or 0, frozenset())))
+            self._check_parts(table, made, snapshot)
+        elif (said or statement.name) != statement.name or statement.name in table.statements:
+            raise Violation(f"I-1: {statement}: its snapshot is of {said}")
+        else:
+            table.statements[statement.name] = id
         missing = [path for path in table.files[id] if path not in self._store.files]
         if missing:
             raise Violation(f"I-4: {statement} references {missing[0]}, which is not there")
@@ -230,13 +247,25 @@ class Oracle:
         if len(set(vectors)) < len(vectors):
             raise Violation(f"{statement} left two deletion vectors of one data file")
         rows = _rows(self._store, live)
-        expected = statement.apply(table.rows[parent] if parent is not None else Counter())
+        expected = made.apply(table.rows[parent] if parent is not None else Counter())
         if rows != +expected:
-            raise Violation(f"I-6, I-7: {statement} left {_told(rows)} and should have left {_told(+expected)}")
+            raise Violation(f"I-6, I-7: {made} left {_told(rows)} and should have left {_told(+expected)}")
         table.rows[id] = rows
         self._check_totals(snapshot, live, statement)
         if after["format-version"] > 2:
             self._check_row_ids(before, after, snapshot, statement)
+
+    def _check_parts(self, table: TableHistory, made: Snapshotted, snapshot: Document) -> None:
+        """The parts of a group that a snapshot holds have not landed before, nor been refused."""
+        if not made.parts:
+            raise Violation(f"{made.group} made a snapshot of none of its parts: {snapshot['summary']}")
+        for part in made.parts:
+            if part.name in table.statements:
+                raise Violation(f"I-1: {part} has landed twice")
+            if part.outcome == "refused":
+                raise Violation(f"I-2: {part} was refused and lands in {table.location}")
+            table.statements[part.name] = snapshot["snapshot-id"]
+            part.landed, part.landed_in = part.landed + 1, table.document.get("table-uuid")
 
     def _check_totals(self, snapshot: Document, live: list[_Live], statement: Statement) -> None:
         data = [one.file for one in live if one.file["content"] == _DATA]
@@ -256,12 +285,10 @@ class Oracle:
         first = before.get("next-row-id", 0) if before.get("format-version", 3) > 2 else 0
         if snapshot.get("first-row-id") != first:
             raise Violation(f"I-3: {statement}: its first row id is {snapshot.get('first-row-id')}, and not {first}")
-        if after["next-row-id"] != first + snapshot["added-rows"]:
-            raise Violation(f"I-3: {statement}: next-row-id is {after['next-row-id']}")
         for manifest in self._records(snapshot["manifest-list"]):
             start, count = manifest["first_row_id"], manifest["added_rows_count"] + manifest["existing_rows_count"]
             is_new = manifest["content"] == _DATA and manifest["added_snapshot_id"] == snapshot["snapshot-id"]
-            if is_new and (start is None or start < first or start + count > after["next-row-id"]):
+            if is_new and (start is None or start < first or start + count > first + snapshot["added-rows"]):
                 raise Violation(f"I-3: {statement}: rows have the ids {start}, … beside those from {first} on")
 
     # files
@@ -317,6 +344,15 @@ class Oracle:
         there: the version does not tell whose it is.
         """
         return statement.landed == 0 and isinstance(statement, SetProperty | Convert | Drop | MakeBranch)
+
+
+def _one_by_one(before: Document, new: list[Document]) -> Iterator[Document]:
+    """What each of the new snapshots was made on: the version before them, with the snapshots before it."""
+    for snapshot in new:
+        yield before
+        before = {**before, "last-sequence-number": snapshot["sequence-number"]}
+        if "first-row-id" in snapshot:
+            before = {**before, "next-row-id": snapshot["first-row-id"] + snapshot["added-rows"]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from sqlext.commit.commit_token import CommitToken
 from sqlext.commit.conflict import History
 from sqlext.commit.contested_rows import ContestedRows
 from sqlext.commit.deletion_vectors import VectorProduction
+from sqlext.commit.group import _Group
 from sqlext.commit.manifest_writer import ManifestWriter
 from sqlext.commit.own_files import delete_files
 from sqlext.commit.snapshot_production import SnapshotProduction
@@ -142,7 +143,7 @@ def _merges_what_another_commit_listed() -> Patch:
 
 
 def _first_key(group: Any, base: Any) -> Any:
-    return base.format_version, group[0].path, group[0].first_row_id
+    return base.format_version, group[0].path, group[0].first_row_id, group[0].sequence_number
 
 
 def _merging_brings_deleted_files_back() -> Patch:
@@ -237,6 +238,20 @@ def _takes_a_gap_for_the_end() -> Patch:
     return patch.object(WarehouseCommits, "_require_in_history", _nothing)
 
 
+def _a_group_keeps_the_sequence_numbers_of_its_first_attempt() -> Patch:
+    def planted(manifest: Any, base: Any) -> Any:
+        return base.format_version, manifest.path, manifest.first_row_id
+
+    return patch("sqlext.commit.snapshot_production._key", planted)
+
+
+def _a_group_takes_the_failure_of_one_for_all() -> Patch:
+    def planted(self: Any) -> None:
+        self.abandon()
+
+    return patch.object(_Group, "_abandon_failed", planted)
+
+
 BUGS: Mapping[str, Callable[[], Patch]] = {
     "a lost race counts as landed": _lost_race_counts_as_landed,
     "files are deleted when the outcome is unknown": _deletes_when_the_outcome_is_unknown,
@@ -271,5 +286,7 @@ BUGS: Mapping[str, Callable[[], Patch]] = {
     "a hint goes to another table of the name": _the_hint_goes_to_whatever_table_is_there,
     "one version too many is trimmed": _trims_one_version_too_many,
     "a version in a gap counts as landed": _takes_a_gap_for_the_end,
+    "a group keeps the sequence numbers of its first attempt": _a_group_keeps_the_sequence_numbers_of_its_first_attempt,
+    "a group deletes the files of all members with those of one that failed": _a_group_takes_the_failure_of_one_for_all,
 }
 """By what is wrong."""

@@ -23,6 +23,7 @@ from simulator.statements import (
     Statement,
     live_rows,
 )
+from simulator.together import Together
 from simulator.world import Process, Violation, World
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import SqlextError
@@ -45,6 +46,7 @@ _OTHERS = (
 )
 _OF_NAMES = ("create", "create", "create", "drop", "drop", "replace", "property", "read")
 _IDS = range(4)
+_SHARE_OF_GROUPS = 0.25
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def _simulate(seed: int, faults: list[Fault] | None) -> Outcome:
         for statement in _beginning(rng):
             setup.execute(statement)
         world.processes = _processes(world, rng, seed)
-        statements = [one for process in world.processes for one in process.statements]
+        run = [one for process in world.processes for one in process.statements]
+        statements = [part for one in run for part in (one.parts if isinstance(one, Together) else (one,))]
         if rng.random() < 0.1:
             start = rng.randrange(150)
             world.full_between = start, start + rng.randrange(5, 80)
@@ -128,7 +131,29 @@ def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
         length = rng.choice((1, 2, 2, 3))
         process.statements = [_statement(rng, f"p{number}.{place}", mode) for place in range(length)]
         processes.append(process)
+    # Beside the statements' own randomness: seeds without groups stay what they are.
+    of_groups = random.Random(f"groups {seed}")
+    if of_groups.random() < _SHARE_OF_GROUPS:
+        for process in processes:
+            process.statements = [_together(of_groups, one) for one in process.statements]
     return processes
+
+
+def _together(rng: random.Random, statement: Statement) -> Statement:
+    """A change of rows with others of its branch."""
+    if not isinstance(statement, Change) or rng.random() < 0.3:
+        return statement
+    others = [
+        Change(
+            f"{statement.name}{letter}",
+            statement.table,
+            kind=rng.choice(KINDS),
+            ids=frozenset(rng.sample(_IDS, rng.choice((1, 1, 2)))),
+            on=statement.on,
+        )
+        for letter in "abc"[: rng.choice((1, 2, 3))]
+    ]
+    return Together(f"{statement.name}g", statement.table, parts=rng.sample([statement, *others], len(others) + 1))
 
 
 def _statement(rng: random.Random, name: str, mode: str) -> Statement:

@@ -118,7 +118,7 @@ class Change(Statement):
             base = process.catalog.load_table(self.table)
             files = Files(process, f"{self.name}-{run}")
             with files.removed_on_error():
-                action = self._plan(process, base, files)
+                action = self.planned(process, base, files)
             try:
                 self._commit(process, action, base)
                 return
@@ -137,7 +137,8 @@ class Change(Statement):
             added = Counter({(id, self.name): 1 for id in sorted(self.ids)})
         return rows - (Counter() if self.kind == "append" else hit) + added
 
-    def _plan(self, process: Process, base: LoadedTable, files: Files) -> Action:
+    def planned(self, process: Process, base: LoadedTable, files: Files) -> Action:
+        """The change, of the table as it is at `base`."""
         metadata = base.metadata
         head = metadata.head(self.on)
         since = None if head is None else head.snapshot_id

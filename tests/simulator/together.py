@@ -1,0 +1,85 @@
+"""Several changes of rows that a process commits as one group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulator.statements import STATEMENT, Change, Files, Rows, Statement
+from simulator.world import Process
+from sqlext.commit.action import Destination
+from sqlext.commit.group import Member, commit_group
+from sqlext.errors import CommitStateUnknown, SqlextError
+
+_NAME = re.compile(r".*/data/(.+)-[0-9]+-[0-9]+\.parquet")
+
+
+@dataclass
+class Together(Statement):
+    """Changes of one branch, which land together; each has an outcome of its own.
+
+    Snapshots of plain appends say nothing of the statement, so that several are one: their files' names do.
+    """
+
+    parts: Sequence[Change] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}: together {', '.join(map(str, self.parts))}"
+
+    def branch(self) -> str | None:
+        return self.parts[0].on
+
+    def run(self, process: Process) -> None:
+        members = []
+        try:
+            for part in self.parts:
+                base = process.catalog.load_table(self.table)
+                files = Files(process, f"{part.name}-0")
+                with files.removed_on_error():
+                    action = part.planned(process, base, files)
+                summary = () if part.kind == "append" else ((STATEMENT, part.name),)
+                members.append(Member(action, base, Destination(part.on, summary=summary), f"commit of {part.name}"))
+        except SqlextError as error:
+            for part in self.parts:
+                part.outcome, part.error = "refused", error
+            return
+        given: dict[str, Any] = {"clock": process.clock, "rng": process.rng, "sleep": process.sleep}
+        newest = members[-1].base
+        for part, verdict in zip(
+            self.parts,
+            commit_group(process.catalog, self.table, members, base=newest, manifests=process.manifests, **given),
+            strict=True,
+        ):
+            if isinstance(verdict, CommitStateUnknown):
+                part.outcome, part.error = "unknown", verdict
+            elif isinstance(verdict, SqlextError):
+                part.outcome, part.error = "refused", verdict
+            elif isinstance(verdict, BaseException):
+                raise verdict
+            else:
+                part.outcome = "acknowledged"
+
+    def of(self, said: str | None, added: Sequence[str]) -> Snapshotted:
+        """The parts that a snapshot holds, by what its summary says or the files that it added."""
+        if said is not None:
+            return Snapshotted(self, [part for part in self.parts if part.name == said])
+        names = {match.group(1) for match in map(_NAME.fullmatch, added) if match}
+        return Snapshotted(self, [part for part in self.parts if part.name in names and part.kind == "append"])
+
+
+@dataclass
+class Snapshotted:
+    """What one snapshot of a group holds, as a statement."""
+
+    group: Together
+    parts: Sequence[Change] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.group.name}: {', '.join(map(str, self.parts))}"
+
+    def apply(self, rows: Rows) -> Rows:
+        for part in self.parts:
+            rows = +part.apply(rows)
+        return rows
