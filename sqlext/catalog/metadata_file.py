@@ -1,8 +1,8 @@
 """Metadata files of the folder of one table or view: their names, which is current, and how the next comes into being.
 
 The layout is that of Iceberg's Hadoop catalog: `metadata/v<N>.metadata.json`, N from 1 upwards, and a hint of the
-current N in `metadata/version-hint.text`. The hint may be behind, never wrong: the current version is the last one
-of the unbroken run that begins at the hint.
+current N in `metadata/version-hint.text`. The hint may be behind or missing, never wrong: the current version is the
+last one of the unbroken run that begins at the hint.
 """
 
 from __future__ import annotations

@@ -65,6 +65,8 @@ class FileIO(Protocol):
     def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
         """Writes the file in one step, whether it was there or not: readers see the old or the new bytes.
 
+        A loss of power may bring the old ones back, or leave none.
+
         A folder that is missing is a `FileNotFoundError`: it may be that of a table which was dropped. `confirm` is as
         in `create`.
         """
@@ -138,7 +140,7 @@ class LocalFileIO:
     def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
         path = to_local_path(location)
         with _translated("Writing", location):
-            temporary = _write_temporary(path, data, make_folders=False)
+            temporary = _write_temporary(path, data, make_folders=False, durable=False)
             try:
                 if confirm is not None:
                     confirm()
@@ -147,7 +149,6 @@ class LocalFileIO:
                 with suppress(OSError):
                     os.unlink(temporary)
                 raise
-            _sync_folder(os.path.dirname(path))
 
     def open_output(self, location: str) -> BinaryIO:
         path = to_local_path(location)
@@ -274,15 +275,16 @@ def _translated(operation: str, location: str) -> Iterator[None]:
         raise StorageError("STORAGE_FAILURE", operation=operation, path=location, reason=reason) from error
 
 
-def _write_temporary(path: str, data: bytes, make_folders: bool) -> str:
-    """Writes and syncs a hidden file beside `path`; leaves nothing when it fails."""
+def _write_temporary(path: str, data: bytes, make_folders: bool, *, durable: bool = True) -> str:
+    """Writes a hidden file beside `path`, to the disk if `durable`; leaves nothing when it fails."""
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f"{_TEMPORARY_PREFIX}{uuid.uuid4().hex}.tmp")
     descriptor = _open_new(temporary, make_folders)
     try:
         try:
             _write_all(descriptor, memoryview(data))
-            os.fsync(descriptor)
+            if durable:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
     except BaseException:
