@@ -113,8 +113,11 @@ class MetadataFolder:
         except (NotFoundError, FileNotFoundError):
             return False
 
-    def trim(self, oldest_kept: int) -> None:
-        """Deletes versions before that one, oldest first, so that the others are an unbroken run; a failure is none."""
+    def trim(self, oldest_kept: int, is_own: Callable[[bytes], bool]) -> None:
+        """Deletes versions before that one, oldest first, so that the others are an unbroken run; a failure is none.
+
+        It ends at one that is not the table's own: a table that was dropped and made anew counts from 1 again.
+        """
         with suppress(SqlextError, OSError):
             before = self._version(oldest_kept - 1)
             if before is None:
@@ -125,6 +128,8 @@ class MetadataFolder:
                 kept = sorted((number, path) for number, path in numbers.items() if number and number < oldest_kept)
                 old = [MetadataVersion(number, path) for number, path in kept[:_MOST_TRIMMED]]
             for version in old:
+                if not is_own(self._io.read(version.location)):
+                    return
                 self._io.delete(version.location)
 
     def _last_of_history(self, start: MetadataVersion) -> MetadataVersion:

@@ -251,7 +251,7 @@ class WarehouseCommits:
         if METADATA_DELETE_AFTER_COMMIT.of(made.metadata.properties) and log:
             oldest = version_number(log[0].metadata_file)
             if oldest is not None:
-                folder.trim(oldest)
+                folder.trim(oldest, lambda data: _names_table(data, made))
         return made
 
 

@@ -32,7 +32,7 @@ from sqlext.storage.file_io import LocalFileIO
 
 PROCESS = Path(__file__).with_name("writing_process.py")
 CONVERTING_PROCESS = Path(__file__).with_name("converting_process.py")
-KILLS = 5
+KILLS = int(os.environ.get("SQLEXT_KILLS", "2"))
 
 
 def _start(warehouse: Path, what: str) -> subprocess.Popen[str]:

@@ -118,7 +118,7 @@ def test_aggregates_and_filters_are_those_of_the_rows(spark: SparkSession, name:
     for statement in statements:
         spark.sql(statement.format(table))
     rows = spark.table(table)
-    spark.createDataFrame(rows.collect(), rows.schema).createOrReplaceTempView("rows_of_table")
+    spark.createDataFrame(rows.toArrow(), rows.schema).createOrReplaceTempView("rows_of_table")
     for query in (*QUERIES, *(OF_FLOATS if "float" in name else ())):
         # -0.0 and 0.0 are one value, and which of them stands for it is not told
         found, expected = (

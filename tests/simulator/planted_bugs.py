@@ -231,7 +231,7 @@ def _the_hint_goes_to_whatever_table_is_there() -> Patch:
 
 def _trims_one_version_too_many() -> Patch:
     trim = MetadataFolder.trim
-    return patch.object(MetadataFolder, "trim", lambda self, oldest: trim(self, oldest + 1))
+    return patch.object(MetadataFolder, "trim", lambda self, oldest, is_own: trim(self, oldest + 1, is_own))
 
 
 def _takes_a_gap_for_the_end() -> Patch:
