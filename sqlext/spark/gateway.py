@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
@@ -15,8 +18,24 @@ def register(spark: SparkSession, bridge: Bridge) -> None:
     Errors: UnsupportedError when the JVM was started without the shim's jar.
     """
     context = spark.sparkContext
-    ensure_callback_server_started(context._gateway)
     shim = context._jvm.io.sqlext.Bridge
     if not callable(getattr(shim, "register", None)) or "JavaPackage" in type(shim).__name__:
         raise UnsupportedError("SHIM_NOT_LOADED")
+    _start_callback_server(context._gateway, context._jvm)
     shim.register(bridge)
+
+
+def _start_callback_server(gateway: Any, jvm: Any) -> None:
+    """Has Python answer this JVM and nobody else: any user of the machine can reach its port.
+
+    PySpark's server asks for no token where threads are pinned to the JVM's, which is the default. Connections that are
+    open already go on.
+    """
+    parameters = getattr(gateway, "python_parameters", None)
+    if parameters is None or parameters.auth_token is not None:
+        ensure_callback_server_started(gateway)
+        return
+    parameters.auth_token = gateway.gateway_parameters.auth_token
+    ensure_callback_server_started(gateway)
+    server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+    jvm.io.sqlext.CallbackToken.show(server, parameters.auth_token)
