@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from sqlext.catalog.decoded_metadata import DecodedMetadata
 from sqlext.errors import SqlextError, StorageError
 from sqlext.properties import (
     METADATA_COMPRESSION,
@@ -33,6 +34,11 @@ class MetadataFiles:
     def __init__(self, io: FileIO, new_uuid: Callable[[], uuid.UUID]) -> None:
         self._io = io
         self._new_uuid = new_uuid
+        self._decoded = DecodedMetadata()
+
+    def read_table(self, location: str) -> TableMetadata:
+        """The metadata in a file. `FileNotFoundError`; errors as `decode_table_metadata`."""
+        return self._decoded.of(self._io.read(location), location)
 
     def write_table(self, metadata: TableMetadata, previous: str | None) -> str:
         """The location of a new file; `previous` is that of the version it follows. `StorageError`."""
@@ -41,6 +47,7 @@ class MetadataFiles:
         suffix = ".gz.metadata.json" if compressed else ".metadata.json"
         location = self._new_location(metadata_location(metadata), previous, suffix)
         self._create(location, gzip.compress(data, mtime=0) if compressed else data)
+        self._decoded.keep(data, location, metadata)
         return location
 
     def write_view(self, metadata: ViewMetadata, previous: str | None) -> str:

@@ -18,7 +18,7 @@ from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespac
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion
 from sqlext.catalog.owned_files import folder_elsewhere, lies_in, owned_files
 from sqlext.catalog.view_catalog import ViewCatalog
-from sqlext.catalog.warehouse_commit import WarehouseCommits, decoded_table
+from sqlext.catalog.warehouse_commit import WarehouseCommits
 from sqlext.catalog.warehouse_transaction import Outcomes
 from sqlext.catalog.warehouse_views import WarehouseViews
 from sqlext.errors import (
@@ -104,7 +104,7 @@ class WarehouseCatalog:
                 continue
             if is_view_metadata(data):
                 raise self._names.is_view(identifier)
-            return self._commits.as_seen(decoded_table(identifier, data, version.location))
+            return self._commits.as_seen(self._commits.decoded(identifier, data, version.location))
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         return self._required_version(self._metadata_folder(identifier), identifier).location

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.decoded_metadata import DecodedMetadata
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
 from sqlext.catalog.reachable_files import snapshot_files
@@ -58,6 +59,7 @@ class WarehouseCommits:
         self._outcomes = outcomes
         self._clock = clock
         self._new_uuid = new_uuid
+        self._decoded = DecodedMetadata()
 
     def create(self, identifier: TableIdentifier, updated: TableMetadata) -> LoadedTable:
         """Makes the table. Errors as `Catalog.commit` without a base."""
@@ -110,6 +112,10 @@ class WarehouseCommits:
         for made in transaction.commit(ordered, self._swap):
             self._shown(made)
 
+    def decoded(self, identifier: TableIdentifier, data: bytes, location: str) -> LoadedTable:
+        """The table of a metadata file. Errors as `decode_table_metadata`."""
+        return LoadedTable(identifier, self._decoded.of(data, location), location)
+
     def as_seen(self, table: LoadedTable) -> LoadedTable:
         """The table, or as it was before where a transaction wrote this file and has not landed."""
         mark = mark_of(table)
@@ -121,7 +127,7 @@ class WarehouseCommits:
 
     def _before(self, table: LoadedTable, mark: Mark) -> LoadedTable:
         location = join(table.metadata_location.rpartition("/")[0], mark.base)
-        before = decoded_table(table.identifier, self._io.read(location), location)
+        before = self.decoded(table.identifier, self._io.read(location), location)
         return replace(before, metadata=unmarked(before.metadata))
 
     def _swap(self, change: TableCommit) -> LoadedTable:
@@ -134,7 +140,7 @@ class WarehouseCommits:
         version = self._folder_of(identifier).current()
         if version is None:
             return
-        table = decoded_table(identifier, self._io.read(version.location), version.location)
+        table = self.decoded(identifier, self._io.read(version.location), version.location)
         mark = mark_of(table)
         if mark is None:
             return
@@ -187,7 +193,7 @@ class WarehouseCommits:
         if current == version:
             return
         if current is not None:
-            log = decode_table_metadata(self._io.read(current.location), current.location).metadata_log
+            log = self._decoded.of(self._io.read(current.location), current.location).metadata_log
             if any(entry.metadata_file == version.location for entry in log):
                 return
         raise self.unknown(identifier, f"{base.metadata_location} was trimmed during the commit")
@@ -198,7 +204,9 @@ class WarehouseCommits:
         """What `create` makes of the encoded metadata; `CommitStateUnknown` when the store gives it no answer."""
         data = encode_table_metadata(metadata)
         try:
-            return create(data)
+            version = create(data)
+            self._decoded.keep(data, version.location, metadata)
+            return version
         except (SqlextError, FileNotFoundError):
             raise
         except Exception as error:

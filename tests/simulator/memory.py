@@ -27,6 +27,7 @@ def pure_answers_kept() -> Iterator[None]:
     """No metadata is decoded twice, and no link is looked for among folders that are in memory only."""
     with (
         patch("sqlext.catalog.warehouse_commit.decode_table_metadata", _decoded),
+        patch("sqlext.catalog.decoded_metadata.decode_table_metadata", _decoded),
         patch("sqlext.storage.location.confine", _confined),
     ):
         yield

@@ -88,7 +88,7 @@ class SqlCatalog:
         for attempt in range(_LOAD_ATTEMPTS):
             location = self._required(identifier).metadata_location
             try:
-                return LoadedTable(identifier, decode_table_metadata(self._io.read(location), location), location)
+                return LoadedTable(identifier, self._files.read_table(location), location)
             except FileNotFoundError:
                 # Trimmed by a newer commit, or purged, since its name was looked up.
                 if attempt + 1 == _LOAD_ATTEMPTS:
