@@ -44,7 +44,6 @@ class _Table:
     waiting: list[_Waiting] = field(default_factory=list)
     is_served: bool = False
     newest: LoadedTable | None = None
-    manifests: ManifestCache = field(default_factory=lambda: ManifestCache(_CACHE_BYTES))
 
 
 class GroupCommitter:
@@ -64,6 +63,8 @@ class GroupCommitter:
         self._rng = rng
         self._sleep = sleep
         self._lock = threading.Lock()
+        # Not that of scans: it knows manifests of commits that may never land.
+        self._manifests = ManifestCache(_CACHE_BYTES)
         self._tables: OrderedDict[TableIdentifier, _Table] = OrderedDict()
 
     def commit(
@@ -142,7 +143,7 @@ class GroupCommitter:
                 clock=self._clock,
                 rng=self._rng,
                 sleep=self._sleep,
-                manifests=table.manifests,
+                manifests=self._manifests,
             )
         except BaseException as error:  # whatever it is, nobody may be left waiting
             table.newest = None
