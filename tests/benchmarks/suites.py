@@ -10,6 +10,7 @@ from benchmarks.evolved import evolved
 from benchmarks.measure import Cost, least
 from benchmarks.planning import planning
 from benchmarks.row_changes import MERGE, ROW_CHANGES, STATE
+from benchmarks.small_commits import SMALL_COMMITS
 
 Q1 = """
 SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
@@ -115,6 +116,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "planning": planning,
     "evolved": evolved,
     **ROW_CHANGES,
+    **SMALL_COMMITS,
 }
 
 OF_ICEBERG_TABLES = frozenset({"planning", "evolved"})

@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.evolved import ADDED_COLUMN
 from benchmarks.planning import CASES, FILES
 from benchmarks.row_changes import COMMITS
+from benchmarks.small_commits import APPENDERS, EACH, GROUPED, THREADS
 
 _ROWS = ("1.5 M rows", "15 M rows")
 _UPSERTS = {"equality": (1 / 5, 1 / 10), "resolved": (1 / 2.5, 1 / 4)}
@@ -94,6 +95,7 @@ def _targets() -> Iterator[Target]:
         yield Target(Figure("evolved", case, "sqlext", "evolved"), 1.05, Figure("evolved", case, "sqlext", other))
 
     yield from _of_row_changes()
+    yield from _of_small_commits()
 
 
 def _of_row_changes() -> Iterator[Target]:
@@ -112,6 +114,21 @@ def _of_row_changes() -> Iterator[Target]:
     for case, limit in (("DELETE 0.5 %", 1 / 1.5), ("UPDATE 1 %", 1 / 2.5)):
         beside = Figure("delete_update", case, "iceberg", "merge-on-read v3")
         yield Target(_sqlext("delete_update", case, "merge-on-read v3"), limit, beside)
+
+
+def _of_small_commits() -> Iterator[Target]:
+    for mode in ("", GROUPED):
+        yield Target(_sqlext("one_row_inserts", "all", mode), 0.3, Figure("one_row_inserts", "all", "iceberg", ""))
+        first = _sqlext("one_row_inserts", "first", mode)
+        yield Target(_sqlext("one_row_inserts", "last", mode), 1.2, first)
+        case = f"{THREADS} x {EACH}"
+        yield Target(_sqlext("threads_insert", case, mode), 0.35, Figure("threads_insert", case, "iceberg", ""))
+        case = f"{APPENDERS} for a minute"
+        typical = _sqlext("appenders", f"{case}, median", mode)
+        yield Target(_sqlext("appenders", f"{case}, slowest", mode), 20, typical)
+    grouped = _sqlext("file_appends", f"{APPENDERS} writers", GROUPED)
+    yield Target(grouped, 1 / 30, Figure("one_row_inserts", "all", "iceberg", ""))
+    yield Target(grouped, 1 / 30, Figure("file_appends", "one writer", "iceberg", "Java"))
 
 
 def _sqlext(suite: str, case: str, mode: str) -> Figure:
