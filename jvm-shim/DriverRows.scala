@@ -1,6 +1,7 @@
 package io.sqlext
 
 import java.io.{ByteArrayOutputStream, DataOutputStream}
+import java.util.Base64
 
 import org.apache.arrow.vector.ipc.ArrowStreamWriter
 import org.apache.spark.rdd.RDD
@@ -20,13 +21,14 @@ import scala.concurrent.{Await, ExecutionContext, Future, Promise}
 import scala.concurrent.duration.Duration
 
 /** The results of queries that the driver takes, as Arrow streams one behind the other, and what it can know of their
-  * size before. Its times are in UTC. */
+  * size before. Its times are in UTC. Bytes go as a text in Base64: Py4J sends them so in any case, and turns each byte of
+  * an array into a number of Python first. */
 object DriverRows {
   private val batchRows = 4096
   private val places = new StructType().add("path", StringType).add("positions", BinaryType).add("repeated", BinaryType)
 
   /** All rows, in their order; null where there are more than `most`, of which no more is kept. */
-  def collect(frame: DataFrame, most: Long): Array[Byte] = {
+  def collect(frame: DataFrame, most: Long): String = {
     val schema = frame.schema
     execute(frame) {
       case local: LocalTableScanExec =>
@@ -44,16 +46,17 @@ object DriverRows {
 
   /** For each task and data file the positions of its rows, and those that came more than once: 64-bit roaring bitmaps in
     * their portable form. The rows have columns `_file` and `_pos`. */
-  def collectPositions(frame: DataFrame): Array[Byte] = {
+  def collectPositions(frame: DataFrame): String = {
     val (file, position) = (frame.schema.fieldIndex("_file"), frame.schema.fieldIndex("_pos"))
     execute(frame)(_.execute().mapPartitions { rows =>
       Iterator.single(stream(placed(rows, file, position), places))
     }.collect().flatten)
   }
 
-  private def execute(frame: DataFrame)(run: SparkPlan => Array[Byte]): Array[Byte] = {
+  private def execute(frame: DataFrame)(run: SparkPlan => Array[Byte]): String = {
     val execution = withLocalRows(frame.asInstanceOf[classic.DataFrame]).queryExecution
-    SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(execution.executedPlan))
+    val bytes = SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(execution.executedPlan))
+    if (bytes == null) null else Base64.getEncoder.encodeToString(bytes)
   }
 
   /** A query that reads no table, with a local row for each that Spark has for a SELECT without FROM: it evaluates those by

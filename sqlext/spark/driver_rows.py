@@ -6,6 +6,7 @@ One call to the JVM each. PySpark's `toArrow` makes a dozen, opens a socket, and
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -77,14 +78,14 @@ def collect_positions(rows: DataFrame) -> Iterator[tuple[str, BitMap64, BitMap64
             yield path, BitMap64.deserialize(positions), BitMap64.deserialize(repeated)
 
 
-def _table(rows: DataFrame, streams: bytes) -> pa.Table:
+def _table(rows: DataFrame, streams: str) -> pa.Table:
     schema = to_arrow_schema(rows.schema, error_on_duplicated_field_names_in_struct=True)
     return pa.Table.from_batches(_batches(streams)).cast(schema) if streams else schema.empty_table()
 
 
-def _batches(streams: bytes) -> list[pa.RecordBatch]:
-    """The batches of Arrow streams that stand one behind the other."""
-    buffer = pa.BufferReader(streams)
+def _batches(streams: str) -> list[pa.RecordBatch]:
+    """The batches of Arrow streams that stand one behind the other, in Base64."""
+    buffer = pa.BufferReader(b64decode(streams))
     batches: list[pa.RecordBatch] = []
     while buffer.tell() < buffer.size():
         batches += pa.ipc.open_stream(buffer)
