@@ -1,0 +1,110 @@
+"""Catalogs, commits and transactions of several tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlext.error_conditions.condition import Condition
+
+CATALOGS: Mapping[str, Condition] = {
+    # catalog interface
+    "ALTER_TABLE_NOT_SUPPORTED": Condition(
+        "0A000",
+        "ALTER TABLE with {change} is refused: it is not among the changes that this version makes. Create a new"
+        " table, or leave it out.",
+    ),
+    "CATALOG_FAILURE": Condition(
+        "58000", "The database of the catalog {name} refused: {reason}. Nothing was committed."
+    ),
+    "CATALOG_LOGIN_FAILED": Condition(
+        "28000",
+        "The catalog {name} is not opened: {reason}. Check the user and the password, or the token, in the settings"
+        " spark.sql.catalog.{name}.*.",
+    ),
+    "CATALOG_NO_ANSWER": Condition(
+        "08007",
+        "The catalog {name} gave no answer about {object}: {reason}. It may have done what was asked or not. Look,"
+        " and run the statement again.",
+    ),
+    "CATALOG_NOT_FOUND": Condition(
+        "42P08",
+        "The catalog {name} cannot be found. Set spark.sql.catalog.{name} to io.sqlext.Catalog with a warehouse.",
+    ),
+    "CATALOG_OPTION_INVALID": Condition(
+        "42616", "The catalog {name} has {option}={value}. Set spark.sql.catalog.{name}.{option} to {allowed}."
+    ),
+    "CATALOG_OPTION_REQUIRED": Condition(
+        "42616", "The catalog {name} has no {option}. Set spark.sql.catalog.{name}.{option}."
+    ),
+    "CATALOG_UNREACHABLE": Condition(
+        "08001",
+        "The catalog {name} does not answer: {reason}. Nothing was committed; check its uri, and that it runs.",
+    ),
+    "LOCATION_IN_USE": Condition(
+        "42710",
+        "The location {location} is refused: a table lives there already, {other}, and two would delete each"
+        " other's files. Leave the location out, or name another.",
+    ),
+    "DROPPED_TABLE_NOT_FOUND": Condition(
+        "42P01",
+        "No table {name} is kept to be brought back: none was dropped under this name, or with PURGE, or"
+        " too long ago. CALL … system.dropped_tables(namespace) lists what there is.",
+    ),
+    "JAR_REQUIRED": Condition(
+        "58000", "{feature} needs {jar}, which the JVM has not. Name it in spark.jars.packages, or in --packages."
+    ),
+    "PACKAGE_REQUIRED": Condition(
+        "58000",
+        "{feature} needs the Python package {package}, which is not there. Run pip install '{package}'.",
+    ),
+    "PATH_REQUIRED": Condition(
+        "42000", "Reading format sqlext needs a path. Give .load(path) a table's folder or a metadata.json file."
+    ),
+    "RENAME_NOT_SUPPORTED": Condition(
+        "0A000", "Renaming {name} is refused: a warehouse folder is the table's name. Use CREATE TABLE … AS SELECT."
+    ),
+    "SETTING_INVALID": Condition("42616", "The session has {name}={value}. Set it to {allowed}, or leave it out."),
+    "SNAPSHOT_NOT_FOUND": Condition(
+        "42704",
+        "The snapshot {snapshot} of {name} cannot be found. SELECT * FROM {name}.snapshots lists what there is.",
+    ),
+    # commit
+    "COMMIT_CONFLICT": Condition("40001", "The commit to {name} lost the race: {reason}. Run the statement again."),
+    "CONCURRENT_CHANGE": Condition(
+        "40001",
+        "The commit to {name} is refused: {reason}, after this statement had read the table. Its result would be"
+        " wrong now. Run the statement again.",
+    ),
+    "WRITE_CONFLICT": Condition(
+        "40001",
+        "The commit to {name} is refused: {who} changed {rows}, which this statement changes too. One of the two"
+        " changes would be lost. Run the statement again.",
+    ),
+    "COMMIT_STATE_UNKNOWN": Condition(
+        "08007",
+        "Whether the commit to {name} happened is unknown: {reason}. No file was deleted; look for commit id"
+        " {commit_id} in {name}.snapshots before you run it again.",
+    ),
+    # transactions
+    "NOT_IN_TRANSACTION": Condition(
+        "0A000",
+        "{operation} is not supported within a transaction. Use it before BEGIN, or after COMMIT or ROLLBACK.",
+    ),
+    "NO_TRANSACTION": Condition("25P01", "{statement} is refused: the session has no transaction. BEGIN opens one."),
+    "SAVEPOINT_NOT_FOUND": Condition(
+        "3B001", "The transaction has no savepoint {savepoint}. SAVEPOINT {savepoint} sets one."
+    ),
+    "TRANSACTION_CONFLICT": Condition(
+        "40001",
+        "The transaction is rolled back, as another writer has changed {name} since it was read: {reason}. Run the"
+        " transaction again.",
+    ),
+    "TRANSACTION_IN_PROGRESS": Condition(
+        "25001", "BEGIN is refused: the session has a transaction already. COMMIT or ROLLBACK ends it."
+    ),
+    "TRANSACTION_SPANS_CATALOGS": Condition(
+        "0A000",
+        "A change in {second} is refused: the transaction has changed tables of {first}, and what two catalogs"
+        " have cannot land at once. Use a transaction for each.",
+    ),
+}

@@ -1,0 +1,150 @@
+"""What names name, and what is there: properties, namespaces, tables, views, branches and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlext.error_conditions.condition import Condition
+
+NAMES: Mapping[str, Condition] = {
+    # names and objects
+    "INVALID_LOCATION": Condition(
+        "42602", "The location {location} is refused: {reason}. Use an absolute path or a file:/// location."
+    ),
+    "INVALID_NAME": Condition(
+        "42602", "The name {name} is refused: {reason}. Use letters, digits, '_', '-' or '.' inside a name."
+    ),
+    "INVALID_TABLE_PROPERTY": Condition(
+        "42616",
+        "The table property {name} = {value} is refused: {reason}. Set it right, or remove it to get {default}.",
+    ),
+    "UNKNOWN_TABLE_PROPERTY": Condition(
+        "42616",
+        "The table property {name} is refused: Iceberg and sqlext know none of that name, so it would do nothing."
+        " Did you mean {nearest}?",
+    ),
+    "RESERVED_TABLE_PROPERTY": Condition(
+        "42616", "The table property {name} cannot be changed like this: {reason}. Use {way_out}."
+    ),
+    "SECRET_TABLE_PROPERTY": Condition(
+        "42616",
+        "The table property {name} is refused: it looks like a secret, and a table's metadata is plain text for"
+        " everyone who reads the table. Give it to the catalog instead: spark.sql.catalog.<catalog>.{name}.",
+    ),
+    "PATH_OUTSIDE_WAREHOUSE": Condition(
+        "42602",
+        "The path {path} is refused: with its symbolic links resolved it lies outside the warehouse {warehouse}."
+        " Use a name inside the warehouse.",
+    ),
+    "LOCATION_NOT_ALLOWED": Condition(
+        "42602",
+        "The location {location} is refused: with its symbolic links resolved it lies outside of {allowed}, and the"
+        " catalog may use nothing else. Name its folder in the catalog's setting allowed-locations.",
+    ),
+    "SCHEMA_ALREADY_EXISTS": Condition(
+        "42P06", "The namespace {name} already exists. Use IF NOT EXISTS, or another name."
+    ),
+    "SCHEMA_NOT_EMPTY": Condition(
+        "2BP01", "The namespace {name} is not dropped: it holds {holds}. Drop that first, or use CASCADE."
+    ),
+    "SCHEMA_NOT_FOUND": Condition(
+        "42704",
+        "The namespace {name} cannot be found. Create it with CREATE NAMESPACE {name}, or check the spelling.",
+    ),
+    "TABLE_OR_VIEW_ALREADY_EXISTS": Condition(
+        "42P07", "The table or view {name} already exists. Use IF NOT EXISTS, another name, or drop it first."
+    ),
+    "TABLE_OR_VIEW_NOT_FOUND": Condition(
+        "42P01",
+        "The table or view {name} cannot be found. Check the spelling and the current catalog and namespace.",
+    ),
+    # views
+    "CREATE_PERMANENT_VIEW_WITHOUT_ALIAS": Condition(
+        "0A000",
+        "The view {name} is refused: its query gives the column {column} no name of its own. Write an alias with"
+        " AS, or name the columns behind the view's name.",
+    ),
+    "CREATE_VIEW_COLUMN_ARITY_MISMATCH": Condition(
+        "21S01",
+        "The view {name} has the columns {columns}, and its query gives {count}. Name as many as there are.",
+    ),
+    "EXPECT_PERMANENT_VIEW_NOT_TEMP": Condition(
+        "42809",
+        "{name} is a temporary view, which ALTER VIEW does not change here. Use CREATE OR REPLACE TEMPORARY VIEW,"
+        " or the view's whole name.",
+    ),
+    "EXPECT_TABLE_NOT_VIEW": Condition(
+        "42809",
+        "{name} is a view: it has a query, and no rows or history of its own. Name a table, or use DROP VIEW, ALTER"
+        " VIEW or SELECT.",
+    ),
+    "EXPECT_VIEW_NOT_TABLE": Condition(
+        "42809", "{name} is a table and no view. Name a view, or use DROP TABLE or ALTER TABLE."
+    ),
+    "INVALID_TEMP_OBJ_REFERENCE": Condition(
+        "42K0F",
+        "The view {name} is refused: its query names {object}, which ends with this session. Use a permanent one,"
+        " or write CREATE TEMPORARY VIEW.",
+    ),
+    "INVALID_VIEW": Condition("0A000", "The view {name} is refused: {reason}."),
+    "RECURSIVE_VIEW": Condition(
+        "42K0H", "The view {name} is refused: its query reads {name} itself. Write it over tables and other views."
+    ),
+    "UNSET_NONEXISTENT_PROPERTIES": Condition(
+        "42K0J", "The property {property} of {name} cannot be removed: there is none. Write UNSET … IF EXISTS."
+    ),
+    "VIEW_DIALECT_NOT_READ": Condition(
+        "0A000",
+        "The view {name} is not read: it has no query in Spark's SQL, only in {dialects}. Add one with ALTER VIEW …"
+        " AS.",
+    ),
+    # branches and tags
+    "CHERRY_PICK_REFUSED": Condition(
+        "42809",
+        "The snapshot {snapshot} of {name} is not picked: {reason}. SELECT * FROM {name}.snapshots shows where the"
+        " table is.",
+    ),
+    "NOT_FAST_FORWARD": Condition(
+        "42809",
+        "{ref} of {name} is not moved to {to}: it has snapshots that {to} has not, and they would be lost. Replace"
+        " the branch, or start {to} anew from {ref}.",
+    ),
+    "SNAPSHOT_NOT_ANCESTOR": Condition(
+        "42809",
+        "{ref} of {name} is not rolled back to the snapshot {snapshot}: that is not among the snapshots behind its"
+        " head. Use set_current_snapshot to go to any snapshot.",
+    ),
+    "MAIN_BRANCH_STAYS": Condition(
+        "42809", "The branch main of {name} is not dropped: it is the table itself. DROP TABLE drops the table."
+    ),
+    "REFERENCE_ALREADY_EXISTS": Condition(
+        "42710", "The {type} {ref} of {name} is there already. Use IF NOT EXISTS or OR REPLACE, or another name."
+    ),
+    "REFERENCE_NOT_FOUND": Condition(
+        "42704", "The {type} {ref} of {name} cannot be found. SELECT * FROM {name}.refs lists what there is."
+    ),
+    "TABLE_HAS_NO_SNAPSHOT": Condition(
+        "55000", "{what} of {name} needs a snapshot, and the table has none yet. Insert rows first."
+    ),
+    "WRONG_REFERENCE_TYPE": Condition(
+        "42809", "{ref} of {name} is a {type} and no {wanted}. Name a {wanted}, or say {type}."
+    ),
+    "INVALID_READ_OPTION": Condition("42616", "The read option {option} = {value} is refused. Give {wanted}."),
+    "PLACE_READ_ONLY": Condition(
+        "42809",
+        "{name} is a tag, a snapshot or a metadata table, which can only be read. Write to the table or to a branch"
+        " of it.",
+    ),
+    "UNKNOWN_OPTION": Condition(
+        "42616", "The {kind} option {name} is refused: there is none of that name. Did you mean {nearest}?"
+    ),
+    "OPTION_NOT_SUPPORTED": Condition("0A000", "The {kind} option {name} is refused: {reason}. Leave it out."),
+    "TIME_TRAVEL_TWICE": Condition(
+        "42601",
+        "{name} is read at two places of its history at once. Name one: by VERSION or TIMESTAMP AS OF, by"
+        " the table's name, or by one read option.",
+    ),
+    "TWO_DESTINATIONS": Condition(
+        "42601", "The write to {name} would go to two places: {one}, and {other}. Unset one of them."
+    ),
+}

@@ -1,0 +1,146 @@
+"""Rows that are written, and changes of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlext.error_conditions.condition import Condition
+
+ROWS: Mapping[str, Condition] = {
+    # rows
+    "FORMAT_VERSION_TOO_LOW": Condition(
+        "0A000",
+        "{feature} needs format version {needed}, and the table has {version}. Make it with, or take it to,"
+        " 'format-version'='{needed}'.",
+    ),
+    "INVALID_DEFAULT_VALUE": Condition(
+        "42623",
+        "The default {value} of column {column} is refused: {reason}. Write a constant that the column holds.",
+    ),
+    "FORMAT_VERSION_1_ROW_LEVEL": Condition(
+        "0A000",
+        "{verb} on {name} is refused: a table of format version 1 has no delete files. Upgrade it with"
+        " ALTER TABLE {name} SET TBLPROPERTIES ('format-version'='2').",
+    ),
+    "MERGE_CARDINALITY_VIOLATION": Condition(
+        "23K01",
+        "The MERGE into {name} would change a row more than once, for the keys {keys}. Keep one source row per key,"
+        " for instance the latest.",
+    ),
+    "NOT_A_PARTITION_COLUMN": Condition(
+        "42000",
+        "The column {column} in PARTITION is no identity partition of {name}. Name partition columns, or overwrite"
+        " with a condition: df.writeTo(…).overwrite(…).",
+    ),
+    "NOT_A_BRANCH": Condition(
+        "42809",
+        "{ref} of {name} is a tag, which stays at its snapshot. Name a branch, or make one:"
+        " ALTER TABLE {name} CREATE BRANCH <name>.",
+    ),
+    "PATH_TABLE_READ_ONLY": Condition(
+        "0A000", "The table {name} was opened by its path and can only be read. Write it through its catalog."
+    ),
+    "UPSERT_WITHOUT_KEY": Condition(
+        "42000",
+        "Upsert into {name} is refused: the table has no primary key by which a row could be replaced. Give it one"
+        " with PRIMARY KEY or ALTER TABLE … ADD PRIMARY KEY, or set write.upsert.enabled to false.",
+    ),
+    "UPSERT_NESTED_KEY": Condition(
+        "0A000",
+        "Upsert into {name} is refused: its key column {column} is inside a struct. Use MERGE, or a key of whole"
+        " columns.",
+    ),
+    "UPSERT_WITH_OVERWRITE": Condition(
+        "42000",
+        "Overwriting {name} is refused: an upsert replaces single rows by their key, and an overwrite what is"
+        " there. Say 'upsert-enabled'='false' for this write, or leave OVERWRITE out.",
+    ),
+    "ON_CONFLICT_NOT_KEY": Condition(
+        "42P10",
+        "ON CONFLICT ({columns}) of {name} is refused: only the primary key ({key}) tells which rows conflict. Name"
+        " its columns.",
+    ),
+    "ON_CONFLICT_SETS_KEY": Condition(
+        "42000",
+        "ON CONFLICT DO UPDATE of {name} is refused: it sets the key column {column}, by which the row was found."
+        " Leave it out, or change keys with UPDATE.",
+    ),
+    "INVALID_SEQUENCE_FIELD": Condition(
+        "42616",
+        "The column {column} in write.upsert.sequence-field of {name} is refused: {reason}. Name columns of the"
+        " table whose values have an order.",
+    ),
+    "SEQUENCE_TIE": Condition(
+        "23505",
+        "The rows for {table} hold keys whose last rows are equal in write.upsert.sequence-field: {keys}. No row of"
+        " them can win; make the field tell them apart, or keep one row per key.",
+    ),
+    "INVALID_ROW_KIND": Condition(
+        "22023",
+        "The rows for {table} have a _row_kind that is none, {kinds}, in rows with the keys {keys}. Use '+I', '-U',"
+        " '+U' or '-D'.",
+    ),
+    "ROW_KIND_IN_TABLE": Condition(
+        "42000",
+        "The rows for {name} are refused: they have a column _row_kind, which tells what a row does, and the table"
+        " has one of that name too. Rename the table's column.",
+    ),
+    "UPSERT_PARTITION_NOT_IN_KEY": Condition(
+        "42000",
+        "Equality upsert into {name} is refused: column {column} of the partition field {field} is not part of the"
+        " primary key, so a row could stay behind in its old partition. Set 'write.upsert.mode'='resolved'.",
+    ),
+    "CHECK_CONSTRAINT_VIOLATION": Condition(
+        "23514",
+        "A row for {table} breaks the constraint {name}, CHECK ({expression}): {values}. Nothing was written; leave"
+        " such rows out, or mend them.",
+    ),
+    "EXCEED_LIMIT_LENGTH": Condition(
+        "54006",
+        "A value for the column {column} of {table} has more than {limit} characters: {values}. Cut it in the query.",
+    ),
+    "DUPLICATE_KEY": Condition(
+        "23505",
+        "The rows for {table} hold a key more than once: {keys}. Keep one row per key, for instance the latest.",
+    ),
+    "KEY_ALREADY_EXISTS": Condition(
+        "23505",
+        "The rows for {table} hold keys that it has already, and its primary key is ENFORCED: {keys}. Leave them"
+        " out, or change the rows that are there with MERGE.",
+    ),
+    "INVALID_COLUMN_VALUE": Condition(
+        "22018", "A value for the column {column} of {table} is no {type}: {reason}. Cast it in the query."
+    ),
+    "NULL_IN_REQUIRED_COLUMN": Condition(
+        "23502",
+        "The column {column} of {table} is required and a row has null there. Filter such rows, or fill them.",
+    ),
+    "PARTITION_VALUE_OUT_OF_RANGE": Condition(
+        "22003",
+        "A row belongs to the partition {field} = {value}, by {transform}, and {value} is no {type}. Leave the"
+        " row out, widen the column, or partition by another transform.",
+    ),
+    "UNSUPPORTED_WRITE": Condition(
+        "0A000",
+        "The table cannot be written here: {feature} is not supported. Write it in an engine that knows it.",
+    ),
+    # changes
+    "CHANGES_MODE_INVALID": Condition(
+        "42616", "The mode {mode} of table_changes is refused: there is none of that name. Use 'each' or 'net'."
+    ),
+    "CHANGES_OF_NO_TABLE": Condition(
+        "42809",
+        "The changes of {name} are refused: a tag, a snapshot or a metadata table has none. Name the table, or a"
+        " branch of it.",
+    ),
+    "CHANGES_NOT_BEHIND": Condition(
+        "42000",
+        "The changes of {name} from snapshot {start} to {end} are refused: the first is not behind the second."
+        " Change the two, or use the mode 'net', which tells any two snapshots apart.",
+    ),
+    "CHANGES_EXPIRED": Condition(
+        "42704",
+        "The changes of {name} from snapshot {start} to {end} are refused: snapshots between them have expired. Use"
+        " the mode 'net', or begin at a later snapshot.",
+    ),
+}

@@ -1,0 +1,173 @@
+"""Statements as they are read: their syntax, their types, the session, procedures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlext.error_conditions.condition import Condition
+
+STATEMENTS: Mapping[str, Condition] = {
+    # statements
+    "CONSTRAINT_ALREADY_EXISTS": Condition(
+        "42710", "The constraint {name} of {table} already exists. Use another name, or drop it first."
+    ),
+    "CONSTRAINT_DOES_NOT_EXIST": Condition(
+        "42704",
+        "The constraint {name} of {table} cannot be found. SHOW CREATE TABLE {table} lists what there is; the names"
+        " of primary keys are not kept: ALTER TABLE {table} DROP PRIMARY KEY drops one.",
+    ),
+    "INVALID_CHECK_CONSTRAINT": Condition(
+        "42621",
+        "The CHECK {name} is refused: {reason}. Write a condition over the columns of one row.",
+    ),
+    "COLUMN_ALREADY_EXISTS": Condition("42711", "The column {column} is named more than once. Name each column once."),
+    "AGGREGATE_IN_CHANGE": Condition(
+        "42903",
+        "A value or a condition has an aggregate function, but sees one row at a time. Put the function into a"
+        " subquery, such as (SELECT max(a) FROM t).",
+    ),
+    "CONDITION_NOT_BOOLEAN": Condition(
+        "42K09", "The condition of {clause}, {expression}, is of type {type}. It has to be true, false or null."
+    ),
+    "EXPRESSION_IN_CHANGE": Condition(
+        "42903",
+        "In the value or condition of {place} {expression} {what}, but is to see one row and give one value. Put it"
+        " into a subquery, or into the source.",
+    ),
+    "COLUMN_IN_USE": Condition("42000", "The column {name} cannot be changed so: {use} depends on it. Use {way_out}."),
+    "CONFLICTING_ASSIGNMENTS": Condition(
+        "42701",
+        "In {clause} both {field} and the whole of {above} are assigned. Assign the whole, or only parts of it.",
+    ),
+    "DUPLICATE_ASSIGNMENTS": Condition(
+        "42701", "The columns {names} are assigned more than once in {clause}. Assign each column once."
+    ),
+    "DUPLICATE_CLAUSES": Condition(
+        "42614", "The clause {clause} stands more than once in the statement. Remove one of them."
+    ),
+    "FIELD_ALREADY_EXISTS": Condition(
+        "42710", "The column {name} exists already. Use another name, or drop the column of that name first."
+    ),
+    "FIELD_NOT_FOUND": Condition(
+        "42704", "The struct {struct} has no field {field}. Assign one of its fields: {fields}."
+    ),
+    "INSERT_COLUMN_ARITY_MISMATCH": Condition(
+        "21S01",
+        "The rows do not fit into {name}: {reason}. Columns: {columns}; values: {values}. Give one value per"
+        " column,"
+        " or name the columns that the values are for.",
+    ),
+    "INVALID_PARTITION_TRANSFORM": Condition("42601", "The partitioning {transform} is refused: {reason}."),
+    "INVALID_PRIMARY_KEY": Condition("42830", "The primary key is refused: {reason}."),
+    "MERGE_WITHOUT_WHEN": Condition("42601", "The MERGE into {table} has no WHEN clause. Add at least one."),
+    "NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION": Condition(
+        "42613",
+        "A WHEN MATCHED clause that is not the last of its kind has no condition, so the later ones could never"
+        " apply. Add AND <condition>, or move the clause behind the others.",
+    ),
+    "NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION": Condition(
+        "42613",
+        "A WHEN NOT MATCHED BY SOURCE clause that is not the last of its kind has no condition, so the later ones"
+        " could never apply. Add AND <condition>, or move the clause behind the others.",
+    ),
+    "NON_LAST_NOT_MATCHED_BY_TARGET_CLAUSE_OMIT_CONDITION": Condition(
+        "42613",
+        "A WHEN NOT MATCHED clause that is not the last of its kind has no condition, so the later ones could never"
+        " apply. Add AND <condition>, or move the clause behind the others.",
+    ),
+    "NOT_SUPPORTED_CHANGE_COLUMN": Condition(
+        "0A000",
+        "The column {name} cannot go from {before} to {after}: {reason}. Add a column of the new type, and fill it"
+        " with an UPDATE.",
+    ),
+    "PARSE_SYNTAX_ERROR": Condition(
+        "42601", "Syntax error at {near} (line {line}, column {column}): expected {expected}."
+    ),
+    "RESERVED_COLUMN_NAME": Condition(
+        "42939",
+        "The column name {name} is refused: engines give every row a hidden column of that name, and the two could"
+        " not be told apart. Use another name, or an alias in the query.",
+    ),
+    "SCHEMA_CHANGE_REFUSED": Condition("0A000", "The change of the column {name} is refused: {reason}."),
+    "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST": Condition(
+        "42713",
+        "The column {name} has a static value in PARTITION and is in the column list too. Remove it from one.",
+    ),
+    "UNRESOLVED_COLUMN.WITH_SUGGESTION": Condition(
+        "42703", "The column {name} cannot be resolved in {where}. Did you mean one of: {suggestions}?"
+    ),
+    "UNSUPPORTED_PROVIDER": Condition(
+        "0A000",
+        "The table {table} cannot be made USING {provider}: its catalog holds Iceberg tables only. Write USING"
+        " iceberg, or leave USING out.",
+    ),
+    "UNSUPPORTED_SYNTAX": Condition("0A000", "{feature} (line {line}, column {column}) is not supported: {reason}."),
+    "UNREADABLE_EXPRESSION": Condition(
+        "0A000",
+        "The column names in {expression} ({where}) cannot be told apart: {name} may be a column of the other"
+        " table."
+        " Qualify every column with its table's alias, or write the expression in simpler terms.",
+    ),
+    "UNSUPPORTED_NESTED_ASSIGNMENT": Condition(
+        "0A000",
+        "The assignment to {field} is refused: {reason}. Assign the whole column {column}.",
+    ),
+    "UNSUPPORTED_TRANSFORM": Condition(
+        "0A000",
+        "The transform {transform} of {column} has no SQL spelling. Read the table's metadata.json instead.",
+    ),
+    "UNSUPPORTED_TYPE": Condition("0A000", "The type {type} is not supported: {reason}."),
+    # statements and types
+    "UNSUPPORTED_DATA_TYPE": Condition(
+        "0A000", "The data type {type} is refused: {reason}. Use a type of the table format."
+    ),
+    # table features
+    "UNSUPPORTED_TABLE_FEATURE": Condition(
+        "0A000",
+        "The table uses {feature}, which this version does not read. Read a snapshot that does without, or rewrite"
+        " the table without it in an engine that knows it.",
+    ),
+    # session
+    "INTERNAL_ERROR": Condition(
+        "XX000", "sqlext met a fault of its own at {asked!r}: {reason}. Nothing was committed; please report it."
+    ),
+    "JAVA_NOT_FOUND": Condition(
+        "58000", "No Java was found, which Spark needs. Install Java 17 or 21 and put it on PATH, or set JAVA_HOME."
+    ),
+    "OPERATION_CANCELED": Condition(
+        "HY008", "The statement was cancelled. Nothing was committed and its files were removed; run it again."
+    ),
+    "SHIM_NOT_COMPILED": Condition(
+        "58000", "The JVM shim does not compile against Spark {spark}: {reason}. Use a Spark from 4.0 to 4.3."
+    ),
+    "SHIM_NOT_LOADED": Condition(
+        "55000",
+        "The running JVM has no sqlext shim, since it was started without it. Build the session with"
+        " sqlext.configure(SparkSession.builder).getOrCreate(), or start Spark with --jars $(python -m"
+        " sqlext.spark.shim_jar).",
+    ),
+    # procedures
+    "PROCEDURE_ARGUMENT": Condition("42601", "CALL {procedure} is refused: {reason}. It takes {parameters}."),
+    "FILE_NOT_ADDED": Condition(
+        "0A000",
+        "The file {path} is not added to {name}: {reason}. No file was added. Insert its rows with INSERT INTO"
+        " {name} SELECT …, or mend the file or the table.",
+    ),
+    "FILES_ALREADY_IN_TABLE": Condition(
+        "42710",
+        "{count} of the files are in {name} already, such as {path}, and their rows would count twice. Name others,"
+        " or give check_duplicate_files => false.",
+    ),
+    "FILES_NOT_ADDED": Condition("0A000", "Files are not added to {name}: {reason}. {way_out}"),
+    "INVALID_SOURCE_TABLE": Condition(
+        "42601",
+        "The source {source} is refused: {reason}. Name a folder, such as `parquet`.`/path`, or a table of"
+        " spark_catalog.",
+    ),
+    "TABLE_OF_OTHER_CATALOG": Condition(
+        "42601", "The table {name} is not one of the catalog {catalog}, whose procedure is called. Name its table."
+    ),
+    "PROCEDURE_NOT_FOUND": Condition(
+        "42883", "There is no procedure {procedure}. Did you mean {near}? CALL {catalog}.system.{near}(…) runs it."
+    ),
+}
