@@ -22,7 +22,9 @@ def grouped(spark: SparkSession, warehouse: Path, table_name: str) -> str:
         spark.conf.set(f"spark.sql.catalog.together{name}", value)
     table = table_name.replace("lake.", "together.")
     columns = "id INT, n INT, PRIMARY KEY (id) NOT ENFORCED"
-    spark.sql(f"CREATE TABLE {table} ({columns}) WITH ('write.upsert.mode'='equality')")
+    # Those of others overtake a statement that reads more often than the default lets it run again.
+    properties = "'write.upsert.mode'='equality', 'write.conflict.max-reruns'='100'"
+    spark.sql(f"CREATE TABLE {table} ({columns}) WITH ({properties})")
     return table
 
 

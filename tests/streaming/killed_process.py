@@ -51,7 +51,7 @@ def kill_at(stream: str, fault: str, nth: int) -> None:
 
     around(sink.StreamingSink, "_claimed", None, "claimed", lambda self, target, batch: batch.table.name)
     around(sink, "stage_batch", "written", "staged", lambda io, metadata, action: metadata.location.rpartition("/")[2])
-    around(sink._BatchWrite, "_landed", "committed", "removed", lambda self, environment: self.batch.table.name)
+    around(sink._BatchWrite, "_landed", "committed", "removed", lambda self, *given: self.batch.table.name)
 
 
 def run(spark: SparkSession, folder: Path, table: str, mode: str) -> None:
