@@ -22,8 +22,9 @@ def grouped(spark: SparkSession, warehouse: Path, table_name: str) -> str:
         spark.conf.set(f"spark.sql.catalog.together{name}", value)
     table = table_name.replace("lake.", "together.")
     columns = "id INT, n INT, PRIMARY KEY (id) NOT ENFORCED"
-    # Those of others overtake a statement that reads more often than the default lets it run again.
-    properties = "'write.upsert.mode'='equality', 'write.conflict.max-reruns'='100'"
+    # What others add meanwhile is no conflict; of statements that run again the tests of isolation tell.
+    isolation = "'write.update.isolation-level'='snapshot', 'write.delete.isolation-level'='snapshot'"
+    properties = f"'write.upsert.mode'='equality', {isolation}"
     spark.sql(f"CREATE TABLE {table} ({columns}) WITH ({properties})")
     return table
 
