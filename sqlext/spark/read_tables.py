@@ -47,4 +47,5 @@ def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, l
 
 
 def _at_head(handle: TableHandle) -> TableHandle:
-    return replace(handle, branch=MAIN_BRANCH) if handle.branch is None else handle
+    """A metadata file of one table is one version, whatever was the newest when its name was resolved."""
+    return replace(handle, branch=MAIN_BRANCH if handle.branch is None else handle.branch, contents="")
