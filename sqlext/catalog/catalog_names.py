@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
@@ -41,6 +42,11 @@ class CatalogNames:
 
     def namespace_is_table(self, namespace: Namespace) -> AlreadyExistsError:
         return AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self.namespace(namespace))
+
+    def namespace_not_empty(self, namespace: Namespace, held: Sequence[str]) -> AnalysisError:
+        """`held`: what is in it, or might be."""
+        holds = ", ".join(held[:5]) + (" and more" if len(held) > 5 else "")
+        return AnalysisError("SCHEMA_NOT_EMPTY", name=self.namespace(namespace), holds=holds)
 
     def conflict(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
         return CommitConflict("COMMIT_CONFLICT", name=self.table(identifier), reason=reason)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
+from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.discarded_files import discard_snapshots
 from sqlext.catalog.dropped_table import DroppedTable
-from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
-from sqlext.errors import AlreadyExistsError, CommitConflict, CommitStateUnknown, SqlextError, UnsupportedError
+from sqlext.errors import CommitStateUnknown, SqlextError, UnsupportedError
 from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
 from sqlext.spec.view_metadata import ViewMetadata
 from sqlext.storage.file_io import FileIO
@@ -145,16 +146,16 @@ class PendingCatalog:
         return identifier in self._tables.by_identifier or self._catalog.table_exists(identifier)
 
     def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
-        name = quoted(self.name, *identifier.namespace, identifier.name)
+        names = CatalogNames(self.name)
         self._require_sole(self.name)
         with self._lock:
             known = self._tables.by_identifier.get(identifier)
             if base is None:
                 if self.table_exists(identifier):
-                    raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
+                    raise names.taken(identifier)
             elif known is None or known.current.metadata_location != base.metadata_location:
                 reason = "another statement of the transaction has changed the table"
-                raise CommitConflict("COMMIT_CONFLICT", name=name, reason=reason)
+                raise names.conflict(identifier, reason)
             self._versions += 1
             folder = metadata_location(updated) if base is None else base.metadata_location.rpartition("/")[0]
             location = f"{folder}/{self._transaction_id}-{self._versions}.metadata.json"

@@ -18,7 +18,6 @@ from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
-    CommitConflict,
     CommitStateUnknown,
     NotFoundError,
     SqlextError,
@@ -212,8 +211,7 @@ class RestCatalog:
         held = [quoted(*child) for child in self.list_namespaces(namespace)]
         held += [str(one) for one in (*self.list_tables(namespace), *self._views.list_views(namespace))]
         if held:
-            holds = ", ".join(held[:5]) + (" and more" if len(held) > 5 else "")
-            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._names.namespace(namespace), holds=holds)
+            raise self._names.namespace_not_empty(namespace, held)
         with self._translated_namespace(namespace):
             self._client.ask("DELETE", self._namespace_path(namespace))
         return True
@@ -270,9 +268,9 @@ class RestCatalog:
             if refusal.status == 404:
                 raise self._names.not_found(identifier) from None
             if base is None and refusal.status == 409:
-                raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
+                raise self._names.taken(identifier) from None
             if refusal.status == 409 or self._has_moved(identifier, base):
-                raise CommitConflict("COMMIT_CONFLICT", name=name, reason=refusal.message) from None
+                raise self._names.conflict(identifier, refusal.message) from None
             raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
 
     def _has_moved(self, identifier: TableIdentifier, base: LoadedTable | None) -> bool:
@@ -294,8 +292,7 @@ class RestCatalog:
             if refusal.status == 404:
                 raise self._names.not_found(identifier) from None
             if refusal.status == 409:
-                name = self._names.table(taken or identifier)
-                raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
+                raise self._names.taken(taken or identifier) from None
             raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
         except NoAnswer as error:
             raise StorageError("CATALOG_NO_ANSWER", name=self._names.catalog, object=name, reason=error) from None

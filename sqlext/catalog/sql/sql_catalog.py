@@ -342,8 +342,7 @@ class SqlCatalog:
         for kind in (TABLE, VIEW):
             held += [str(TableIdentifier(namespace, name)) for name in self._records.names(namespace, kind)]
         if held:
-            holds = ", ".join(held[:5]) + (" and more" if len(held) > 5 else "")
-            raise AnalysisError("SCHEMA_NOT_EMPTY", name=self._names.namespace(namespace), holds=holds)
+            raise self._names.namespace_not_empty(namespace, held)
         with answered(self._names.namespace(namespace)):
             self._records.delete_namespace(namespace)
         return True
