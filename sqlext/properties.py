@@ -88,6 +88,13 @@ def _none(reason: str) -> Callable[[str], None]:
     return parse
 
 
+def _bucket_count(text: str) -> int:
+    count = _integer(-1)(text)
+    if count == 0:
+        raise ValueError("it must be a number of buckets, or -1 for as many as the rows need")
+    return count
+
+
 def _optional_integer(text: str) -> int | None:
     return _integer(-1)(text)
 
@@ -187,6 +194,17 @@ MAX_RERUNS = TableProperty("write.conflict.max-reruns", 10, _integer(0))
 UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)
 UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))
 UPSERT_SEQUENCE_FIELD: TableProperty[tuple[str, ...]] = TableProperty("write.upsert.sequence-field", (), _column_names)
+
+# tables in buckets, by Paimon's names; the second says it to a CREATE TABLE and is not stored
+BUCKET: TableProperty[int | None] = TableProperty("bucket", None, _bucket_count)
+BUCKET_KEY: TableProperty[str | None] = TableProperty("bucket-key", None, str)
+BUCKET_TARGET_ROWS = TableProperty("dynamic-bucket.target-row-num", 2_000_000, _integer(1))
+WRITE_ONLY = TableProperty("write-only", False, _boolean)
+COMPACTION_TRIGGER = TableProperty("num-sorted-run.compaction-trigger", 5, _integer(2))
+COMPACTION_SIZE_RATIO = TableProperty("compaction.size-ratio", 1, _integer(0))
+COMPACTION_SIZE_AMPLIFICATION = TableProperty("compaction.max-size-amplification-percent", 200, _integer(1))
+COMPACTION_DELETE_FILES = TableProperty("compaction.delete-file-threshold", 20, _integer(1))
+
 WAP_ENABLED = TableProperty("write.wap.enabled", False, _boolean)
 
 ALL: Mapping[str, TableProperty[Any]] = {

@@ -9,12 +9,13 @@ from pyspark.sql import SparkSession
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
+from sqlext.commit.bucket_layout import bucket_count, with_buckets
 from sqlext.commit.stream_progress import PROGRESS_PREFIX
 from sqlext.commit.table_creation import CreateTable
 from sqlext.commit.transaction import commit
 from sqlext.commit.upsert_rules import require_upsert_rules
 from sqlext.errors import AlreadyExistsError
-from sqlext.properties import DATA_PATH, FORMAT_VERSION, as_stored
+from sqlext.properties import BUCKET, DATA_PATH, FORMAT_VERSION, as_stored
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import CreateTableLike
@@ -34,11 +35,15 @@ def create_table_like(environment: Environment, spark: SparkSession, statement: 
     properties = {**{key: value for key, value in _copied(source).items() if key not in removed}, **changed}
     version = FORMAT_VERSION.of({FORMAT_VERSION.name: str(source.format_version), **properties})
     properties.pop(FORMAT_VERSION.name, None)
-    require_upsert_rules(source.schema(), source.spec(), properties, str(statement.name))
+    spec, order = source.spec(), source.sort_order()
+    if BUCKET.name in statement.properties or bucket_count(source) is not None:
+        layout = with_buckets(source.schema(), spec, order, properties, version)
+        spec, order, properties = layout.spec, layout.sort_order, dict(layout.properties)
+    require_upsert_rules(source.schema(), spec, properties, str(statement.name))
     action = CreateTable(
         schema=replace(source.schema(), schema_id=0),
-        spec=replace(source.spec(), spec_id=0),
-        sort_order=source.sort_order(),
+        spec=replace(spec, spec_id=0),
+        sort_order=order,
         properties=properties,
         format_version=version,
         location=catalog.default_table_location(identifier),

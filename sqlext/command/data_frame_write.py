@@ -10,6 +10,7 @@ from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change_batch import align_changes, row_kind_column
+from sqlext.command.compaction import compact_after_commit
 from sqlext.command.distribution import distribute, order
 from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
@@ -71,9 +72,10 @@ def write_data_frame(
     if upserts:
         kind = row_kind_column(target, rows.columns)
         upsert(environment, spark, target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
-        return
-    rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
-    write_rows_to(environment, target, rows, mode)
+    else:
+        rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
+        write_rows_to(environment, target, rows, mode)
+    compact_after_commit(environment, spark, target)
 
 
 def with_options(target: Target, options: WriteOptions) -> Target:

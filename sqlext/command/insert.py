@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change_batch import align_changes, row_kind_column
+from sqlext.command.compaction import compact_after_commit
 from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
 from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
@@ -45,13 +46,18 @@ class _Source:
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
     source = _source(environment, spark, statement)
+    counts = _written(environment, spark, statement, source)
+    compact_after_commit(environment, spark, source.target)
+    return Outcome([counts.row()])
+
+
+def _written(environment: Environment, spark: SparkSession, statement: Insert, source: _Source) -> Counts:
     target, rows = source.target, source.rows
     if statement.conflict is not None:
-        return Outcome([insert_on_conflict(environment, spark, target, statement, statement.conflict, rows).row()])
+        return insert_on_conflict(environment, spark, target, statement, statement.conflict, rows)
     if source.upserts:
-        return Outcome([upsert(environment, spark, target, rows).row()])
-    written = write_rows_to(environment, target, rows, _mode(spark, statement, target))
-    return Outcome([Counts(inserted=written).row()])
+        return upsert(environment, spark, target, rows)
+    return Counts(inserted=write_rows_to(environment, target, rows, _mode(spark, statement, target)))
 
 
 def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:

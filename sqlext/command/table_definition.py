@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from sqlext.commit.bucket_layout import with_buckets
 from sqlext.commit.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError
 from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored
@@ -93,14 +94,11 @@ def complete(
     require_own_names(field.name for field in schema.fields)
     schema = _keyed_by_property(schema, properties)
     given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
-    kept, _ = as_stored({**DEFAULT_PROPERTIES, **given})
-    definition = TableDefinition(
-        schema,
-        _partition_spec(schema, terms),
-        _sort_order(schema, ordering),
-        kept,
-        FORMAT_VERSION.of(properties),
-    )
+    stored, _ = as_stored({**DEFAULT_PROPERTIES, **given})
+    version = FORMAT_VERSION.of(properties)
+    layout = with_buckets(schema, _partition_spec(schema, terms), _sort_order(schema, ordering), stored, version)
+    kept = layout.properties
+    definition = TableDefinition(schema, layout.spec, layout.sort_order, kept, version)
     require_version(schema, definition.format_version)
     require_storable(schema)
     if KEY_ENFORCED.of(kept) and not definition.schema.identifier_field_ids:

@@ -10,7 +10,7 @@ from itertools import chain
 from sqlext.commit.action import CommitContext
 from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
-from sqlext.scan.position_delete import FILE_PATH_ID
+from sqlext.scan.position_delete import FILE_PATH_ID, PositionDeleteCache
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
 from sqlext.spec.manifest import EntryStatus, ManifestContent, ManifestEntry
@@ -62,6 +62,27 @@ class History:
         for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
             if touched.by(entry.file) and may_match.file_may_match(entry.file):
                 raise self._stale(f"{by(snapshot)} deleted rows of the same data files ({entry.file.file_path})")
+
+    def require_no_new_position_deletes(self, paths: frozenset[str], cache: PositionDeleteCache) -> None:
+        """`StaleRead` when another commit deleted rows of these data files by position."""
+        touched = _TouchedPaths(paths)
+        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
+            file = entry.file
+            if file.content != Content.POSITION_DELETES or not touched.by(file):
+                continue
+            # A file of deletes for many data files tells of their paths the first and the last.
+            if file.referenced_data_file is None and paths.isdisjoint(cache.positions(self._context.io, file)):
+                continue
+            raise self._stale(f"{by(snapshot)} deleted rows of the same data files ({file.file_path})")
+
+    def require_no_new_equality_deletes(self, partitions: Set[PartitionKey]) -> None:
+        """`StaleRead` when another commit deleted by key in one of these partitions alone."""
+        specs = self._metadata.specs_by_id()
+        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
+            file = entry.file
+            bound = file.content == Content.EQUALITY_DELETES and not specs[file.spec_id].is_unpartitioned
+            if bound and partition_key(file) in partitions:
+                raise self._stale(f"{by(snapshot)} deleted by key in the same partition ({file.file_path})")
 
     def require_no_new_rows(self, read_filter: Predicate | None) -> None:
         """`StaleRead` when another commit added rows that may satisfy the filter; None: no row was read."""

@@ -18,7 +18,7 @@ from sqlext.commit.action import CommitContext
 from sqlext.commit.conflict import History, by, is_rewrite
 from sqlext.commit.deletion_vectors import DeletedRows
 from sqlext.commit.position_deletes import position_delete_index
-from sqlext.errors import ValidationConflict
+from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.scan.deleted_positions import deleted_positions
 from sqlext.scan.file_filter import partition_key
 from sqlext.scan.key_values import POSITION, key_values, shared_keys
@@ -92,8 +92,8 @@ class ContestedRows:
                     raise self._contested(snapshot, f"the rows of {self._named(live, field_ids)}")
 
     def require_reach(self, equality_deletes: Sequence[ContentFile]) -> None:
-        """`ValidationConflict` when a data file has come since, in another partitioning, that may have a deleted key:
-        one of a partitioned spec deletes in its own partition only."""
+        """`StaleRead` when a data file has come since, in another partitioning, that may have a deleted key: one of a
+        partitioned spec deletes in its own partition only."""
         specs = self._base.specs_by_id()
         bound = [file for file in equality_deletes if not specs[file.spec_id].is_unpartitioned]
         if not bound:
@@ -104,7 +104,7 @@ class ContestedRows:
                     file, entry.file, file.equality_ids or ()
                 ):
                     reason = f"{by(snapshot)} added rows in another partitioning ({entry.file.file_path})"
-                    raise self._history.conflict(reason)
+                    raise StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
     # rows by position
 

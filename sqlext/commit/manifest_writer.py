@@ -53,12 +53,18 @@ class ManifestWriter:
         self.written: list[str] = []
         """Paths of all files that this commit wrote beside its content files."""
 
-    def add(self, files: Iterable[ContentFile], metadata: TableMetadata) -> tuple[ManifestFile, ...]:
-        """Manifests of new files; they inherit the sequence number of the snapshot, so that a retry can use them."""
+    def add(
+        self, files: Iterable[ContentFile], metadata: TableMetadata, data_sequence_number: int | None = None
+    ) -> tuple[ManifestFile, ...]:
+        """Manifests of new files; they inherit the sequence number of the snapshot, so that a retry can use them.
+
+        Data files with `data_sequence_number` have that one.
+        """
         groups: dict[tuple[ManifestContent, int], list[ManifestEntry]] = {}
         for file in files:
             content = ManifestContent.DATA if file.content == Content.DATA else ManifestContent.DELETES
-            entry = ManifestEntry(EntryStatus.ADDED, self._snapshot_id, None, None, file)
+            number = data_sequence_number if file.content == Content.DATA else None
+            entry = ManifestEntry(EntryStatus.ADDED, self._snapshot_id, number, None, file)
             groups.setdefault((content, file.spec_id), []).append(entry)
         return tuple(
             self._write(entries[start : start + _MAX_NEW_ENTRIES], metadata, spec_id, content)

@@ -43,7 +43,8 @@ class FileChange:
     `deleted_rows` by path of the data file are for format version 3, where they become deletion vectors. So do
     position-delete files among `added`, should the table have been upgraded since they were written.
 
-    The added files are the commit's own, and go with it when it fails, unless another snapshot has them too.
+    The added files are the commit's own, and go with it when it fails, unless another snapshot has them too. Their data
+    sequence number is the snapshot's; that of data files which hold rows of other files is `data_sequence_number`.
     """
 
     operation: str
@@ -52,6 +53,7 @@ class FileChange:
     deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
     summary_properties: Mapping[str, str] = field(default_factory=dict)
     owns_added: bool = True
+    data_sequence_number: int | None = None
 
 
 class SnapshotAction(Protocol):
@@ -154,7 +156,7 @@ class SnapshotProduction:
     def _written_once(self, base: TableMetadata, files: tuple[ContentFile, ...]) -> tuple[ManifestFile, ...]:
         key = base.format_version, frozenset(file.key for file in files)
         if key not in self._added:
-            self._added[key] = self._writer.add(files, base)
+            self._added[key] = self._writer.add(files, base, self._change.data_sequence_number)
         return self._added[key]
 
     def _kept_manifests(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier, quoted
 from sqlext.commit.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
+from sqlext.commit.bucket_layout import require_buckets_kept
 from sqlext.commit.commit_token import CommitToken
 from sqlext.commit.pace import Pace
 from sqlext.commit.same_table import require_same_table
@@ -135,6 +136,7 @@ class _Commit:
         updated = apply_updates(change.start, change.updates, now_ms=self._context.clock())
         if base is not None:
             require_upserts_kept(base.metadata, updated, self._context.name)
+            require_buckets_kept(base.metadata, updated, self._context.name)
         self._may_have_landed = True
         try:
             table: LoadedTable | None = self._catalog.commit(self._identifier, base, updated)

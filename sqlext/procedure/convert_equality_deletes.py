@@ -7,7 +7,6 @@ that no converted delete may touch are not read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from functools import reduce
 from typing import Any
 
 from pyroaring import BitMap64
@@ -17,14 +16,12 @@ from pyspark.sql import functions as F
 from sqlext.command.row_level import Target, commit_change, delete_rows, load_target
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
-from sqlext.errors import NotFoundError
+from sqlext.procedure.condition import condition, require_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark import journal
-from sqlext.spark.lowered_sql import lowered_expression, lowered_query
-from sqlext.spark.read_tables import read_predicates
+from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import find_positions
-from sqlext.spec.expression import AlwaysFalse, AlwaysTrue, Or, Predicate
-from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.spec.expression import AlwaysTrue
 from sqlext.sql.statement import TableName
 
 
@@ -34,12 +31,12 @@ def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
     environment, spark, arguments = invocation.environment, invocation.spark, invocation.arguments
     name = TableName(invocation.table_parts(arguments["table"]))
     target = load_target(environment, spark, name, arguments["branch"])
-    _require_branch(target)
+    require_branch(target.table.metadata, target.destination.branch, target.name)
     if target.version.snapshot is None:
         return [(0, 0, 0)]
-    condition = _condition(spark, target, arguments["where"])
+    chosen = condition(spark, target, arguments["where"])
     whole = environment.scans.plan(target.version, AlwaysTrue())
-    use = environment.scans.equality_delete_use(target.version, whole, condition)
+    use = environment.scans.equality_delete_use(target.version, whole, chosen)
     if not use:
         return [(0, 0, 0)]
     operation = begin_write(target.table.metadata, target.version.io, str(name), environment.rng)
@@ -57,22 +54,6 @@ def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
     )
     commit_change(environment, target, conversion)
     return [(len(use.live), len(deletes.files) + len(deletes.rows), len(use.dead))]
-
-
-def _require_branch(target: Target) -> None:
-    """NotFoundError: a branch that is not there has no deletes to convert, and is not made."""
-    branch = target.destination.branch
-    if branch not in (MAIN_BRANCH, *target.table.metadata.refs):
-        raise NotFoundError("REFERENCE_NOT_FOUND", type="branch", ref=branch, name=target.name)
-
-
-def _condition(spark: SparkSession, target: Target, where: str | None) -> Predicate:
-    """What partitions and bounds can tell of the condition."""
-    if where is None:
-        return AlwaysTrue()
-    query = lowered_query(spark, f"SELECT * FROM {target.relation}").where(lowered_expression(where))
-    predicates = read_predicates(query, target.version)
-    return reduce(Or, predicates) if predicates else AlwaysFalse()
 
 
 def _hit_rows(spark: SparkSession, target: Target, paths: Set[str] | None) -> Mapping[str, BitMap64]:

@@ -10,6 +10,7 @@ from sqlext.errors import NotFoundError
 from sqlext.procedure.add_files import ADD_FILES
 from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
+from sqlext.procedure.compact import COMPACT, RESCALE
 from sqlext.procedure.convert_equality_deletes import CONVERT_EQUALITY_DELETES
 from sqlext.procedure.dropped_tables import DROPPED_TABLES
 from sqlext.procedure.fast_forward import FAST_FORWARD
@@ -29,12 +30,14 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             ADD_FILES,
             ANCESTORS_OF,
             CHERRYPICK_SNAPSHOT,
+            COMPACT,
             CONVERT_EQUALITY_DELETES,
             DROPPED_TABLES,
             FAST_FORWARD,
             MIGRATE,
             PUBLISH_CHANGES,
             REGISTER_TABLE,
+            RESCALE,
             ROLLBACK_TO_SNAPSHOT,
             ROLLBACK_TO_TIMESTAMP,
             SET_CURRENT_SNAPSHOT,

@@ -33,7 +33,7 @@ from sqlext.spark.pushdown import predicate_of
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
-from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.manifest import ManifestContent, ManifestEntry
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
@@ -131,6 +131,14 @@ class ScanBridge:
             return frozenset()
         manifests = self._manifests.manifests(version.io, version.snapshot)
         return frozenset(one.spec_id for one in manifests if one.content == ManifestContent.DATA)
+
+    def live_entries(self, version: TableVersion) -> list[ManifestEntry]:
+        """All data and delete files of a table version."""
+        if version.snapshot is None:
+            return []
+        io, metadata = version.io, version.metadata
+        listed = self._manifests.manifests(io, version.snapshot)
+        return [entry for one in listed for entry in self._manifests.live_entries(io, one, metadata)]
 
     def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "plan scan": files as `_file` makes them, with the values of `_partition` where those are asked."""

@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change_batch import align_changes, row_kind_column
+from sqlext.command.compaction import compact_after_commit
 from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
 from sqlext.command.destination import written_table
 from sqlext.command.environment import Environment
@@ -119,7 +120,9 @@ class StreamingSink:
         if written is not None:
             return {"metrics": {**self._metrics(run, written, started, committed=True), "finishedStaged": "true"}}
         written = run_until_not_overtaken(self.environment, lambda now: write.run(now, spark))
-        if not write.committed:
+        if write.committed:
+            compact_after_commit(self.environment, spark, target)
+        else:
             run.empty_batches += 1
             if batch.options.empty_commits and run.empty_batches >= batch.options.empty_commits:
                 write.commit_nothing(spark)

@@ -1,0 +1,253 @@
+"""Compaction of tables in buckets: runs that are due are written anew as one, in a commit of its own.
+
+It gives way to whoever else writes: where another commit has deleted rows of its files it runs again, or gives up. What
+was committed before it stays, whatever becomes of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.distribution import distribute, order
+from sqlext.command.environment import Environment
+from sqlext.command.row_level import Target, has_row_ids
+from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.commit.action import Destination
+from sqlext.commit.bucket_change import ChangeBuckets
+from sqlext.commit.bucket_layout import bucket_count, bucket_field, is_dynamic
+from sqlext.commit.compaction import RewriteFiles
+from sqlext.errors import SqlextError, StaleRead
+from sqlext.properties import BUCKET_TARGET_ROWS, WRITE_ONLY
+from sqlext.scan.file_filter import partition_key
+from sqlext.scan.sorted_runs import Bucket, CompactionRules, find_buckets, runs_to_merge
+from sqlext.spark import journal
+from sqlext.spark.driver_rows import is_small
+from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.session_settings import session_id
+from sqlext.spark.write_job import run_write, task_identity
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.statement import TableName
+from sqlext.write.task import write_rows
+
+_LOG = logging.getLogger("sqlext")
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a compaction did. `given_up` are the buckets that others went on changing."""
+
+    buckets: int = 0
+    replaced_files: int = 0
+    added_files: int = 0
+    replaced_bytes: int = 0
+    given_up: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """The files of a bucket that become one run."""
+
+    bucket: Bucket
+    files: tuple[ContentFile, ...]
+
+
+Due = Callable[[Target, Sequence[Bucket]], list[_Merge]]
+
+
+def compact_after_commit(environment: Environment, spark: SparkSession, target: Target) -> None:
+    """Merges what a commit to the table has made due, unless its property `write-only` leaves that to others.
+
+    A failure is a warning: the commit has landed.
+    """
+    metadata = target.table.metadata
+    if bucket_count(metadata) is None or target.destination.wap_id is not None:
+        return
+    try:
+        if WRITE_ONLY.of(metadata.properties) or environment.transactions.is_open(session_id(spark)):
+            return
+        name = TableName((target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name))
+        done = _compact(environment, spark, name, target.destination.branch, _due)
+        if done.given_up:
+            _LOG.warning("%d buckets of %s are not compacted: others change them", done.given_up, name)
+    except Exception as failure:
+        _LOG.warning("%s is not compacted: %s", target.name, failure)
+
+
+def compact_table(
+    environment: Environment,
+    spark: SparkSession,
+    name: TableName,
+    branch: str = MAIN_BRANCH,
+    *,
+    full: bool = False,
+    chosen: Callable[[Target], Predicate] | None = None,
+) -> Compacted:
+    """Merges the runs that are due; with `full` all of each bucket, and of those of an earlier partitioning.
+
+    `chosen` gives a predicate on the table's rows: buckets that have none of them are left as they are. Errors: those
+    of reading and writing, ValidationConflict where the branch was set back meanwhile.
+    """
+
+    def due(target: Target, buckets: Sequence[Bucket]) -> list[_Merge]:
+        if chosen is not None:
+            plan = environment.scans.plan(target.version, chosen(target))
+            keys = {partition_key(task.file) for task in plan.tasks}
+            buckets = [one for one in buckets if partition_key(one.files[0]) in keys]
+        return _everything(target, buckets) if full else _due(target, buckets)
+
+    return _compact(environment, spark, name, branch, due)
+
+
+def _compact(environment: Environment, spark: SparkSession, name: TableName, branch: str, due: Due) -> Compacted:
+    environment = replace(environment, overtaken=None)
+    done = Compacted()
+    for attempt in range(_TRIES):
+        target = _grown(environment, _target(environment, name, branch))
+        merges = due(target, _buckets(environment, target))
+        if not merges:
+            return done
+        given_up = 0
+        for together in _commits(target, merges, apart=attempt > 0):
+            try:
+                done = _added(done, together, _rewrite(environment, spark, target, together))
+            except StaleRead as conflict:
+                given_up += len(together)
+                _LOG.info("%s: %s", name, conflict)
+        done = replace(done, given_up=given_up)
+    return done
+
+
+def _target(environment: Environment, name: TableName, branch: str) -> Target:
+    table = environment.catalogs.load(name.parts)
+    at = None if branch == MAIN_BRANCH else branch
+    return Target(name, table, environment.version(name.catalog, table, at), Destination(branch))
+
+
+def _buckets(environment: Environment, target: Target) -> list[Bucket]:
+    return find_buckets(environment.scans.live_entries(target.version))
+
+
+def _due(target: Target, buckets: Sequence[Bucket]) -> list[_Merge]:
+    """By the table's rules; of an earlier partitioning all where the number of buckets goes by itself."""
+    metadata = target.table.metadata
+    rules = CompactionRules.of(metadata.properties)
+    found = []
+    for bucket in buckets:
+        moves = bucket.spec_id != metadata.default_spec_id
+        count = (len(bucket.runs) if is_dynamic(metadata) else 0) if moves else runs_to_merge(bucket, rules)
+        if count:
+            found.append(_Merge(bucket, tuple(file for run in bucket.runs[:count] for file in run.files)))
+    return found
+
+
+def _everything(target: Target, buckets: Sequence[Bucket]) -> list[_Merge]:
+    spec_id = target.table.metadata.default_spec_id
+    return [_Merge(one, one.files) for one in buckets if one.spec_id != spec_id or not one.is_merged]
+
+
+def _commits(target: Target, merges: Sequence[_Merge], *, apart: bool) -> list[Sequence[_Merge]]:
+    """What is committed together: all that stays in its bucket, and all that moves; bucket by bucket where a first try
+    was overtaken."""
+    if apart:
+        return [[one] for one in merges]
+    spec_id = target.table.metadata.default_spec_id
+    staying = [one for one in merges if one.bucket.spec_id == spec_id]
+    moving = [one for one in merges if one.bucket.spec_id != spec_id]
+    return [group for group in (staying, moving) if group]
+
+
+def _rewrite(
+    environment: Environment, spark: SparkSession, target: Target, merges: Sequence[_Merge]
+) -> Sequence[ContentFile]:
+    """Writes and commits; the new files. StaleRead where others have changed rows of the files since."""
+    snapshot = target.version.snapshot
+    assert snapshot is not None
+    files = [file for merge in merges for file in merge.files]
+    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+    with operation.cleaned_on_failure():
+        added = _written(spark, target, operation, files)
+        _require_all_rows(environment, target, files, added)
+        action = RewriteFiles(files, added, snapshot.sequence_number, snapshot.snapshot_id)
+    environment.commit(target.name.catalog, target.table, action, target.destination)
+    return added
+
+
+def _written(
+    spark: SparkSession, target: Target, operation: WriteOperation, files: Sequence[ContentFile]
+) -> Sequence[ContentFile]:
+    """The live rows of some files, by bucket and key."""
+    metadata = target.table.metadata
+    lineage = (ROW_ID.name, LAST_UPDATED.name) if has_row_ids(target) else ()
+    columns = [*(field.name for field in metadata.schema().fields), *lineage]
+    lowered = f"SELECT {', '.join(map(quote_identifier, columns))}\nFROM {target.relation}"
+    journal.record(lowered)
+    rows = lowered_query(spark, lowered).where(F.col("_file").isin([file.file_path for file in files]))
+    on_driver = is_small(rows)
+    rows = order(rows if on_driver else distribute(rows, metadata), metadata, one_task=on_driver)
+    plan = operation.plan.with_row_lineage() if lineage else operation.plan
+    return run_write(rows, write_rows(plan, task_identity=task_identity), on_driver=on_driver).data_files
+
+
+def _require_all_rows(
+    environment: Environment, target: Target, files: Sequence[ContentFile], added: Sequence[ContentFile]
+) -> None:
+    """Counts the rows once more before the old files go; how many equality deletes take, only a reader knows."""
+    paths = {file.file_path for file in files}
+    plan = environment.scans.plan(target.version, AlwaysTrue(), keep_deleted=True)
+    tasks = [task for task in plan.tasks if task.file.file_path in paths]
+    there = sum(task.file.record_count - task.deleted_rows for task in tasks)
+    written = sum(file.record_count for file in added)
+    if len(tasks) != len(paths) or written > there or (written < there and not plan.equality_groups):
+        reason = f"{len(paths)} files with {there} rows became {written} rows"
+        raise SqlextError("INTERNAL_ERROR", asked="compaction", reason=reason)
+
+
+def _added(done: Compacted, merges: Sequence[_Merge], added: Sequence[ContentFile]) -> Compacted:
+    files = [file for merge in merges for file in merge.files]
+    return replace(
+        done,
+        buckets=done.buckets + len(merges),
+        replaced_files=done.replaced_files + len(files),
+        added_files=done.added_files + len(added),
+        replaced_bytes=done.replaced_bytes + sum(file.file_size_in_bytes for file in files),
+    )
+
+
+def _grown(environment: Environment, target: Target) -> Target:
+    """The table with as many buckets as its rows need, where their number goes by itself; its files are not moved."""
+    metadata = target.table.metadata
+    count = bucket_count(metadata)
+    if count is None or not is_dynamic(metadata):
+        return target
+    needed, most = count, BUCKET_TARGET_ROWS.of(metadata.properties)
+    rows = _rows_to_divide(metadata, _buckets(environment, target))
+    while rows > most * needed:
+        needed *= 2
+    if needed == count:
+        return target
+    environment.commit(target.name.catalog, target.table, ChangeBuckets(needed, dynamic=True))
+    return _target(environment, target.name, target.destination.branch)
+
+
+def _rows_to_divide(metadata: TableMetadata, buckets: Sequence[Bucket]) -> int:
+    """Those of the largest partition of the user's, over its buckets."""
+    divided = bucket_field(metadata.schema(), metadata.spec())
+    places = [place for place, field in enumerate(metadata.spec().fields) if field != divided]
+    rows: dict[tuple[Any, ...], int] = {}
+    for bucket in buckets:
+        if bucket.spec_id == metadata.default_spec_id:
+            key = tuple(repr(bucket.partition[place]) for place in places)
+            rows[key] = rows.get(key, 0) + bucket.rows
+    return max(rows.values(), default=0)

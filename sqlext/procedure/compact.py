@@ -1,0 +1,93 @@
+"""compact and rescale: tables in buckets are merged, and divided into another number of buckets.
+
+The dedicated job beside writers of a table with `'write-only'='true'`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlext.command.compaction import Compacted, compact_table
+from sqlext.commit.bucket_change import ChangeBuckets
+from sqlext.commit.bucket_layout import DYNAMIC, bucket_count
+from sqlext.errors import AnalysisError
+from sqlext.procedure.condition import condition, require_branch
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.sql.statement import TableName
+
+_COLUMNS = (
+    ("compacted_buckets_count", "integer"),
+    ("rewritten_data_files_count", "integer"),
+    ("added_data_files_count", "integer"),
+    ("rewritten_bytes_count", "long"),
+    ("failed_buckets_count", "integer"),
+)
+
+
+def compact(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """One row; `failed_buckets_count` are those that other writers went on changing."""
+    arguments, spark = invocation.arguments, invocation.spark
+    name = TableName(invocation.table_parts(arguments["table"]))
+    branch, where = arguments["branch"] or MAIN_BRANCH, arguments["where"]
+    metadata = invocation.load(arguments["table"]).metadata
+    require_branch(metadata, branch, name)
+    if bucket_count(metadata) is None:
+        way_out = f"CALL {invocation.catalog}.system.rescale to give it some"
+        raise AnalysisError("INVALID_BUCKETS", name=name, reason="the table has none", way_out=way_out)
+    done = compact_table(
+        invocation.environment,
+        spark,
+        name,
+        branch,
+        full=bool(arguments["full"]),
+        chosen=None if where is None else lambda target: condition(spark, target, where),
+    )
+    return [_row(done)]
+
+
+def rescale(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """One row, of the move of all rows of the main branch. A call that was stopped in the middle is run again, or
+    finished by `compact` with `full`."""
+    arguments, environment = invocation.arguments, invocation.environment
+    name = TableName(invocation.table_parts(arguments["table"]))
+    table, count = invocation.load(arguments["table"]), arguments["bucket_num"]
+    if count == 0 or count < DYNAMIC:
+        raise AnalysisError(
+            "PROCEDURE_ARGUMENT",
+            procedure=RESCALE.name,
+            reason=f"bucket_num is {count}, and no number of buckets, or -1",
+            parameters=RESCALE.signature,
+        )
+    dynamic = count == DYNAMIC
+    wanted = (bucket_count(table.metadata) or 1) if dynamic else count
+    environment.commit(name.catalog, table, ChangeBuckets(wanted, arguments["bucket_key"], dynamic))
+    return [_row(compact_table(environment, invocation.spark, name, full=True))]
+
+
+def _row(done: Compacted) -> Sequence[Any]:
+    return (done.buckets, done.replaced_files, done.added_files, done.replaced_bytes, done.given_up)
+
+
+COMPACT = Procedure(
+    "compact",
+    (
+        Parameter("table", "string"),
+        Parameter("where", "string", required=False),
+        Parameter("full", "boolean", required=False),
+        Parameter("branch", "string", required=False),
+    ),
+    _COLUMNS,
+    compact,
+)
+RESCALE = Procedure(
+    "rescale",
+    (
+        Parameter("table", "string"),
+        Parameter("bucket_num", "integer"),
+        Parameter("bucket_key", "string", required=False),
+    ),
+    _COLUMNS,
+    rescale,
+)

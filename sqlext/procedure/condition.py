@@ -1,0 +1,30 @@
+"""The argument `where` of procedures that work on a part of a table, and the branch that they work on."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.row_level import Target
+from sqlext.errors import NotFoundError
+from sqlext.spark.lowered_sql import lowered_expression, lowered_query
+from sqlext.spark.read_tables import read_predicates
+from sqlext.spec.expression import AlwaysFalse, AlwaysTrue, Or, Predicate
+from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.spec.table_metadata import TableMetadata
+
+
+def condition(spark: SparkSession, target: Target, where: str | None) -> Predicate:
+    """What partitions and bounds can tell of the condition."""
+    if where is None:
+        return AlwaysTrue()
+    query = lowered_query(spark, f"SELECT * FROM {target.relation}").where(lowered_expression(where))
+    predicates = read_predicates(query, target.version)
+    return reduce(Or, predicates) if predicates else AlwaysFalse()
+
+
+def require_branch(metadata: TableMetadata, branch: str, name: object) -> None:
+    """NotFoundError: a branch that is not there has nothing to work on, and is not made."""
+    if branch not in (MAIN_BRANCH, *metadata.refs):
+        raise NotFoundError("REFERENCE_NOT_FOUND", type="branch", ref=branch, name=name)

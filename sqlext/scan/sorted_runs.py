@@ -1,0 +1,137 @@
+"""Buckets as sorted runs, and which runs of a bucket to merge: universal compaction, as Paimon and RocksDB have it.
+
+A run is what one commit has put into a bucket, sorted by key: its live data files with one data sequence number. There
+is no state beside the manifests. The newest runs are merged, so that the sizes of those that are left grow with their
+age, and a row is written again about as often as there are sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlext.properties import (
+    COMPACTION_DELETE_FILES,
+    COMPACTION_SIZE_AMPLIFICATION,
+    COMPACTION_SIZE_RATIO,
+    COMPACTION_TRIGGER,
+)
+from sqlext.scan.delete_file_index import sequence_number
+from sqlext.scan.file_filter import PartitionKey, partition_key
+from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifest import ManifestEntry
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionRules:
+    """When runs are merged; see the table properties of these names. Percentages are of the size of older runs."""
+
+    trigger: int = COMPACTION_TRIGGER.default
+    size_ratio: int = COMPACTION_SIZE_RATIO.default
+    size_amplification: int = COMPACTION_SIZE_AMPLIFICATION.default
+    delete_files: int = COMPACTION_DELETE_FILES.default
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str]) -> CompactionRules:
+        """AnalysisError INVALID_TABLE_PROPERTY."""
+        return cls(
+            COMPACTION_TRIGGER.of(properties),
+            COMPACTION_SIZE_RATIO.of(properties),
+            COMPACTION_SIZE_AMPLIFICATION.of(properties),
+            COMPACTION_DELETE_FILES.of(properties),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SortedRun:
+    """Data files of one bucket and one data sequence number. `live_bytes` and `dead_bytes` are the shares of rows that
+    are there and of rows that deletion vectors take away; what other delete files take away counts as there."""
+
+    sequence_number: int
+    files: tuple[ContentFile, ...]
+    live_bytes: int
+    dead_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A partition of a spec: its runs, the newest first, its delete files that are no deletion vectors, its rows."""
+
+    spec_id: int
+    partition: tuple[Any, ...]
+    runs: tuple[SortedRun, ...]
+    delete_files: int = 0
+    rows: int = 0
+
+    @property
+    def files(self) -> tuple[ContentFile, ...]:
+        """Of all runs."""
+        return tuple(file for run in self.runs for file in run.files)
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether it is one run of which no row is known to be gone."""
+        return len(self.runs) < 2 and not self.delete_files and not any(run.dead_bytes for run in self.runs)
+
+
+def find_buckets(entries: Iterable[ManifestEntry]) -> list[Bucket]:
+    """The buckets of a snapshot by its live entries, of data and of deletes, in no order."""
+    runs: dict[PartitionKey, dict[int, list[ContentFile]]] = {}
+    delete_files: dict[PartitionKey, int] = {}
+    deleted: dict[str, int] = {}
+    for entry in entries:
+        file, key = entry.file, partition_key(entry.file)
+        if file.content == Content.DATA:
+            runs.setdefault(key, {}).setdefault(sequence_number(entry), []).append(file)
+        elif file.is_deletion_vector and file.referenced_data_file is not None:
+            deleted[file.referenced_data_file] = file.record_count
+        else:
+            delete_files[key] = delete_files.get(key, 0) + 1
+    found = []
+    for key, by_number in runs.items():
+        ordered = [_run(number, by_number[number], deleted) for number in sorted(by_number, reverse=True)]
+        files = [file for files in by_number.values() for file in files]
+        rows = sum(file.record_count - deleted.get(file.file_path, 0) for file in files)
+        first = files[0]
+        found.append(Bucket(first.spec_id, first.partition, tuple(ordered), delete_files.get(key, 0), rows))
+    return found
+
+
+def _run(number: int, files: list[ContentFile], deleted: Mapping[str, int]) -> SortedRun:
+    size = sum(file.file_size_in_bytes for file in files)
+    dead = sum(
+        file.file_size_in_bytes * deleted[file.file_path] // max(file.record_count, 1)
+        for file in files
+        if file.file_path in deleted
+    )
+    return SortedRun(number, tuple(files), size - dead, dead)
+
+
+def runs_to_merge(bucket: Bucket, rules: CompactionRules) -> int:
+    """How many of the newest runs become one; 0 for none.
+
+    All, where there are as many delete files as `rules` allow, or where the rows that are gone, or those of all runs
+    but the oldest, are too many beside it. Else, once there are as many as the trigger, the newest and each older one
+    that is not larger than those before it together, and at least as many as bring their number below the trigger.
+    """
+    runs = bucket.runs
+    dead, oldest = sum(run.dead_bytes for run in runs), runs[-1].live_bytes
+    if bucket.delete_files >= rules.delete_files or dead * 100 > rules.size_amplification * sum(
+        run.live_bytes for run in runs
+    ):
+        return len(runs)
+    if len(runs) < rules.trigger:
+        return 0
+    if sum(run.live_bytes for run in runs[:-1]) * 100 > rules.size_amplification * oldest:
+        return len(runs)
+    return max(_similar(runs, rules, 1), _similar(runs, rules, len(runs) - rules.trigger + 2))
+
+
+def _similar(runs: tuple[SortedRun, ...], rules: CompactionRules, count: int) -> int:
+    """`count` newest runs, and each older one that is not larger than those before it, by `rules.size_ratio`."""
+    size = sum(run.live_bytes for run in runs[:count])
+    while count < len(runs) and runs[count].live_bytes * 100 <= size * (100 + rules.size_ratio):
+        size += runs[count].live_bytes
+        count += 1
+    return count
