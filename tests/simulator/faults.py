@@ -15,7 +15,7 @@ from typing import Any
 from sqlext.errors import StorageError
 
 _KINDS = (
-    (re.compile(r"/metadata/v[0-9]+(\.gz)?\.metadata\.json$"), "table metadata"),
+    (re.compile(r"/metadata/(v[0-9]+|[0-9]+-[^/]*)(\.gz)?\.metadata\.json$"), "table metadata"),
     (re.compile(r"/version-hint\.text$"), "hint"),
     (re.compile(r"/snap-[^/]*\.avro$"), "manifest list"),
     (re.compile(r"/[^/]*-m[0-9]+\.avro$"), "manifest"),
@@ -62,7 +62,14 @@ class Fault:
     nth: int
 
     def strikes(self, operation: str, location: str) -> bool:
-        if self.nth <= 0 or POINTS[self.point] != (operation, kind_of(location)):
+        if self.nth <= 0 or POINTS.get(self.point) != (operation, kind_of(location)):
+            return False
+        self.nth -= 1
+        return self.nth == 0
+
+    def strikes_at(self, point: str) -> bool:
+        """As `strikes`, at a point that has no file."""
+        if self.nth <= 0 or self.point != point:
             return False
         self.nth -= 1
         return self.nth == 0

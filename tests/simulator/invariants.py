@@ -20,6 +20,7 @@ from typing import Any
 import fastavro
 from pyroaring import BitMap64
 
+from simulator.database import SharedDatabase
 from simulator.files import EQUALITY, POSITIONS, ROWS
 from simulator.statements import (
     STATEMENT,
@@ -37,6 +38,7 @@ from simulator.store import Store
 from simulator.together import Snapshotted, Together
 from simulator.world import WAREHOUSE, Process, Violation
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.errors import SqlextError
 
@@ -66,12 +68,18 @@ class TableHistory:
 class Oracle:
     """Watches the store; `Violation` at the step that breaks an invariant."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, database: SharedDatabase | None = None) -> None:
+        """With a database a version is there when its pointer leads to it, else with its file."""
         self._store = store
-        self._observer = WarehouseCatalog("observer", WAREHOUSE, _Observer(store))
+        self._database = database
+        self._observer: WarehouseCatalog | SqlCatalog = WarehouseCatalog("observer", WAREHOUSE, _Observer(store))
+        if database is not None:
+            self._observer = database.catalog("observer", WAREHOUSE, _Observer(store))
+            database.moved = self._moved
         self.tables: dict[str, TableHistory] = {}
         self.drops = 0
         self.strays: set[str] = set()
+        self.left_behind: frozenset[str] = frozenset()
         self._avro: dict[str, list[dict[str, Any]]] = {}
         store.watcher = self
 
@@ -81,11 +89,31 @@ class Oracle:
         if not path.startswith(_ROOT + "/"):
             raise Violation(f"I-5: {path} lies outside of the warehouse")
         match = _METADATA.fullmatch(path)
-        if match is None:
+        if match is None or self._database is not None:
             return
-        document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-        self._new_version(match.group(1), int(match.group(2)), path, document, by)
+        self._new_version(match.group(1), int(match.group(2)), path, _document(data), by)
         self.check_current(match.group(1))
+
+    def _moved(self, identifier: TableIdentifier, before: str | None, after: str | None, by: By) -> None:
+        """The pointer of a table has moved."""
+        location = f"{_ROOT}/{identifier.namespace[0]}/{identifier.name}"
+        if after is None:
+            left = self.tables.get(location)
+            self.left_behind |= frozenset() if left is None else left.referenced
+            self.dropped(location, by)
+            return
+        path = _path(after)
+        if path not in self._store.files:
+            raise Violation(f"I-4: {by[1]} has {identifier} lead to {path}, which is not there")
+        # A table that is made while another of the name goes gets a folder beside that one's.
+        if not re.fullmatch(re.escape(location) + r"(-[0-9a-f]{8})?/metadata/[^/]+", path):
+            raise Violation(f"I-5: {by[1]} has {identifier} lead to {path}")
+        table = self.tables.get(location)
+        if before is not None and (table is None or _path(before) != table.path):
+            raise Violation(f"I-3: {by[1]} moved {identifier} from {before}")
+        number = 1 if table is None else table.number + 1
+        self._new_version(location, number, path, _document(self._store.files[path]), by)
+        self.check_current(location)
 
     def deleted(self, path: str, by: By) -> None:
         if any(path in table.referenced for table in self.tables.values()):
@@ -156,8 +184,8 @@ class Oracle:
             if document["table-uuid"] != before["table-uuid"]:
                 raise Violation(f"I-3: {statement} made {path}, which is another table's")
             log = [_path(entry["metadata-file"]) for entry in document["metadata-log"]]
-            if log[-1] != table.path:
-                raise Violation(f"I-3: {path} has {log[-1]} before it in its log, not {table.path}")
+            if log[-1:] != [table.path]:
+                raise Violation(f"I-3: {path} has {log[-1:]} before it in its log, not {table.path}")
         self._check_metadata(table, before, document, statement)
         table.number, table.path, table.document = number, path, document
         statement.landed, statement.landed_in = statement.landed + 1, document["table-uuid"]
@@ -344,6 +372,11 @@ class Oracle:
         there: the version does not tell whose it is.
         """
         return statement.landed == 0 and isinstance(statement, SetProperty | Convert | Drop | MakeBranch)
+
+
+def _document(data: bytes) -> Document:
+    document: Document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    return document
 
 
 def _one_by_one(before: Document, new: list[Document]) -> Iterator[Document]:

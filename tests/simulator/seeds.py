@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from simulator.simulation import simulate
+from simulator.simulation import CatalogKind, simulate
 
 _SHARE = 100
 
@@ -15,12 +15,12 @@ def shares(first: int, count: int) -> list[range]:
     return [range(start, min(start + _SHARE, last)) for start in range(first, last, _SHARE)]
 
 
-def simulate_all(seeds: range) -> tuple[Counter[str], list[tuple[int, str]]]:
+def simulate_all(seeds: range, catalog: CatalogKind = "folder") -> tuple[Counter[str], list[tuple[int, str]]]:
     """Outcomes of statements, and the seeds that broke an invariant with what they broke."""
     counts: Counter[str] = Counter()
     broken = []
     for seed in seeds:
-        outcome = simulate(seed)
+        outcome = simulate(seed, catalog=catalog)
         counts += outcome.counts
         if outcome.violation is not None:
             broken.append((seed, str(outcome.violation)))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
+import tempfile
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
 
+from simulator.database import CHANGE, OF_CHANGES, OF_QUERIES, QUERY, SharedDatabase
 from simulator.faults import Fault, random_fault
 from simulator.files import EQUALITY, POSITIONS, ROWS
 from simulator.invariants import Oracle
@@ -27,6 +32,10 @@ from simulator.together import Together
 from simulator.world import Process, Violation, World
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import CommitStateUnknown, SqlextError
+
+CatalogKind: TypeAlias = Literal["folder", "sql"]
+
+_IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 
 KINDS = ("append", "append", "delete", "update", "update", "merge", "upsert", "copy")
 _SHARE_OF_ROWS = {"rows": 0.85, "definitions": 0.3, "names": 0.4}
@@ -66,26 +75,32 @@ class Outcome:
         return "\n".join([*lines, f"violation: {self.violation}"])
 
 
-def simulate(seed: int, *, faults: list[Fault] | None = None) -> Outcome:
+def simulate(seed: int, *, faults: list[Fault] | None = None, catalog: CatalogKind = "folder") -> Outcome:
     """Runs a seed. The same seed on the same code takes the same steps."""
     with pure_answers_kept():
-        return _simulate(seed, faults)
+        if catalog == "folder":
+            return _simulate(seed, faults, None)
+        with tempfile.TemporaryDirectory(prefix="simulator-", dir=_IN_MEMORY) as folder:
+            return _simulate(seed, faults, SharedDatabase(Path(folder, "catalog.db")))
 
 
-def _simulate(seed: int, faults: list[Fault] | None) -> Outcome:
+def _simulate(seed: int, faults: list[Fault] | None, database: SharedDatabase | None) -> Outcome:
     for known in (ROWS, EQUALITY, POSITIONS):
         known.clear()
     rng = random.Random(f"statements {seed}")
     if faults is None:
-        faults = [random_fault(rng) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))]
-    world = World(seed, faults)
+        of_catalog = random_fault if database is None else _database_fault
+        faults = [of_catalog(rng) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))]
+    world = World(seed, faults, database)
     told = [str(fault) for fault in faults]
-    oracle = Oracle(world.store)
+    oracle = Oracle(world.store, database)
     world.ended = oracle.ended
     statements: list[Statement] = []
     violation = None
     try:
         setup = Process(world, "setup", seed)
+        if database is not None:
+            setup.catalog.create_namespace(("db",), {})
         for statement in _beginning(rng):
             setup.execute(statement)
         world.processes = _processes(world, rng, seed)
@@ -102,6 +117,14 @@ def _simulate(seed: int, faults: list[Fault] | None) -> Outcome:
         world.close()
     counts = Counter(f"{_kind(one)} {one.outcome}" for one in statements)
     return Outcome(seed, counts, violation, world.trace, told)
+
+
+def _database_fault(rng: random.Random) -> Fault:
+    """Half of the faults are at the database."""
+    if rng.random() < 0.5:
+        return random_fault(rng)
+    point = rng.choice((CHANGE, CHANGE, QUERY))
+    return Fault(point, rng.choice(OF_CHANGES if point == CHANGE else OF_QUERIES), rng.choice((1, 1, 2, 3, 4, 6)))
 
 
 def _beginning(rng: random.Random) -> list[Statement]:
@@ -211,7 +234,7 @@ def _at_the_end(world: World, oracle: Oracle, statements: list[Statement]) -> No
 
 
 def _require_no_litter(world: World, oracle: Oracle) -> None:
-    referenced = {path for table in oracle.tables.values() for path in table.referenced}
+    referenced = {path for table in oracle.tables.values() for path in table.referenced} | oracle.left_behind
     for path in world.store.files:
         name = path.rpartition("/")[2]
         if path not in referenced and name != "version-hint.text" and ".metadata.json" not in name:

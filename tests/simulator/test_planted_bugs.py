@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.planted_bugs import BUGS
+from simulator.planted_bugs import BUGS, BUGS_OF_DATABASES
 from simulator.simulation import simulate
 
 MOST_SEEDS = 3_000
@@ -23,3 +23,9 @@ def test_a_planted_bug_is_caught(bug: str) -> None:
     first = FIRST_SEEDS.get(bug, 0)
     with BUGS[bug]():
         assert any(simulate(seed).violation is not None for seed in range(first, first + MOST_SEEDS))
+
+
+@pytest.mark.parametrize("bug", BUGS_OF_DATABASES)
+def test_a_planted_bug_of_a_catalog_in_a_database_is_caught(bug: str) -> None:
+    with BUGS_OF_DATABASES[bug]():
+        assert any(simulate(seed, catalog="sql").violation is not None for seed in range(MOST_SEEDS // 10))

@@ -8,25 +8,38 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
+import pytest
+
 from simulator.seeds import shares, simulate_all
-from simulator.simulation import simulate
+from simulator.simulation import CatalogKind, simulate
 
 SEEDS = 5_000
+SEEDS_OF_DATABASES = 500
 _TRACE = "from simulator.simulation import simulate; print(simulate({seed}).told())"
 
 
-def test_no_seed_breaks_an_invariant() -> None:
+# A simulation in which nothing happens proves nothing.
+LEAST = {
+    "folder": {"acknowledged": 10_000, "refused": 1_000, "killed": 500, "unknown": 30},
+    "sql": {"acknowledged": 1_500, "refused": 300, "killed": 50},
+}
+
+
+@pytest.mark.parametrize(("catalog", "seeds"), [("folder", SEEDS), ("sql", SEEDS_OF_DATABASES)])
+def test_no_seed_breaks_an_invariant(catalog: CatalogKind, seeds: int) -> None:
     # A fork of a process that has threads, as one with a JVM, may hang.
     context = multiprocessing.get_context("forkserver")
     counts: Counter[str] = Counter()
+    simulate_share = partial(simulate_all, catalog=catalog)
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
-        for found, broken in pool.map(simulate_all, shares(0, SEEDS)):
-            assert not broken, f"python3 tests/simulator/run.py --seed {broken[0][0]}: {broken[0][1]}"
+        for found, broken in pool.map(simulate_share, shares(0, seeds)):
+            again = f"python3 tests/simulator/run.py --catalog {catalog} --seed"
+            assert not broken, f"{again} {broken[0][0]}: {broken[0][1]}"
             counts += found
-    # A simulation in which nothing happens proves nothing.
-    for outcome, least in (("acknowledged", 10_000), ("refused", 1_000), ("killed", 500), ("unknown", 30)):
+    for outcome, least in LEAST[catalog].items():
         assert sum(count for kind, count in counts.items() if kind.endswith(outcome)) > least, counts
 
 
@@ -37,6 +50,7 @@ def test_a_seed_replays_exactly() -> None:
         assert simulate(seed).told() == told
         environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(_paths())}
         command = [sys.executable, "-c", _TRACE.format(seed=seed)]
+        assert simulate(seed, catalog="sql").told() == simulate(seed, catalog="sql").told()
         elsewhere = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         assert elsewhere.stdout.splitlines() == told.splitlines()
 

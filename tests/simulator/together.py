@@ -10,7 +10,7 @@ from typing import Any
 from simulator.statements import STATEMENT, Change, Files, Rows, Statement
 from simulator.world import Process
 from sqlext.commit.action import Destination
-from sqlext.commit.group import Member, commit_group
+from sqlext.commit.group import Member, abandon_member, commit_group
 from sqlext.errors import CommitStateUnknown, SqlextError
 
 _NAME = re.compile(r".*/data/(.+)-[0-9]+-[0-9]+\.parquet")
@@ -44,6 +44,10 @@ class Together(Statement):
         except SqlextError as error:
             for part in self.parts:
                 part.outcome, part.error = "refused", error
+            if process.world.database is not None:
+                # In a folder they have gone with the table.
+                for member in members:
+                    abandon_member(process.catalog, self.table, member, process.rng)
             return
         given: dict[str, Any] = {"clock": process.clock, "rng": process.rng, "sleep": process.sleep}
         newest = members[-1].base

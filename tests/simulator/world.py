@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from greenlet import getcurrent, greenlet
 
+from simulator.database import SharedDatabase
 from simulator.faults import Fault, Killed, kind_of, refused, without_answer
 from simulator.store import Store
+from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.errors import CommitStateUnknown, SqlextError
 from sqlext.scan.manifest_cache import ManifestCache
@@ -33,9 +35,11 @@ class Violation(BaseException):
 class World:
     """The store, the processes on it, time, and what is to go wrong."""
 
-    def __init__(self, seed: int, faults: Sequence[Fault] = ()) -> None:
+    def __init__(self, seed: int, faults: Sequence[Fault] = (), database: SharedDatabase | None = None) -> None:
+        """With a database its catalog is in that, else in the folder."""
         self.rng = random.Random(f"schedule {seed}")
         self.store = Store()
+        self.database = database
         self.now_ms = 1_700_000_000_000
         self.steps = 0
         self.faults = list(faults)
@@ -136,7 +140,11 @@ class Process:
         self.rng = random.Random(f"{name} {seed}")
         self.clock_skew_ms = 0
         self.io = ProcessIO(self)
-        self.catalog = WarehouseCatalog("lake", WAREHOUSE, self.io)
+        self.catalog: WarehouseCatalog | SqlCatalog = (
+            WarehouseCatalog("lake", WAREHOUSE, self.io)
+            if world.database is None
+            else world.database.catalog_of(self, WAREHOUSE)
+        )
         self.manifests = ManifestCache()
         self.statements: list[Statement] = []
         self.statement: Statement | None = None
@@ -165,6 +173,11 @@ class Process:
 
     def sleep(self, seconds: float) -> None:
         self.wakes_ms = self.world.now_ms + int(seconds * 1000)
+        self.world.wait()
+
+    def hang(self) -> None:
+        """Lets the others go on for long."""
+        self.hung_until = self.world.steps + _HANG_STEPS
         self.world.wait()
 
     def execute(self, statement: Statement) -> None:
@@ -283,8 +296,7 @@ class ProcessIO:
         name = location.rpartition("/warehouse/")[2]
         world.trace.append((world.steps, process.name, operation, name, what))
         if what == "hung":
-            process.hung_until = world.steps + _HANG_STEPS
-            world.wait()
+            process.hang()
         if what == "killed before":
             process.killed = True
             raise Killed
