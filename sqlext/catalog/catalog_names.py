@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
-from sqlext.errors import AlreadyExistsError, AnalysisError, CommitConflict, NotFoundError, UnsupportedError
+from sqlext.errors import (
+    AlreadyExistsError,
+    AnalysisError,
+    CommitConflict,
+    NotFoundError,
+    StorageError,
+    UnsupportedError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,13 @@ class CatalogNames:
         """`held`: what is in it, or might be."""
         holds = ", ".join(held[:5]) + (" and more" if len(held) > 5 else "")
         return AnalysisError("SCHEMA_NOT_EMPTY", name=self.namespace(namespace), holds=holds)
+
+    def failure(self, reason: object) -> StorageError:
+        return StorageError("CATALOG_FAILURE", name=self.catalog, reason=reason)
+
+    def no_answer(self, name: str, reason: object) -> StorageError:
+        """`name`: what the catalog was asked about."""
+        return StorageError("CATALOG_NO_ANSWER", name=self.catalog, object=name, reason=reason)
 
     def conflict(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
         return CommitConflict("COMMIT_CONFLICT", name=self.table(identifier), reason=reason)

@@ -16,7 +16,7 @@ from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.errors import AnalysisError, SqlextError, StorageError
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, named_folders
-from sqlext.storage.location import is_object, to_location
+from sqlext.storage.location import configured_location, is_object
 from sqlext.storage.scheme_io import SchemeIO, s3_settings
 from sqlext.storage.vended_io import VendedIO, with_expiry
 
@@ -53,7 +53,7 @@ def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambd
     warehouse = options.get("warehouse")
     if not warehouse:
         raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="warehouse")
-    places = _allowed(name, options, warehouse if ":" in warehouse.partition("/")[0] else to_location(warehouse))
+    places = _allowed(name, options, configured_location(warehouse))
     io = SchemeIO(s3_settings(options), places)
     if kind == _FILESYSTEM:
         retention_ms = _retention_ms(name, options, "0")

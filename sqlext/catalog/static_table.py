@@ -10,7 +10,7 @@ from sqlext.catalog.metadata_file import MetadataFolder
 from sqlext.catalog.warehouse_commit import decoded_table
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.storage.file_io import FolderIO
-from sqlext.storage.location import join, to_location
+from sqlext.storage.location import configured_location, join
 
 _NUMBERED = re.compile(r"([0-9]+)-[^/]*(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
 
@@ -21,8 +21,7 @@ def load_static_table(path: str, io: FolderIO) -> LoadedTable:
     In a folder the current version is Hadoop's (`version-hint.text`, `v<N>.metadata.json`), else the newest of the
     numbered names that other catalogs give (`00003-<uuid>.metadata.json`). `NotFoundError` NO_TABLE_AT_LOCATION.
     """
-    given = path.rstrip("/")
-    location = given if ":" in given.partition("/")[0] else to_location(given)
+    location = configured_location(path)
     if location.endswith((".metadata.json", ".metadata.json.gz")):
         metadata_file: str | None = location
         table = location.rpartition("/")[0].removesuffix("/metadata")

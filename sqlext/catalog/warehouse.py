@@ -34,7 +34,7 @@ from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.view_metadata import is_view_metadata
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, resolved
 from sqlext.storage.file_io import FolderIO
-from sqlext.storage.location import as_location, is_below, join, require_below, same_place, to_location
+from sqlext.storage.location import as_location, configured_location, is_below, join, require_below, same_place
 
 # Spark sets these on every namespace it makes; they say nothing that the folder does not.
 _SET_BY_SPARK = frozenset({"owner"})
@@ -63,7 +63,7 @@ class WarehouseCatalog:
         """
         self._names = CatalogNames(name)
         self._io = io
-        self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
+        self._root = configured_location(warehouse)
         as_location(self._root)
         self._allowed = allowed or AllowedLocations((self._root,))
         self._dropped = DroppedFolders(self._root, undrop_retention_ms, clock)

@@ -57,6 +57,11 @@ def to_location(path: str | os.PathLike[str]) -> str:
     return "file://" + os.path.abspath(path)
 
 
+def configured_location(text: str) -> str:
+    """What a setting means: a location as it stands, or a local path; without a slash at its end."""
+    return text.rstrip("/") if ":" in text.partition("/")[0] else to_location(text)
+
+
 def join(location: str, *parts: str) -> str:
     """`location` with `parts` below it, by single slashes."""
     stem = location if location == "/" else location.rstrip("/")

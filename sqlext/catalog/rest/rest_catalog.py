@@ -21,7 +21,6 @@ from sqlext.errors import (
     CommitStateUnknown,
     NotFoundError,
     SqlextError,
-    StorageError,
 )
 from sqlext.properties import GC_ENABLED
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
@@ -271,7 +270,7 @@ class RestCatalog:
                 raise self._names.taken(identifier) from None
             if refusal.status == 409 or self._has_moved(identifier, base):
                 raise self._names.conflict(identifier, refusal.message) from None
-            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
+            raise self._names.failure(refusal.message) from None
 
     def _has_moved(self, identifier: TableIdentifier, base: LoadedTable | None) -> bool:
         """Whether a change was refused since it was made for another version, as one whose sequence number is taken."""
@@ -293,9 +292,9 @@ class RestCatalog:
                 raise self._names.not_found(identifier) from None
             if refusal.status == 409:
                 raise self._names.taken(taken or identifier) from None
-            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
+            raise self._names.failure(refusal.message) from None
         except NoAnswer as error:
-            raise StorageError("CATALOG_NO_ANSWER", name=self._names.catalog, object=name, reason=error) from None
+            raise self._names.no_answer(name, error) from None
 
     @contextmanager
     def _translated_namespace(self, namespace: Namespace) -> Iterator[None]:
@@ -309,9 +308,9 @@ class RestCatalog:
                 raise AnalysisError("SCHEMA_NOT_EMPTY", name=name, holds=refusal.message) from None
             if refusal.status == 409:
                 raise AlreadyExistsError("SCHEMA_ALREADY_EXISTS", name=name) from None
-            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
+            raise self._names.failure(refusal.message) from None
         except NoAnswer as error:
-            raise StorageError("CATALOG_NO_ANSWER", name=self._names.catalog, object=name, reason=error) from None
+            raise self._names.no_answer(name, error) from None
 
     # names and places
 

@@ -16,11 +16,8 @@ from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import (
-    AlreadyExistsError,
-    CommitConflict,
     CommitStateUnknown,
     NotFoundError,
-    StorageError,
 )
 from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata
 
@@ -51,8 +48,7 @@ class RestViews:
             # Not there, or a server without views.
             return False
         except NoAnswer as error:
-            name = self._names.table(identifier)
-            raise StorageError("CATALOG_NO_ANSWER", name=self._names.catalog, object=name, reason=error) from None
+            raise self._names.no_answer(self._names.table(identifier), error) from None
         return True
 
     def list_views(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
@@ -70,22 +66,21 @@ class RestViews:
         return self._location(identifier)
 
     def commit_view(self, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata) -> LoadedView:
-        name = self._names.table(identifier)
         try:
             answer = self._create(identifier, updated) if base is None else self._replace(identifier, base, updated)
         except NoAnswer as error:
-            reason = str(error)
+            name = self._names.table(identifier)
             raise CommitStateUnknown(
-                "COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement"
+                "COMMIT_STATE_UNKNOWN", name=name, reason=str(error), commit_id="of the statement"
             ) from None
         except Refusal as refusal:
             if refusal.status == 404:
-                raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name) from None
+                raise self._names.not_found(identifier) from None
             if refusal.status == 409 and base is None:
-                raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
+                raise self._names.taken(identifier) from None
             if refusal.status == 409:
-                raise CommitConflict("COMMIT_CONFLICT", name=name, reason=refusal.message) from None
-            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
+                raise self._names.conflict(identifier, refusal.message) from None
+            raise self._names.failure(refusal.message) from None
         return self._loaded(identifier, answer)
 
     def drop_view(self, identifier: TableIdentifier) -> bool:
@@ -152,15 +147,14 @@ class RestViews:
 
     @contextmanager
     def _translated(self, identifier: TableIdentifier) -> Iterator[None]:
-        name = self._names.table(identifier)
         try:
             yield
         except Refusal as refusal:
             if refusal.status == 404:
-                raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name) from None
-            raise StorageError("CATALOG_FAILURE", name=self._names.catalog, reason=refusal.message) from None
+                raise self._names.not_found(identifier) from None
+            raise self._names.failure(refusal.message) from None
         except NoAnswer as error:
-            raise StorageError("CATALOG_NO_ANSWER", name=self._names.catalog, object=name, reason=error) from None
+            raise self._names.no_answer(self._names.table(identifier), error) from None
 
     def _path(self, identifier: TableIdentifier) -> str:
         return table_path(self._client, identifier.namespace, identifier.name, "views")

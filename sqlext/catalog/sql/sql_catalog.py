@@ -32,7 +32,7 @@ from sqlext.properties import GC_ENABLED
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, resolved
 from sqlext.storage.file_io import FolderIO
-from sqlext.storage.location import is_below, join, require_below, same_place, to_location
+from sqlext.storage.location import configured_location, is_below, join, require_below, same_place
 
 _LOAD_ATTEMPTS = 3
 # The tail that tells a table's folder from that of another one, which has the plain name already.
@@ -65,7 +65,7 @@ class SqlCatalog:
         self._new_uuid = new_uuid
         self._undrop_retention_ms = undrop_retention_ms
         self._clock = clock
-        self._root = warehouse.rstrip("/") if ":" in warehouse.partition("/")[0] else to_location(warehouse)
+        self._root = configured_location(warehouse)
         self._allowed = allowed or AllowedLocations((self._root,))
         self._files = MetadataFiles(io, new_uuid)
         self._views = SqlViews(self._names, io, records, self._files, self._location_of, self._require_namespace)
