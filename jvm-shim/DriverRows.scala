@@ -3,6 +3,7 @@ package io.sqlext
 import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.util.Base64
 
+import com.github.luben.zstd.Zstd
 import org.apache.arrow.vector.ipc.ArrowStreamWriter
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, classic}
@@ -21,8 +22,8 @@ import scala.concurrent.{Await, ExecutionContext, Future, Promise}
 import scala.concurrent.duration.Duration
 
 /** The results of queries that the driver takes, as Arrow streams one behind the other, and what it can know of their
-  * size before. Its times are in UTC. Bytes go as a text in Base64: Py4J sends them so in any case, and turns each byte of
-  * an array into a number of Python first. */
+  * size before. Its times are in UTC. Bytes are packed by zstd, as rows of one file have its long name each, and go as a
+  * text in Base64: Py4J sends them so in any case, and turns each byte of an array into a number of Python first. */
 object DriverRows {
   private val batchRows = 4096
   private val places = new StructType().add("path", StringType).add("positions", BinaryType).add("repeated", BinaryType)
@@ -56,7 +57,9 @@ object DriverRows {
   private def execute(frame: DataFrame)(run: SparkPlan => Array[Byte]): String = {
     val execution = withLocalRows(frame.asInstanceOf[classic.DataFrame]).queryExecution
     val bytes = SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(execution.executedPlan))
-    if (bytes == null) null else Base64.getEncoder.encodeToString(bytes)
+    if (bytes == null) null
+    else if (bytes.isEmpty) ""
+    else Base64.getEncoder.encodeToString(Zstd.compress(bytes))
   }
 
   /** A query that reads no table, with a local row for each that Spark has for a SELECT without FROM: it evaluates those by

@@ -62,13 +62,13 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
         return target, _choose_upsert(environment, target, upsert, source)
     only_inserts = all(clause.kind == "not matched" for clause in statement.clauses)
     row_ids = has_row_ids(target) and not only_inserts
-    lowered, names = lower_merge(
+    lowered, names, kept = lower_merge(
         statement, schema, source.columns, target.relation, row_ids=row_ids, case_sensitive=exact
     )
     # As many rows as the source has, where the condition is on a key; the target's own would come beside them.
     few = _clauses_need_source(statement) and likely_few(target, estimate(source).rows)
     reach = _reach(statement, schema, source.columns)
-    change = RowChange(lowered, isolation, names, reach=reach, few=few)
+    change = RowChange(lowered, isolation, names, reach=reach, few=few, kept_columns=kept)
     if only_inserts:
         return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
     return target, by_mode(target, MERGE_MODE, change)

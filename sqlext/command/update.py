@@ -15,7 +15,7 @@ from sqlext.spark.exact_filter import exact_filter
 from sqlext.spark.lowered_sql import lowered_change
 from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import require_strict_policy
-from sqlext.sql.lowering.update import keeps_keys, lower_update
+from sqlext.sql.lowering.update import keeps_keys, kept_columns, lower_update
 from sqlext.sql.statement import Update
 
 
@@ -42,5 +42,6 @@ def choose_update(environment: Environment, spark: SparkSession, statement: Upda
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
         keeps_keys=keeps_keys(statement, schema, case_sensitive=exact),
         few=likely_few(target, guessed),
+        kept_columns=kept_columns(statement, schema, case_sensitive=exact),
     )
     return target, by_mode(target, UPDATE_MODE, change)

@@ -84,8 +84,11 @@ def _table(rows: DataFrame, streams: str) -> pa.Table:
 
 
 def _batches(streams: str) -> list[pa.RecordBatch]:
-    """The batches of Arrow streams that stand one behind the other, in Base64."""
-    buffer = pa.BufferReader(b64decode(streams))
+    """The batches of Arrow streams that stand one behind the other, packed by zstd, in Base64."""
+    if not streams:
+        return []
+    packed = pa.BufferReader(b64decode(streams))
+    buffer = pa.BufferReader(pa.CompressedInputStream(packed, "zstd").read())
     batches: list[pa.RecordBatch] = []
     while buffer.tell() < buffer.size():
         batches += pa.ipc.open_stream(buffer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +27,11 @@ from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.row_delta import RowDelta
 from sqlext.spark.driver_rows import estimate
 from sqlext.spark.write_job import WrittenFiles, find_positions, run_few, run_write, task_identity
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.sql.quoting import quote_identifier
+from sqlext.storage.location import is_object
+from sqlext.write.kept_columns import with_kept_columns
+from sqlext.write.positioned_values import has_positioned_values
 from sqlext.write.task import write_changes
 
 
@@ -35,7 +41,7 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
     with operation.cleaned_on_failure():
         rows = changed_rows(spark, operation, change)
         reads = reads_of(rows, target.version, reach_of(change, target), target.overtaken)
-        written = _write(spark, target, operation, change, rows)
+        written = _write(environment, spark, target, operation, change, rows)
         delta = _delta(environment, spark, target, operation, change, written, reads)
     if delta is not None:
         commit_change(environment, target, delta)
@@ -46,24 +52,38 @@ def mark_held(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, held: HeldChange
 ) -> RowDelta | None:
     """Writes the new rows of a change that is held; the action that adds them and marks the old ones."""
-    written = _write(spark, target, held.operation, change, held.rows)
+    whole = replace(change, kept_columns=())
+    written = _write(environment, spark, target, held.operation, whole, held.rows)
     return _delta(environment, spark, target, held.operation, change, written, held.reads)
 
 
 def _write(
-    spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange, rows: DataFrame
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    operation: WriteOperation,
+    change: RowChange,
+    rows: DataFrame,
 ) -> WrittenFiles:
     """New rows in data files, and the positions of the old ones."""
-    written = _write_rows(target, operation, change, rows) if has_new_rows(rows) else find_positions(rows)
+    written = _write_rows(environment, target, operation, change, rows) if has_new_rows(rows) else find_positions(rows)
     require_one_change(spark, target, change, written)
     return written
 
 
-def _write_rows(target: Target, operation: WriteOperation, change: RowChange, rows: DataFrame) -> WrittenFiles:
+def _write_rows(
+    environment: Environment, target: Target, operation: WriteOperation, change: RowChange, rows: DataFrame
+) -> WrittenFiles:
     plan = operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
     metadata, expected = target.table.metadata, estimate(rows)
     task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
-    if change.few and not expected.is_small:
+    left = _left_to_task(environment, target, change)
+    if left:
+        task = with_kept_columns(task, plan.schema, left)
+        rows = rows.select(*(quote_identifier(name) for name in rows.columns if name not in left))
+    # A query without the columns that are kept costs little, and ends once it has more rows than the driver takes.
+    tried = bool(left) if change.few is None else change.few
+    if tried and not expected.is_small:
         # What is run again, should there be more rows, must not give others.
         rows = rows if expected.repeatable else rows.localCheckpoint()
         arranged = partial(order, metadata=metadata, one_task=True) if keeps_order(metadata) else None
@@ -71,6 +91,24 @@ def _write_rows(target: Target, operation: WriteOperation, change: RowChange, ro
         if written is not None:
             return written
     return run_write(order(rows, metadata, one_task=expected.is_small), task, on_driver=expected.is_small)
+
+
+def _left_to_task(environment: Environment, target: Target, change: RowChange) -> frozenset[str]:
+    """Of the columns that the new rows keep those that their write reads from the data files, so that Spark need not.
+
+    Where the table has a sort order, Spark arranges rows by its columns and those of the partition.
+    """
+    metadata = target.table.metadata
+    used = [field.source_id for field in metadata.spec().fields]
+    if keeps_order(metadata):
+        used += [field.source_id for field in metadata.sort_order().fields]
+    fields = (metadata.schema().find(name) for name in change.kept_columns)
+    left = {field.name for field in fields if field and field.id not in used and has_positioned_values(field)}
+    if not left:
+        return frozenset()
+    plan = environment.scans.plan(target.version, AlwaysTrue())
+    local = not any(is_object(task.file.file_path) for task in plan.tasks)
+    return frozenset(left if local and environment.scans.reads_by_field_id(target.version, plan) else ())
 
 
 def _delta(

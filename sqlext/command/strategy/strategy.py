@@ -49,8 +49,9 @@ class RowChange:
     change it; without it a row may be hit twice. With `distinct_keys` the rows come distributed by key, and no two
     source rows may have one. With `keeps_keys` each new row has the key of the row it replaces.
     `reach` tells which rows it depends on. `row_filter` selects exactly the rows that a DELETE deletes, where that can
-    be said. `few`: it is likely to have so few rows that the driver may write them. `one_copy`: the SELECT where the
-    table has a key more than once, of whose rows one is replaced and the others go; it costs more.
+    be said. `few`: it is likely to have so few rows that the driver may write them, None where nothing tells.
+    `one_copy`: the SELECT where the table has a key more than once, of whose rows one is replaced and the others go; it
+    costs more. `kept_columns` are those that each new row has from the row which it replaces.
     """
 
     lowered: str
@@ -60,8 +61,9 @@ class RowChange:
     keeps_keys: bool = False
     reach: Reach = ITS_SCAN
     row_filter: Predicate | None = None
-    few: bool = False
+    few: bool | None = False
     one_copy: str | None = None
+    kept_columns: tuple[str, ...] = ()
 
 
 class KeyHasCopies(Exception):
@@ -104,9 +106,9 @@ def most_rows(target: Target) -> int:
     return min(_MOST_ROWS, SMALL_BYTES * max(rows, 1) // max(_UNPACKED * size, 1))
 
 
-def likely_few(target: Target, expected: int | None) -> bool:
+def likely_few(target: Target, expected: int | None) -> bool | None:
     """Whether the driver may try to take that many rows; a guess that is short costs another run of the query."""
-    return expected is not None and expected * _MISJUDGED <= most_rows(target)
+    return None if expected is None else expected * _MISJUDGED <= most_rows(target)
 
 
 def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChange) -> DataFrame:

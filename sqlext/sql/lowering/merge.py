@@ -29,10 +29,12 @@ class LoweredMerge(NamedTuple):
 
     `row_names` are the columns, each by the parts of its name, that tell the user which target row several source rows
     change; None where a repeated position is lawful, since nothing but an unconditional DELETE applies to matched rows.
+    `kept_columns` are those that each new row has from the row in whose place it comes; none where rows are inserted.
     """
 
     rows: str
     row_names: tuple[tuple[str, ...], ...] | None
+    kept_columns: tuple[str, ...]
 
 
 def source_select(merge: Merge) -> str:
@@ -59,7 +61,7 @@ def lower_merge(
     source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
     clauses = [bind_clause(clause, schema, merge, target_side, source_side) for clause in merge.clauses]
     lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses, row_ids)
-    return LoweredMerge(lowering.rows(), lowering.row_names())
+    return LoweredMerge(lowering.rows(), lowering.row_names(), lowering.kept_columns())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,12 @@ class _MergeLowering:
         if self.schema.identifier_field_ids:
             return tuple(self.schema.column_path(id) for id in self.schema.identifier_field_ids)
         return tuple((name,) for name in self._compared_columns())
+
+    def kept_columns(self) -> tuple[str, ...]:
+        if any(clause.clause.action == "insert" for clause in self.clauses):
+            return ()
+        names = (field.name for field in self.schema.fields)
+        return tuple(name for name in names if not any(name in clause.values for clause in self.clauses))
 
     # The join
 

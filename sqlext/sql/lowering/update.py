@@ -34,6 +34,13 @@ def lower_update(
     return with_ctes(statement.ctes, f"SELECT {selected(columns)}\nFROM {relation_text}")
 
 
+def kept_columns(statement: Update, schema: Schema, *, case_sensitive: bool = False) -> tuple[str, ...]:
+    """The columns of which nothing is assigned. Errors as `lower_update`."""
+    relation = target_relation(statement.table, statement.alias, schema, case_sensitive=case_sensitive)
+    assigned = bind_assignments(statement.assignments, relation, schema, "UPDATE")
+    return tuple(field.name for field in schema.fields if field.name not in assigned)
+
+
 def keeps_keys(statement: Update, schema: Schema, *, case_sensitive: bool = False) -> bool:
     """Whether no identifier field is assigned, by itself or with a struct around it. Errors as `lower_update`."""
     relation = target_relation(statement.table, statement.alias, schema, case_sensitive=case_sensitive)

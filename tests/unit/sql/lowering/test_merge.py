@@ -12,7 +12,7 @@ T = TARGET
 
 
 def lowered(text, schema=SCHEMA, columns=SOURCE):
-    rows, names = lower_merge(read(text), schema, columns, TARGET)
+    rows, names, _ = lower_merge(read(text), schema, columns, TARGET)
     return flat(rows), names
 
 
@@ -174,6 +174,6 @@ def test_an_unmatched_column_is_a_typed_null():
     ],
 )
 def test_row_ids_come_behind_the_columns(clauses, row_id):
-    rows, _ = lower_merge(read(HEAD + clauses), SCHEMA, SOURCE, TARGET, row_ids=True)
+    rows, _, _ = lower_merge(read(HEAD + clauses), SCHEMA, SOURCE, TARGET, row_ids=True)
     assert f"{row_id} AS `_row_id` FROM" in flat(rows)
     assert flat(rows).startswith("SELECT `__operation`, `_file`, `_pos`, `id`, `qty`, `name`, `_row_id` FROM")

@@ -1,0 +1,91 @@
+"""Columns that changed rows keep: a query leaves them out, and the write task reads them where the old rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField
+from sqlext.write.arrow_schema import schema_to_arrow
+from sqlext.write.positioned_values import values_at
+from sqlext.write.row_operation import OPERATION_COLUMNS, UPDATE
+
+Batches = Iterator[pa.RecordBatch]
+
+# A file is looked at once for each round, so rounds are large; the values of one are in memory at once.
+_MOST_ROWS = 131_072
+_MOST_VALUES = 4_194_304
+
+
+def with_kept_columns(
+    task: Callable[[Batches], Batches], schema: Schema, names: Collection[str]
+) -> Callable[[Batches], Batches]:
+    """The task of `write_changes` for rows without those columns of the schema, none of which is inserted.
+
+    A replaced row's values are what its data file has at its position; each file is as `values_at` reads it.
+    """
+    kept = {number: field for number, field in enumerate(schema.fields) if field.name in names}
+    most = max(1, min(_MOST_ROWS, _MOST_VALUES // len(kept)))
+
+    def run(batches: Batches) -> Batches:
+        return task(_completed(rows, kept) for rows in _rounds(batches, most))
+
+    return run
+
+
+def _rounds(batches: Batches, most: int) -> Batches:
+    """The rows in batches of about so many."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= most:
+            yield pa.concat_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
+def _completed(rows: pa.RecordBatch, kept: dict[int, NestedField]) -> pa.RecordBatch:
+    """The rows with the columns in the places of their numbers; null in a row that is not replaced by another."""
+    operations = rows.column(0).to_numpy(zero_copy_only=False)
+    replaced = np.flatnonzero(operations == UPDATE)
+    values = _values(rows.take(pa.array(replaced)), tuple(kept.values()))
+    # Where each row's value is; one past the end is none.
+    places = np.full(rows.num_rows, -1)
+    places[replaced] = np.arange(len(replaced))
+    taken = pa.array(places, mask=places < 0)
+    columns, names = list(rows.columns), list(rows.schema.names)
+    for (number, field), column in zip(sorted(kept.items()), values, strict=True):
+        columns.insert(OPERATION_COLUMNS + number, column.take(taken))
+        names.insert(OPERATION_COLUMNS + number, field.name)
+    return pa.RecordBatch.from_arrays(columns, names)
+
+
+def _values(rows: pa.RecordBatch, fields: Sequence[NestedField]) -> list[pa.Array]:
+    """The values of each field in the data files of the rows, in the order of the rows."""
+    types = [field.type for field in schema_to_arrow(Schema(tuple(fields)))]
+    files = rows.column(1).dictionary_encode()
+    codes = files.indices.to_numpy(zero_copy_only=False)
+    positions = rows.column(2).to_numpy(zero_copy_only=False).astype(np.uint64)
+    order = np.argsort(codes, kind="stable")
+    of_files = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
+    parts: list[list[pa.Array]] = [[] for _ in fields]
+    for at in of_files:
+        location = files.dictionary[int(codes[at[0]])].as_py()
+        for part, column, type in zip(parts, values_at(location, positions[at], fields), types, strict=True):
+            part.append(column.cast(type))
+    back = pa.array(_inverse(order))
+    return [
+        pa.concat_arrays(part).take(back) if part else pa.nulls(0, type)
+        for part, type in zip(parts, types, strict=True)
+    ]
+
+
+def _inverse(order: NDArray[np.intp]) -> NDArray[np.intp]:
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
