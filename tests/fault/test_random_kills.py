@@ -7,29 +7,23 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fault.catalogs import CATALOGS, catalog_options
 from fault.writing_process import TABLE, LocalProcess, processes, write_until_killed
 from simulator.statements import Change, Create
 
 # The soak runs more.
 RUNS = int(os.environ.get("SQLEXT_KILLS", "50"))
+RUNS_ON_POSTGRES = int(os.environ.get("SQLEXT_KILLS", "30"))
 
 
-def _options(catalog: str, folder: Path) -> Mapping[str, str]:
-    warehouse = {"warehouse": str(folder / "warehouse")}
-    return (
-        warehouse if catalog == "folder" else {"type": "jdbc", "uri": f"jdbc:sqlite:{folder}/catalog.db", **warehouse}
-    )
-
-
-@pytest.mark.parametrize("catalog", ["folder", "sqlite"])
-def test_processes_killed_at_random(tmp_path: Path, catalog: str) -> None:
-    options = _options(catalog, tmp_path)
+@pytest.mark.parametrize("catalog", CATALOGS)
+def test_processes_killed_at_random(tmp_path: Path, catalog: str, request: pytest.FixtureRequest) -> None:
+    options = catalog_options(catalog, tmp_path, request)
     rng = random.Random(f"{catalog} {RUNS}")
     process = LocalProcess(options)
     process.catalog.create_namespace(("db",), {})
@@ -37,7 +31,7 @@ def test_processes_killed_at_random(tmp_path: Path, catalog: str) -> None:
     assert process.run(Create("s", TABLE, properties=properties)) == "acknowledged"
     acknowledged: set[str] = set()
     begun: set[str] = set()
-    for run in range(RUNS):
+    for run in range(RUNS_ON_POSTGRES if catalog == "postgres" else RUNS):
         receiver, sender = processes.Pipe(duplex=False)
         child = processes.Process(target=write_until_killed, args=(options, run, sender))
         child.start()
