@@ -1,7 +1,7 @@
 """Table properties that change what sqlext does: name, type and default, one row each.
 
 Names and meanings are Iceberg's where Iceberg has the property; those under `sqlext.` and `write.upsert.` are ours, and
-so is the value `auto` of `write.*.mode`. One
+so is the value `auto` of `write.*.mode`; those of merge engines are Paimon's. One
 whose only value is its default asks for what is not done, and other values are refused: when they are set, and when a
 table that another engine gave them is written. A property that is not listed here is kept in the table's metadata and
 has no effect; `property_names` says which may be set at all.
@@ -18,20 +18,34 @@ from sqlext.errors import AnalysisError
 
 T = TypeVar("T")
 
+DEDUPLICATE, PARTIAL_UPDATE, AGGREGATION, FIRST_ROW = "deduplicate", "partial-update", "aggregation", "first-row"
+MERGE_ENGINES = (DEDUPLICATE, PARTIAL_UPDATE, AGGREGATION, FIRST_ROW)
+
 Distribution: TypeAlias = Literal["none", "hash", "range"]
 
 
 @dataclass(frozen=True)
 class TableProperty(Generic[T]):
-    """One known property; `of` reads it from a table's properties."""
+    """One known property; `of` reads it from a table's properties. `also` is another name of it."""
 
     name: str
     default: T
     parse: Callable[[str], T]
+    also: str | None = None
 
     def of(self, properties: Mapping[str, str]) -> T:
-        """The table's value, else the default; `AnalysisError` INVALID_TABLE_PROPERTY when the text does not parse."""
+        """The table's value, else the default.
+
+        `AnalysisError` INVALID_TABLE_PROPERTY when the text does not parse, or the two names say two things.
+        """
         text = properties.get(self.name)
+        other = None if self.also is None else properties.get(self.also)
+        if text is not None and other is not None and text.strip() != other.strip():
+            reason = f"{self.also}, which is another name of it, is {other}"
+            raise AnalysisError(
+                "INVALID_TABLE_PROPERTY", name=self.name, value=text, reason=reason, default=self.default or "none"
+            )
+        text = other if text is None else text
         if text is None:
             return self.default
         try:
@@ -193,7 +207,9 @@ MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializab
 MAX_RERUNS = TableProperty("write.conflict.max-reruns", 10, _integer(0))
 UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)
 UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))
-UPSERT_SEQUENCE_FIELD: TableProperty[tuple[str, ...]] = TableProperty("write.upsert.sequence-field", (), _column_names)
+UPSERT_SEQUENCE_FIELD: TableProperty[tuple[str, ...]] = TableProperty(
+    "write.upsert.sequence-field", (), _column_names, "sequence.field"
+)
 
 # tables in buckets, by Paimon's names; the second says it to a CREATE TABLE and is not stored
 BUCKET: TableProperty[int | None] = TableProperty("bucket", None, _bucket_count)
@@ -205,10 +221,21 @@ COMPACTION_SIZE_RATIO = TableProperty("compaction.size-ratio", 1, _integer(0))
 COMPACTION_SIZE_AMPLIFICATION = TableProperty("compaction.max-size-amplification-percent", 200, _integer(1))
 COMPACTION_DELETE_FILES = TableProperty("compaction.delete-file-threshold", 20, _integer(1))
 
+# what becomes of several rows of a key, by Paimon's names; those of columns are `fields.<column>.<what>`
+MERGE_ENGINE = TableProperty("merge-engine", DEDUPLICATE, _one_of(*MERGE_ENGINES))
+IGNORE_DELETE = TableProperty("ignore-delete", False, _boolean)
+PARTIAL_UPDATE_REMOVES = TableProperty("partial-update.remove-record-on-delete", False, _boolean)
+AGGREGATION_REMOVES = TableProperty("aggregation.remove-record-on-delete", False, _boolean)
+FIELDS_PREFIX = "fields."
+
 WAP_ENABLED = TableProperty("write.wap.enabled", False, _boolean)
 
 ALL: Mapping[str, TableProperty[Any]] = {
-    known.name: known for known in tuple(globals().values()) if isinstance(known, TableProperty)
+    name: known
+    for known in tuple(globals().values())
+    if isinstance(known, TableProperty)
+    for name in (known.name, known.also)
+    if name is not None
 }
 
 _AUTO_OF = {DELETE_MODE.name: DELETE_AUTO, UPDATE_MODE.name: UPDATE_AUTO, MERGE_MODE.name: MERGE_AUTO}

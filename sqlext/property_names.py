@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from sqlext.errors import AnalysisError
-from sqlext.properties import ALL, PRIMARY_KEY
+from sqlext.properties import ALL, FIELDS_PREFIX, PRIMARY_KEY
 from sqlext.spec.constraint import CHECK_PREFIX, is_constraint
 
 # Iceberg 1.12: TableProperties and SparkTableProperties.
@@ -139,6 +139,7 @@ _FURTHER = frozenset(
 # Behind these stands the name of a column, or of a constraint.
 _BY_COLUMN = (
     CHECK_PREFIX,
+    FIELDS_PREFIX,
     "write.metadata.metrics.column.",
     "write.parquet.bloom-filter-enabled.column.",
     "write.parquet.bloom-filter-fpp.column.",

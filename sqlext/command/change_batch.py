@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
 from sqlext.command.row_level import Target
-from sqlext.commit.upsert_rules import sequence_columns
+from sqlext.commit.sequence_field import sequence_columns
 from sqlext.errors import AnalysisError
-from sqlext.properties import UPSERT_SEQUENCE_FIELD
+from sqlext.properties import IGNORE_DELETE, UPSERT_SEQUENCE_FIELD
 from sqlext.spark.store_assignment import align
 from sqlext.spec.row_kind import GIVEN_KIND, ROW_KIND
 from sqlext.spec.schema import Schema
@@ -60,14 +60,17 @@ def change_batch(target: Target, rows: DataFrame, *, in_order: bool = False) -> 
 def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) -> ChangeBatch:
     """The same, where it has to be known of every row that no other one has its key."""
     schema = target.table.metadata.schema()
+    ignores_deletes = IGNORE_DELETE.of(target.table.metadata.properties)
     sequence = sequence_columns(schema, UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties), str(target.name))
     has_kinds = len(rows.columns) > len(schema.fields)
-    columns = _columns(schema)
+    if has_kinds and ignores_deletes:
+        rows = rows.where(f"{ROW_KIND.name} NOT IN ('-U', '-D') OR {ROW_KIND.name} IS NULL")
+    columns = stored_columns(schema)
     taken = [field.name for field in schema.fields]
     last, count, paired, place = (fresh_name(f"__{name}", taken) for name in ("last", "rows", "pair", "place"))
     kind = (F.col(ROW_KIND.name) if has_kinds else F.lit("+U")).alias(_OPERATION)
     place_of_row = F.struct(*(F.col(quote_identifier(name)) for name in sequence)) if sequence else F.lit(0)
-    given = rows.select(kind, *map(F.expr, columns), place_of_row.alias(place), *(_arrival(taken) if in_order else ()))
+    given = rows.select(kind, *map(F.expr, columns), place_of_row.alias(place), *(arrival(taken) if in_order else ()))
     keys = [F.col(quote_identifier(field.name)) for field in schema.identifier_fields]
     of_key, kind = Window.partitionBy(*keys), F.col(_OPERATION)
     # What is said of a key is said by its last rows: those before them are passed over, whatever they are.
@@ -80,7 +83,7 @@ def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) ->
     ranked = ranked.withColumn(paired, (rows_of_key == 2) & one_each[0] & one_each[1])
     operation = (
         F.when(F.coalesce(~kind.isin("+I", "-U", "+U", "-D"), F.lit(True)), _code(UNKNOWN_ROW_KIND))
-        .when(_any_null(keys), _code(NULL_KEY))
+        .when(null_in_key(schema), _code(NULL_KEY))
         .when(~is_last, F.lit(None))
         .when((rows_of_key > 1) & ~F.col(paired), _code(TIED_KEY if sequence else REPEATED_KEY))
         .when(kind.isin("+I", "+U"), _code(UPDATE))
@@ -91,28 +94,29 @@ def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) ->
     return ChangeBatch(tagged.where(f"{_OPERATION} IS NOT NULL"), one_row_a_key=True)
 
 
-def _arrival(taken: Sequence[str]) -> list[Column]:
+def arrival(taken: Sequence[str]) -> list[Column]:
     """Where a row comes from, and its number there: known only as long as nothing has moved it."""
-    origin, number = _arrival_names(taken)
+    origin, number = arrival_names(taken)
     came_from = F.concat_ws(" ", F.spark_partition_id(), F.input_file_name())
     return [came_from.alias(origin), F.monotonically_increasing_id().alias(number)]
 
 
 def _last_to_arrive(rows: DataFrame, of_key: WindowSpec, last: str, taken: Sequence[str]) -> DataFrame:
     """Of the `last` rows of a key the one that came last, where all came from one place; else they stay as they are."""
-    origin, number = (F.when(F.col(last), F.col(name)) for name in _arrival_names(taken))
+    origin, number = (F.when(F.col(last), F.col(name)) for name in arrival_names(taken))
     from_one_place = F.min(origin).over(of_key).eqNullSafe(F.max(origin).over(of_key))
     is_newest = number.eqNullSafe(F.max(number).over(of_key))
     return rows.withColumn(last, F.col(last) & (~from_one_place | is_newest))
 
 
-def _arrival_names(taken: Sequence[str]) -> tuple[str, str]:
+def arrival_names(taken: Sequence[str]) -> tuple[str, str]:
+    """What the columns of `arrival` are called in rows that have the columns `taken`."""
     return fresh_name("__origin", taken), fresh_name("__number", taken)
 
 
 def plain_batch(target: Target, rows: DataFrame) -> ChangeBatch:
     """The rows, each to be there afterwards."""
-    columns = _columns(target.table.metadata.schema())
+    columns = stored_columns(target.table.metadata.schema())
     return ChangeBatch(rows.selectExpr(f"{UPDATE}Y AS {_OPERATION}", *columns), one_row_a_key=False)
 
 
@@ -122,7 +126,8 @@ def has_order_or_kinds(target: Target, columns: Sequence[str]) -> bool:
     return row_kind_column(target, columns) is not None or bool(ordered)
 
 
-def _columns(schema: Schema) -> list[str]:
+def stored_columns(schema: Schema) -> list[str]:
+    """The table's columns as expressions of rows that are in them, with keys as they are compared."""
     return [_column(field, is_key=field.id in schema.identifier_field_ids) for field in schema.fields]
 
 
@@ -158,10 +163,11 @@ def align_changes(
     return align(spark, last, target.name.parts, Schema((*schema.fields, ROW_KIND)), by_name=by_name)
 
 
-def _any_null(columns: list[Column]) -> Column:
-    test = columns[0].isNull()
-    for column in columns[1:]:
-        test = test | column.isNull()
+def null_in_key(schema: Schema) -> Column:
+    """Whether a row has a null in a column of the key."""
+    test = F.lit(False)
+    for field in schema.identifier_fields:
+        test = test | F.col(quote_identifier(field.name)).isNull()
     return test
 
 

@@ -16,17 +16,19 @@ from sqlext.command.enforced_key import Removed, is_enforced, require_unique_key
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
 from sqlext.command.replaced_rows import ReplacedRows, take_out
+from sqlext.command.rerun import run_until_not_overtaken
 from sqlext.command.row_level import Target, commit_change, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.upsert import require_upsertable, upsert
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.action import Action
 from sqlext.commit.append import AppendFiles
+from sqlext.commit.merge_rules import has_merge_engine
 from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.commit.overwrite_rows import OverwriteRows
 from sqlext.commit.row_delta import RowDelta
 from sqlext.errors import AnalysisError, UnsupportedError
-from sqlext.properties import UPSERT_ENABLED
+from sqlext.properties import MERGE_ENGINE, UPSERT_ENABLED
 from sqlext.scan.file_filter import FileFilter, partition_key
 from sqlext.spark.driver_rows import is_small
 from sqlext.spark.frame_options import WriteOptions, write_options
@@ -58,6 +60,13 @@ def write_data_frame(
 
     Errors: AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for the write's options.
     """
+    if arguments["mode"] == "append":
+        run_until_not_overtaken(environment, lambda now: _write_once(now, spark, arguments, rows))
+    else:
+        _write_once(environment, spark, arguments, rows)
+
+
+def _write_once(environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame) -> None:
     handle = TableHandle.decode(arguments["table"])
     if handle.catalog is None:
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
@@ -85,11 +94,16 @@ def with_options(target: Target, options: WriteOptions) -> Target:
 
 
 def is_upsert(target: Target, options: WriteOptions, *, overwrites: bool) -> bool:
-    """Whether rows go in by their keys: the write's options say so, else the table's `write.upsert.enabled`.
+    """Whether rows go in by their keys: the write's options say so, else the table's `write.upsert.enabled`, or that it
+    has a merge engine.
 
-    AnalysisError UPSERT_WITH_OVERWRITE, or for a table that has no key.
+    AnalysisError UPSERT_WITH_OVERWRITE, MERGE_ENGINE_BYPASSED, or for a table that has no key.
     """
-    said = UPSERT_ENABLED.of(target.table.metadata.properties) if options.upsert is None else options.upsert
+    properties = target.table.metadata.properties
+    merges = has_merge_engine(properties)
+    said = (merges or UPSERT_ENABLED.of(properties)) if options.upsert is None else options.upsert
+    if merges and not said and not overwrites:
+        raise AnalysisError("MERGE_ENGINE_BYPASSED", name=target.name, engine=MERGE_ENGINE.of(properties))
     if said and overwrites:
         raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name)
     if said:

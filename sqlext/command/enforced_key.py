@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType as SparkStruct
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.environment import Environment
+from sqlext.commit.merge_rules import has_merge_engine
 from sqlext.errors import DataError
 from sqlext.properties import KEY_ENFORCED
 from sqlext.scan.key_lookup import KeyMatches, find_keys, key_range, lookup_bytes, stored_keys
@@ -67,8 +68,9 @@ class Removed:
 
 
 def is_enforced(metadata: TableMetadata) -> bool:
-    """Whether the table has a key that is enforced."""
-    return KEY_ENFORCED.of(metadata.properties) and bool(metadata.schema().identifier_field_ids)
+    """Whether the table has a key that is enforced: it says so, or its merge engine keeps one row for each."""
+    said = KEY_ENFORCED.of(metadata.properties) or has_merge_engine(metadata.properties)
+    return said and bool(metadata.schema().identifier_field_ids)
 
 
 def have_plain_keys(schema: Schema) -> bool:

@@ -15,7 +15,7 @@ from sqlext.command.row_level import Target, has_row_ids
 from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
-from sqlext.command.upsert import explain_upsert, require_upsertable, upsert
+from sqlext.command.upsert import explain_replace_by_key, replace_by_key, require_upsertable
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.spark.driver_rows import estimate
@@ -43,7 +43,7 @@ def insert_on_conflict(
     A key that comes twice among them is refused as in an upsert, unless nothing would be done with either row.
     """
     if _is_upsert(target, insert, conflict):
-        return upsert(environment, spark, target, rows)
+        return replace_by_key(environment, spark, target, rows)
     with _chosen(environment, target, insert, conflict, rows) as choice:
         return choice.carry_out(environment, spark, target)
 
@@ -53,7 +53,7 @@ def explain_on_conflict(
 ) -> Explanation:
     """How the rows would be written."""
     if _is_upsert(target, insert, conflict):
-        return explain_upsert(environment, spark, target, rows)
+        return explain_replace_by_key(environment, spark, target, rows)
     with _chosen(environment, target, insert, conflict, rows) as choice:
         return explained(environment, spark, target, choice)
 

@@ -23,6 +23,7 @@ from sqlext.command.distribution import order
 from sqlext.command.enforced_key import have_plain_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
+from sqlext.command.merge_rows import engine_of, explain_merge_rows, merge_rows
 from sqlext.command.outcome import Counts
 from sqlext.command.reads import OWN_KEYS, Reach, Reads, reads_of
 from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
@@ -32,7 +33,8 @@ from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.conflict import SNAPSHOT
-from sqlext.commit.upsert_rules import partition_not_in_key, sequence_columns
+from sqlext.commit.sequence_field import sequence_columns
+from sqlext.commit.upsert_rules import partition_not_in_key
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
 from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
@@ -63,12 +65,29 @@ def upsert(
     isolation: str = SNAPSHOT,
     in_order: bool = False,
 ) -> Counts:
-    """Writes and commits the rows by their keys, the way that the table's `write.upsert.mode` names.
+    """Writes and commits the rows by their keys: as the table's merge engine says, or in the place of those there.
 
     They are in the table's columns, and may have `ROW_KIND` behind them. Errors: AnalysisError where the table cannot
     take rows by key, DataError for rows that it does not take or among which none of a key can win. See `change_batch`
     for `in_order`.
     """
+    require_upsertable(target)
+    engine = engine_of(target)
+    if engine is not None:
+        return merge_rows(environment, spark, target, engine, rows, isolation=isolation, in_order=in_order)
+    return replace_by_key(environment, spark, target, rows, isolation=isolation, in_order=in_order)
+
+
+def replace_by_key(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    rows: DataFrame,
+    *,
+    isolation: str = SNAPSHOT,
+    in_order: bool = False,
+) -> Counts:
+    """Each row in the place of the one with its key, the way that the table's `write.upsert.mode` names; likewise."""
     require_upsertable(target)
     batch = change_batch(target, rows, in_order=in_order)
     if goes_by_equality(environment, target):
@@ -79,6 +98,17 @@ def upsert(
 
 def explain_upsert(environment: Environment, spark: SparkSession, target: Target, rows: DataFrame) -> Explanation:
     """How `upsert` would write the rows. Errors likewise, but for those of the rows."""
+    require_upsertable(target)
+    engine = engine_of(target)
+    if engine is not None:
+        return explain_merge_rows(environment, spark, target, engine, rows, isolation=SNAPSHOT)
+    return explain_replace_by_key(environment, spark, target, rows)
+
+
+def explain_replace_by_key(
+    environment: Environment, spark: SparkSession, target: Target, rows: DataFrame
+) -> Explanation:
+    """How `replace_by_key` would."""
     require_upsertable(target)
     batch = change_batch(target, rows)
     if goes_by_equality(environment, target):

@@ -21,6 +21,7 @@ from sqlext.commit.append import AppendFiles
 from sqlext.commit.conflict import SNAPSHOT
 from sqlext.commit.deletion_vectors import DeletedRows
 from sqlext.commit.manifest_writer import ManifestWriter
+from sqlext.commit.merge_rules import merge_properties
 from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.commit.row_delta import RowDelta
 from sqlext.errors import SqlextError
@@ -190,6 +191,7 @@ def _made_for(metadata: TableMetadata) -> Mapping[str, Any]:
         "spec": metadata.default_spec_id,
         "rules": dict(row_rule_properties(metadata.properties)),
         "upserts": metadata.properties.get(UPSERT_ENABLED.name),
+        "merges": merge_properties(metadata.properties),
     }
 
 

@@ -6,19 +6,19 @@ Flink's sink, when another engine may long have written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from sqlext.commit.merge_rules import has_merge_engine, merge_engine
+from sqlext.commit.sequence_field import sequence_columns
 from sqlext.errors import AnalysisError
 from sqlext.properties import UPSERT_ENABLED, UPSERT_MODE, UPSERT_SEQUENCE_FIELD, TableProperty
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import VoidTransform
-from sqlext.spec.types import ListType, MapType, StructType, UnknownType, VariantType
 
 _T = TypeVar("_T")
-_WITHOUT_ORDER = (StructType, ListType, MapType, VariantType, UnknownType)
 
 
 def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str) -> None:
@@ -37,7 +37,7 @@ def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str)
 
 
 def require_upsert_rules(schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str) -> None:
-    """AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY or INVALID_SEQUENCE_FIELD."""
+    """AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD or INVALID_MERGE_ENGINE."""
     for error in _broken_rules(schema, spec, properties, name):
         raise error
 
@@ -49,20 +49,6 @@ def partition_not_in_key(schema: Schema, spec: PartitionSpec, name: str) -> Anal
             column = schema.column_name(field.source_id)
             return AnalysisError("UPSERT_PARTITION_NOT_IN_KEY", name=name, column=column, field=field.name)
     return None
-
-
-def sequence_columns(schema: Schema, names: Sequence[str], table: str) -> tuple[str, ...]:
-    """The columns as the schema spells them. AnalysisError INVALID_SEQUENCE_FIELD for one that cannot tell an order."""
-    found = []
-    for name in names:
-        field = next((field for field in schema.fields if field.name.lower() == name.lower()), None)
-        if field is None:
-            raise AnalysisError("INVALID_SEQUENCE_FIELD", name=table, column=name, reason="there is no such column")
-        if isinstance(field.type, _WITHOUT_ORDER):
-            reason = f"its type is {field.type}"
-            raise AnalysisError("INVALID_SEQUENCE_FIELD", name=table, column=name, reason=reason)
-        found.append(field.name)
-    return tuple(found)
 
 
 def _broken_rules(
@@ -79,6 +65,11 @@ def _broken_rules(
         sequence_columns(schema, names, name)
     except AnalysisError as unordered:
         yield unordered
+    if has_merge_engine(properties):
+        try:
+            merge_engine(schema, properties, name)
+        except AnalysisError as unmerged:
+            yield unmerged
 
 
 def _value(known: TableProperty[_T], properties: Mapping[str, str]) -> _T:

@@ -67,13 +67,28 @@ ROWS: Mapping[str, Condition] = {
     ),
     "INVALID_SEQUENCE_FIELD": Condition(
         "42616",
-        "The column {column} in write.upsert.sequence-field of {name} is refused: {reason}. Name columns of the"
-        " table whose values have an order.",
+        "The column {column} cannot tell the order of rows in {name}: {reason}. Name columns of the table whose"
+        " values have an order.",
     ),
     "SEQUENCE_TIE": Condition(
         "23505",
-        "The rows for {table} hold keys whose last rows are equal in write.upsert.sequence-field: {keys}. No row of"
-        " them can win; make the field tell them apart, or keep one row per key.",
+        "The rows for {table} hold keys whose last rows are equal in sequence.field: {keys}. No row of them can"
+        " win; make the field tell them apart, or keep one row per key.",
+    ),
+    "INVALID_MERGE_ENGINE": Condition(
+        "42616",
+        "The merge engine {engine} of {name} is refused: {reason}. Change the table's properties, or its columns.",
+    ),
+    "RETRACTION_REFUSED": Condition(
+        "22023",
+        "The rows for {table} hold deletes (-D or -U) of the keys {keys}, and its merge engine cannot take a row back."
+        " Leave them out, or set ignore-delete, fields.<column>.ignore-retract or, to delete whole rows,"
+        " <engine>.remove-record-on-delete of the table to true.",
+    ),
+    "MERGE_ENGINE_BYPASSED": Condition(
+        "42000",
+        "An append to {name} is refused: its merge engine {engine} keeps one row for a key, and rows beside each other"
+        " would not be merged. Leave 'upsert-enabled'='false' out, or say what to do with MERGE.",
     ),
     "INVALID_ROW_KIND": Condition(
         "22023",

@@ -21,11 +21,13 @@ REPEATED_KEY = 4
 TIED_KEY = 5
 UNKNOWN_ROW_KIND = 6
 NULL_KEY = 7
+RETRACTED_KEY = 8
 
 _CONDITIONS = {
     REPEATED_KEY: "DUPLICATE_KEY",
     TIED_KEY: "SEQUENCE_TIE",
     UNKNOWN_ROW_KIND: "INVALID_ROW_KIND",
+    RETRACTED_KEY: "RETRACTION_REFUSED",
 }
 
 
@@ -33,7 +35,7 @@ def accepted_rows(plan: WritePlan, batch: pa.RecordBatch, operation_columns: int
     """The batch without its column `GIVEN_KIND`, if it has one; so many columns stand before the table's.
 
     DataError for the first kind of refusal among the rows, naming up to five of their keys: NULL_IN_REQUIRED_COLUMN,
-    INVALID_ROW_KIND, DUPLICATE_KEY or SEQUENCE_TIE.
+    INVALID_ROW_KIND, DUPLICATE_KEY, SEQUENCE_TIE or RETRACTION_REFUSED.
     """
     codes = batch.column(0).to_numpy(zero_copy_only=False)
     has_kinds = batch.schema.names[-1] == GIVEN_KIND

@@ -9,7 +9,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target
 from sqlext.command.strategy.strategy import Choice, RowChange, Strategy
-from sqlext.command.upsert import upsert, upsert_by_equality, upsert_by_lookup
+from sqlext.command.upsert import replace_by_key, upsert_by_equality, upsert_by_lookup
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
 
@@ -31,7 +31,7 @@ def lookup_upsert(weighed: Choice | None) -> Strategy:
 
 def changelog_upsert(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
     """Rows that have kinds, or among which an order decides; see `Strategy`."""
-    return upsert(environment, spark, target, _new_rows(spark, change), isolation=change.isolation)
+    return replace_by_key(environment, spark, target, _new_rows(spark, change), isolation=change.isolation)
 
 
 def _new_rows(spark: SparkSession, change: RowChange) -> DataFrame:

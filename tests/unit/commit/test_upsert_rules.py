@@ -8,7 +8,8 @@ import pytest
 
 from small_tables import SCHEMA, Writer, warehouse_catalog
 from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.upsert_rules import require_upsert_rules, sequence_columns
+from sqlext.commit.sequence_field import sequence_columns
+from sqlext.commit.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema

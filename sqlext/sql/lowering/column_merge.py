@@ -1,0 +1,207 @@
+"""The values of one column of a key's rows as one value: an aggregate over the rows, the stored value in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlext.spec.merge_engine import ColumnMerge
+from sqlext.spec.types import DecimalType, DoubleType, FloatType, Type
+from sqlext.sql.quoting import quote_string
+from sqlext.sql.type_name import spark_type_text
+
+
+@dataclass(frozen=True, slots=True)
+class GivenValues:
+    """Texts: of each row its `value`, its `place` in the order of rows, whether it `counts`, whether it is `late` (it
+    comes before the stored row), and whether it `takes` its value back; of all rows the `stored` value and whether it
+    `is_stored`.
+
+    `late` and `takes` are None where no row is or does so.
+    """
+
+    value: str
+    place: str
+    counts: str
+    stored: str
+    is_stored: str
+    late: str | None = None
+    takes: str | None = None
+
+    def where(self, *conditions: str) -> str:
+        """The filter of an aggregate over the rows that count and satisfy the conditions."""
+        return f"FILTER (WHERE {' AND '.join((self.counts, *conditions))})"
+
+    @property
+    def in_time(self) -> tuple[str, ...]:
+        return () if self.late is None else (f"NOT {self.late}",)
+
+    @property
+    def brings(self) -> tuple[str, ...]:
+        return () if self.takes is None else (f"NOT {self.takes}",)
+
+    @property
+    def is_value(self) -> str:
+        return f"{self.value} IS NOT NULL"
+
+
+def merged_value(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    """The column's new value, of a type that goes into it by store assignment."""
+    return _FUNCTIONS[merge.function](merge, type, given)
+
+
+def _last(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    value = given.value
+    if given.takes is not None and merge.column not in merge.order:
+        value = f"CASE WHEN NOT {given.takes} THEN {value} END"
+    in_time = f"max_by({value}, {given.place}) {given.where(*given.in_time)}"
+    if given.late is None:
+        return f"CASE WHEN count_if({given.counts}) > 0 THEN {in_time} ELSE {given.stored} END"
+    came = f"count_if({given.counts} AND NOT {given.late}) > 0"
+    late = f"max_by({value}, {given.place}) {given.where()}"
+    return f"CASE WHEN {came} THEN {in_time} WHEN {given.is_stored} THEN {given.stored} ELSE {late} END"
+
+
+def _last_non_null(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    if given.takes is None:
+        newest = f"max_by({given.value}, {given.place}) {given.where(given.is_value, *given.in_time)}"
+        late = ""
+        if given.late is not None:
+            late = f", max_by({given.value}, {given.place}) {given.where(given.is_value, given.late)}"
+        return f"coalesce({newest}, {given.stored}{late})"
+    # A value that is taken back leaves a null, which the value before it does not fill.
+    value = f"named_struct('v', CASE WHEN NOT {given.takes} THEN {given.value} END)"
+    newest = f"max_by({value}, {given.place}) {given.where(given.is_value, *given.in_time)}"
+    branches = [f"WHEN {newest} IS NOT NULL THEN {newest}.v"]
+    if given.late is not None:
+        late = f"max_by({value}, {given.place}) {given.where(given.is_value, given.late)}"
+        branches.append(f"WHEN {given.stored} IS NULL THEN {late}.v")
+    return f"CASE {' '.join(branches)} ELSE {given.stored} END"
+
+
+def _first(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    first = f"min_by({given.value}, {given.place}) {given.where()}"
+    branches = [f"WHEN {given.is_stored} THEN {given.stored}"]
+    if given.late is not None:
+        late = f"min_by({given.value}, {given.place}) {given.where(given.late)}"
+        branches.insert(0, f"WHEN count_if({given.counts} AND {given.late}) > 0 THEN {late}")
+    return f"CASE {' '.join(branches)} ELSE {first} END"
+
+
+def _first_non_null(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    values = [given.stored, f"min_by({given.value}, {given.place}) {given.where(given.is_value)}"]
+    if given.late is not None:
+        values.insert(0, f"min_by({given.value}, {given.place}) {given.where(given.is_value, given.late)}")
+    return f"coalesce({', '.join(values)})"
+
+
+def _sum(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    wide = _wide(type)
+    value = f"CAST({given.value} AS {wide})"
+    signed = value if given.takes is None else f"CASE WHEN {given.takes} THEN -{value} ELSE {value} END"
+    added, stored = f"sum({signed}) {given.where()}", f"CAST({given.stored} AS {wide})"
+    return _within_range(merge, type, given, f"CASE WHEN {stored} IS NULL THEN {added} ELSE {stored} + {added} END")
+
+
+def _product(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    wide = _wide(type)
+
+    def product(*conditions: str) -> str:
+        values = f"collect_list(CAST({given.value} AS {wide})) {given.where(given.is_value, *conditions)}"
+        return f"aggregate({values}, CAST(1 AS {wide}), (a, x) -> CAST(a * x AS {wide}))"
+
+    total = f"coalesce(CAST({given.stored} AS {wide}), CAST(1 AS {wide})) * {product(*given.brings)}"
+    if given.takes is not None:
+        total = f"{total} / {product(given.takes)}"
+    return _within_range(merge, type, given, total)
+
+
+def _within_range(merge: ColumnMerge, type: Type, given: GivenValues, total: str) -> str:
+    """Outside of ANSI mode Spark makes null of a decimal that does not fit."""
+    any_value = f"count({given.value}) {given.where()} > 0"
+    failure = quote_string(f"The {merge.function} of column {merge.column} is out of the range of {type}.")
+    return f"CASE WHEN {any_value} THEN coalesce({total}, raise_error({failure})) ELSE {given.stored} END"
+
+
+def _wide(type: Type) -> str:
+    """A type in which sums and products stay exact; of decimals, for those that `merge_rules` lets have them."""
+    match type:
+        case FloatType() | DoubleType():
+            return "DOUBLE"
+        case DecimalType(scale=scale):
+            return f"DECIMAL(38, {scale})"
+    return "DECIMAL(38, 0)"
+
+
+def _count(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    one = "1L" if given.takes is None else f"CASE WHEN {given.takes} THEN -1L ELSE 1L END"
+    counted = f"sum({one}) {given.where(given.is_value)}"
+    return f"CAST(coalesce({given.stored}, 0) AS BIGINT) + coalesce({counted}, 0L)"
+
+
+def _least(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    return f"least({given.stored}, min({given.value}) {given.where()})"
+
+
+def _greatest(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    return f"greatest({given.stored}, max({given.value}) {given.where()})"
+
+
+def _all(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    found = f"bool_and({given.value}) {given.where()}"
+    return f"coalesce({given.stored} AND {found}, {given.stored}, {found})"
+
+
+def _any(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    found = f"bool_or({given.value}) {given.where()}"
+    return f"coalesce({given.stored} OR {found}, {given.stored}, {found})"
+
+
+def _list_of_text(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    parts = [given.stored, _in_order(given, *given.in_time)]
+    if given.late is not None:
+        parts.insert(0, _in_order(given, given.late))
+    joined = f"concat_ws({quote_string(merge.delimiter)}, {', '.join(parts)})"
+    return f"CASE WHEN {given.stored} IS NOT NULL OR count({given.value}) {given.where()} > 0 THEN {joined} END"
+
+
+def _collection(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+    text = spark_type_text(type)
+    nothing = f"CAST(array() AS {text})"
+    parts = [f"coalesce({given.stored}, {nothing})", f"flatten({_in_order(given, *given.in_time, *given.brings)})"]
+    if given.late is not None:
+        parts.insert(0, f"flatten({_in_order(given, given.late, *given.brings)})")
+    whole = f"CAST(concat({', '.join(parts)}) AS {text})"
+    if given.takes is not None:
+        taken = f"flatten({_in_order(given, given.takes)})"
+        at = "CAST(coalesce(array_position(a, x), 0) AS INT)"
+        rest = f"concat(slice(a, 1, {at} - 1), slice(a, {at} + 1, size(a)))"
+        whole = f"aggregate({taken}, {whole}, (a, x) -> CAST(CASE WHEN {at} > 0 THEN {rest} ELSE a END AS {text}))"
+    if merge.distinct:
+        whole = f"array_distinct({whole})"
+    return f"CASE WHEN {given.stored} IS NOT NULL OR count({given.value}) {given.where()} > 0 THEN {whole} END"
+
+
+def _in_order(given: GivenValues, *conditions: str) -> str:
+    """The values that are not null, as an array."""
+    pair = f"named_struct('p', {given.place}, 'v', {given.value})"
+    listed = f"collect_list({pair}) {given.where(given.is_value, *conditions)}"
+    compared = "CASE WHEN l.p < r.p THEN -1 WHEN l.p > r.p THEN 1 ELSE 0 END"
+    return f"transform(array_sort({listed}, (l, r) -> {compared}), x -> x.v)"
+
+
+_FUNCTIONS: Mapping[str, Callable[[ColumnMerge, Type, GivenValues], str]] = {
+    "sum": _sum,
+    "product": _product,
+    "count": _count,
+    "min": _least,
+    "max": _greatest,
+    "bool_and": _all,
+    "bool_or": _any,
+    "last_value": _last,
+    "last_non_null_value": _last_non_null,
+    "first_value": _first,
+    "first_non_null_value": _first_non_null,
+    "listagg": _list_of_text,
+    "collect": _collection,
+}

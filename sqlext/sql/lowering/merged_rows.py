@@ -1,0 +1,264 @@
+"""A merge engine as one SELECT: the rows of each key, and the stored one in its place among them, become one row.
+
+The stored row holds what came before it. In the order of rows it lies behind those that come before it by the sequence
+field, and before the others; so a late row counts as if it had come in time, as far as the stored row still tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlext.spec.merge_engine import NULL_TAKING_FUNCTIONS, ColumnMerge, MergeEngine
+from sqlext.spec.row_kind import GIVEN_KIND
+from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField
+from sqlext.sql.binding import assigned_value
+from sqlext.sql.lowering.column_merge import GivenValues, merged_value
+from sqlext.sql.lowering.text import fresh_name, selected
+from sqlext.sql.quoting import quote_identifier, quote_string
+from sqlext.sql.statement import TableName
+
+_KIND, _ROW_ID = quote_identifier(GIVEN_KIND), quote_identifier(ROW_ID.name)
+_BRINGS, _TAKES = "`__operation` = 2Y", "`__operation` = 1Y"
+_DELETES = f"{_TAKES} AND {_KIND} = '-D'"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRows:
+    """A relation of `__operation` and the table's columns, behind them `GIVEN_KIND` where the rows have `kinds`.
+
+    An operation is 1 where a row deletes (`-D`) or takes values back, 2 where it brings some, or the code of a refusal.
+    Where rows came in an order, columns named `arrival` tell where from, and of those of one place which came later.
+    """
+
+    relation: str
+    kinds: bool = False
+    arrival: tuple[str, str] | None = None
+
+
+def lower_merged_rows(
+    rows: GivenRows,
+    target: str,
+    schema: Schema,
+    engine: MergeEngine,
+    table: TableName,
+    *,
+    tie: int,
+    row_ids: bool = False,
+) -> str:
+    """Operation, file, position and columns of every change; with `row_ids` the row id of the row that it replaces, and
+    `GIVEN_KIND` where the rows have kinds.
+
+    Rows of a key whose order matters and is not told get the operation `tie`. Where the table has a key more than once
+    the copy that is last by the sequence field is merged, and the others are deleted.
+    """
+    return _Lowering(rows, target, schema, engine, table, tie, row_ids).changes()
+
+
+@dataclass(frozen=True)
+class _Lowering:
+    rows: GivenRows
+    target: str
+    schema: Schema
+    engine: MergeEngine
+    table: TableName
+    tie: int
+    row_ids: bool
+
+    # The stages, each a SELECT over the one before it
+
+    def changes(self) -> str:
+        columns = [
+            (self._operation(), "__operation"),
+            ("`_file`", "_file"),
+            ("`_pos`", "_pos"),
+            *((quote_identifier(field.name), field.name) for field in self.schema.fields),
+            *([(_ROW_ID, ROW_ID.name)] if self.row_ids else []),
+            *([(_KIND, GIVEN_KIND)] if self.rows.kinds else []),
+        ]
+        tagged = f"SELECT {selected(columns)}\nFROM (\n{self._merged()}\n)"
+        return f"SELECT * FROM (\n{tagged}\n)\nWHERE `__operation` IS NOT NULL"
+
+    def _merged(self) -> str:
+        """One row for each key and stored copy of it."""
+        columns = [
+            (f"max({self._refusal()})", self._plain("refused")),
+            (f"count_if({self._is_kept}) > 0", self._plain("rows")),
+            (self._is_deleted, self._plain("deleted")),
+            *self._values(),
+        ]
+        if self.engine.sequence:
+            stored = [self._stored[name] for name in self.engine.sequence if name in self._stored]
+            columns.append((_struct([f"first({name})" for name in stored] or ["0"]), self._plain("place")))
+        if self.row_ids:
+            columns.append((f"first({_ROW_ID})", ROW_ID.name))
+        if self.rows.kinds:
+            columns.append((f"max(CASE WHEN `__operation` > 2Y THEN {_KIND} END)", GIVEN_KIND))
+        group = ", ".join((*self._keys, "`_file`", "`_pos`"))
+        return f"SELECT {group},\n  {selected(columns)}\nFROM (\n{self._joined()}\n)\nGROUP BY {group}"
+
+    def _joined(self) -> str:
+        """The rows, each beside the stored row of its key."""
+        hidden = ["`_file`", "`_pos`", *([_ROW_ID] if self.row_ids else [])]
+        columns = [*(f"`__target`.{name}" for name in hidden)]
+        columns += [f"`__target`.{quote_identifier(name)} AS {stored}" for name, stored in self._stored.items()]
+        for number, order in enumerate(self._orders):
+            if order:
+                behind = f"{self._values_of(order, '__target')} > {self._values_of(order, '__source')}"
+                is_late = f"coalesce(`__target`.`_file` IS NOT NULL AND {behind}, false)"
+                columns.append(f"{is_late} AS {self._name(f'late_{number}')}")
+        read = ", ".join((*self._keys, *map(quote_identifier, self._stored), *hidden))
+        compared = " AND ".join(f"`__target`.{key} = `__source`.{key}" for key in self._keys)
+        listed = ",\n  ".join(("`__source`.*", *columns))
+        return (
+            f"SELECT {listed}\nFROM (\n{self._told()}\n) AS `__source`\n"
+            f"LEFT OUTER JOIN (SELECT {read} FROM {self.target}) AS `__target`\nON {compared}"
+        )
+
+    def _told(self) -> str:
+        """The rows, and of each whether its order is in doubt, and whether a delete lies behind it."""
+        columns = [(self._in_doubt(), self._plain("doubt"))]
+        if self._removes:
+            place = self._place(self.engine.sequence)
+            last = f"max(CASE WHEN {_DELETES} THEN {place} END) OVER (PARTITION BY {', '.join(self._keys)})"
+            columns.append((f"coalesce(NOT {place} > {last}, false)", self._plain("gone")))
+        return f"SELECT *,\n  {selected(columns)}\nFROM {self.rows.relation}"
+
+    # Conditions of a row
+
+    def _in_doubt(self) -> str:
+        """Whether another row of the key is equal in the order, and it matters which of the two comes first."""
+        tests = []
+        for order, counts in dict.fromkeys((one.order, self._weighs(one)) for one in self._ordered):
+            tests.append(f"{counts} AND count_if({counts}) OVER {self._tied(order)} > 1{self._strewn(order)}")
+        if self._removes:
+            window = self._tied(self.engine.sequence)
+            both = (f"count_if({test}) OVER {window} > 0" for test in (_BRINGS, _DELETES))
+            tests.append(" AND ".join(both) + self._strewn(self.engine.sequence))
+        return " OR ".join(f"({test})" for test in tests) or "false"
+
+    def _weighs(self, merge: ColumnMerge) -> str:
+        """Whether the row's place among those equal to it decides on the column: those of `-U` come first there."""
+        tests = self._takes_part(merge)
+        if self.rows.kinds:
+            tests.append(f"{_KIND} <> '-U'")
+        if merge.function not in NULL_TAKING_FUNCTIONS:
+            tests.append(f"{quote_identifier(merge.column)} IS NOT NULL")
+        return f"({' AND '.join(tests or ['true'])})"
+
+    def _takes_part(self, merge: ColumnMerge) -> list[str]:
+        tests = []
+        if self.rows.kinds and (merge.ignores_retractions or not self.engine.takes_retractions):
+            tests.append(_BRINGS)
+        if merge.grouped:
+            tests.append(f"({' OR '.join(f'{quote_identifier(name)} IS NOT NULL' for name in merge.order)})")
+        return tests
+
+    def _tied(self, order: Sequence[str]) -> str:
+        return f"(PARTITION BY {', '.join((*self._keys, *map(quote_identifier, order)))})"
+
+    def _strewn(self, order: Sequence[str]) -> str:
+        """And the rows that are equal come from more than one place."""
+        if self.rows.arrival is None:
+            return ""
+        origin, window = quote_identifier(self.rows.arrival[0]), self._tied(order)
+        return f" AND NOT min({origin}) OVER {window} <=> max({origin}) OVER {window}"
+
+    def _place(self, order: Sequence[str]) -> str:
+        values = [quote_identifier(name) for name in order]
+        if self.rows.arrival is not None:
+            values.append(quote_identifier(self.rows.arrival[1]))
+        if self.rows.kinds:
+            values.append(f"CASE WHEN {_KIND} = '-U' THEN 0 ELSE 1 END")
+        return _struct(values or ["0"])
+
+    def _refusal(self) -> str:
+        doubt = f" WHEN {self._name('doubt')} THEN {self.tie}Y" if self.engine.is_ordered else ""
+        return f"CASE WHEN `__operation` > 2Y THEN `__operation`{doubt} END"
+
+    @property
+    def _is_kept(self) -> str:
+        return f"NOT {self._name('gone')}" if self._removes else "true"
+
+    @property
+    def _removes(self) -> bool:
+        return self.engine.removes_on_delete and self.rows.kinds
+
+    # Of all rows of a key
+
+    @property
+    def _is_deleted(self) -> str:
+        """Whether a row deletes the stored one, and does not lie before it."""
+        if not self._removes:
+            return "false"
+        late = f" AND NOT {self._name('late_0')}" if self.engine.sequence else ""
+        return f"bool_or({_DELETES}{late})"
+
+    def _values(self) -> Iterator[tuple[str, str]]:
+        merges = {one.column: one for one in self.engine.columns}
+        remains = f"NOT {self._is_deleted}"
+        takes = f"({_TAKES})" if self.engine.takes_retractions and self.rows.kinds else None
+        kept = [self._is_kept] if self._removes else []
+        for field in self._others:
+            merge = merges[field.name]
+            stored = f"first({self._stored[field.name]})"
+            given = GivenValues(
+                quote_identifier(field.name),
+                self._place(merge.order),
+                " AND ".join([*kept, *self._takes_part(merge)]) or "true",
+                f"CASE WHEN {remains} THEN {stored} END" if self._removes else stored,
+                f"(`_file` IS NOT NULL AND {remains})" if self._removes else "`_file` IS NOT NULL",
+                self._name(f"late_{self._orders.index(merge.order)}") if merge.order else None,
+                None if merge.ignores_retractions else takes,
+            )
+            yield assigned_value(merged_value(merge, field.type, given), field, self.table), field.name
+
+    def _operation(self) -> str:
+        refused, rows, deleted = (self._name(one) for one in ("refused", "rows", "deleted"))
+        first = f"{self._name('place')} DESC, " if self.engine.sequence else ""
+        copy = f"row_number() OVER (PARTITION BY {', '.join(self._keys)} ORDER BY {first}`_file`, `_pos`) > 1"
+        stored = f" WHEN {copy} THEN 1Y WHEN {rows} THEN 2Y WHEN {deleted} THEN 1Y"
+        new = f"WHEN `_file` IS NULL THEN CASE WHEN {rows} THEN 3Y END"
+        return f"CASE WHEN {refused} IS NOT NULL THEN {refused} {new}{'' if self.engine.keeps_first else stored} END"
+
+    # Names
+
+    @cached_property
+    def _keys(self) -> Sequence[str]:
+        return [quote_identifier(field.name) for field in self.schema.identifier_fields]
+
+    @cached_property
+    def _others(self) -> Sequence[NestedField]:
+        return [field for field in self.schema.fields if field.id not in self.schema.identifier_field_ids]
+
+    @cached_property
+    def _stored(self) -> dict[str, str]:
+        """What the stored values are called, by column."""
+        return {field.name: self._name(f"stored_{number}") for number, field in enumerate(self._others)}
+
+    @cached_property
+    def _orders(self) -> Sequence[tuple[str, ...]]:
+        """The orders that there are, that of whole rows first."""
+        return list(dict.fromkeys((self.engine.sequence, *(one.order for one in self.engine.columns))))
+
+    @cached_property
+    def _ordered(self) -> Sequence[ColumnMerge]:
+        return [one for one in self.engine.columns if one.is_ordered]
+
+    def _values_of(self, order: Sequence[str], side: str) -> str:
+        return _struct(f"`{side}`.{quote_identifier(name)}" for name in order)
+
+    def _name(self, name: str) -> str:
+        return quote_identifier(self._plain(name))
+
+    def _plain(self, name: str) -> str:
+        return fresh_name(f"__{name}", [field.name for field in self.schema.fields])
+
+
+def _struct(values: Iterable[str]) -> str:
+    """Values that are compared one after the other."""
+    named = (f"{quote_string(f'v{number}')}, {value}" for number, value in enumerate(values))
+    return f"named_struct({', '.join(named)})"

@@ -1,0 +1,126 @@
+"""Merge engines as a fold over plain Python rows: what a table must hold after each batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Event = Mapping[str, Any]
+"""A row by column, with its `_row_kind`."""
+
+Step = Callable[[Any, Any, bool], Any]
+
+
+def _adding(add: Callable[[Any, Any], Any], taking: Callable[[Any, Any], Any] | None = None) -> Step:
+    def step(so_far: Any, value: Any, taken: bool) -> Any:
+        if value is None:
+            return so_far
+        if taken:
+            assert taking is not None
+            return taking(so_far, value)
+        return value if so_far is None else add(so_far, value)
+
+    return step
+
+
+def _without(values: Any, gone: Any) -> Any:
+    left = list(values or [])
+    for one in gone:
+        if one in left:
+            left.remove(one)
+    return left
+
+
+STEPS: Mapping[str, Step] = {
+    "sum": _adding(lambda a, b: a + b, lambda a, b: (a or 0) - b),
+    "product": _adding(lambda a, b: a * b, lambda a, b: (1 if a is None else a) / b),
+    "min": _adding(min),
+    "max": _adding(max),
+    "bool_and": _adding(lambda a, b: a and b),
+    "bool_or": _adding(lambda a, b: a or b),
+    "listagg": _adding(lambda a, b: f"{a},{b}"),
+    "collect": _adding(lambda a, b: a + b, _without),
+    "last_value": lambda so_far, value, taken: None if taken else value,
+    "last_non_null_value": lambda so_far, value, taken: so_far if value is None else None if taken else value,
+}
+
+
+@dataclass
+class MergedTable:
+    """Rows by key. `functions` has each column's, by name; `orders` the column that tells its order (None: arrival)."""
+
+    functions: Mapping[str, str]
+    orders: Mapping[str, str | None]
+    grouped: frozenset[str] = frozenset()
+    ignoring: frozenset[str] = frozenset()
+    removes: str | None = None
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def write(self, batch: Sequence[Event]) -> None:
+        for key in {event["k"] for event in batch}:
+            self._write(key, [event for event in batch if event["k"] == key])
+
+    def _write(self, key: int, events: list[Event]) -> None:
+        stored = self.rows.get(key)
+        if self.removes is not None:
+            events, stored = self._behind_last_delete(events, stored, self.removes)
+            if not events:
+                if stored is None:
+                    self.rows.pop(key, None)
+                return
+        self.rows[key] = {name: self._column(name, events, stored) for name in self.functions}
+
+    def _behind_last_delete(
+        self, events: list[Event], stored: dict[str, Any] | None, order: str
+    ) -> tuple[list[Event], dict[str, Any] | None]:
+        placed = sorted(events, key=lambda event: _place(event[order]))
+        at = [number for number, event in enumerate(placed) if event["_row_kind"] == "-D"]
+        if not at:
+            return events, stored
+        in_time = stored is None or any(_place(placed[n][order]) >= _place(stored[order]) for n in at)
+        kept = placed[at[-1] + 1 :]
+        return kept, None if in_time else stored
+
+    def _column(self, name: str, events: Sequence[Event], stored: Mapping[str, Any] | None) -> Any:
+        order, function = self.orders[name], self.functions[name]
+        if name in self.ignoring:
+            events = [event for event in events if event["_row_kind"] in ("+I", "+U")]
+        if name in self.grouped and order is not None:
+            events = [event for event in events if event[order] is not None]
+        early: list[Event] = []
+        if order is not None:
+            events = sorted(events, key=lambda event: _place(event[order]))
+            if stored is not None:
+                early = [event for event in events if _place(event[order]) < _place(stored[order])]
+        late = events[len(early) :]
+        if function == "count":
+            before = stored[name] if stored is not None and stored[name] is not None else 0
+            signs = [_sign(event) for event in events if event[name] is not None]
+            return before + sum(signs)
+        values = [(event[name], _sign(event) < 0) for event in early]
+        values += [(stored[name], False)] if stored is not None else []
+        values += [(event[name], _sign(event) < 0) for event in late]
+        if function.startswith("first"):
+            given = [value for value, _ in values if value is not None or function == "first_value"]
+            return given[0] if given else None
+        if name == order:
+            return values[-1][0] if values else None
+        if function in ("sum", "collect", "product", "count"):
+            # Taking back commutes with adding.
+            values.sort(key=lambda one: one[1])
+        result = None
+        for number, (value, taken) in enumerate(values):
+            if function == "last_non_null_value" and stored is not None and number == len(early):
+                result = result if value is None else value
+                continue
+            result = STEPS[function](result, value, taken)
+        return result
+
+
+def _place(value: Any) -> tuple[bool, Any]:
+    return (value is not None, value)
+
+
+def _sign(event: Event) -> int:
+    return 1 if event["_row_kind"] in ("+I", "+U") else -1
