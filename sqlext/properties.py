@@ -9,6 +9,7 @@ has no effect; `property_names` says which may be set at all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -111,6 +112,18 @@ def _bucket_count(text: str) -> int:
 
 def _optional_integer(text: str) -> int | None:
     return _integer(-1)(text)
+
+
+_UNITS_MS = {"ms": 1, "s": 1_000, "sec": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LONG_UNITS = {"second": "s", "minute": "min", "hour": "h", "day": "d"}
+
+
+def _duration_ms(text: str) -> int | None:
+    number, _, unit = re.sub(r"(\d)\s*(?=[a-z])", r"\1 ", text.lower()).partition(" ")
+    unit = _LONG_UNITS.get(unit.removesuffix("s"), unit)
+    if not number.isdigit() or unit not in _UNITS_MS:
+        raise ValueError(f"it must be a number with a unit, {', '.join(_UNITS_MS)}, such as 7 d")
+    return int(number) * _UNITS_MS[unit]
 
 
 def _column_names(text: str) -> tuple[str, ...]:
@@ -227,6 +240,14 @@ IGNORE_DELETE = TableProperty("ignore-delete", False, _boolean)
 PARTIAL_UPDATE_REMOVES = TableProperty("partial-update.remove-record-on-delete", False, _boolean)
 AGGREGATION_REMOVES = TableProperty("aggregation.remove-record-on-delete", False, _boolean)
 FIELDS_PREFIX = "fields."
+
+# streams that read, by Paimon's names
+CHANGELOG_PRODUCER = TableProperty(
+    "changelog-producer",
+    "none",
+    _only("none", "changes are found when they are read, with their images, and not stored"),
+)
+CONSUMER_EXPIRATION: TableProperty[int | None] = TableProperty("consumer.expiration-time", None, _duration_ms)
 
 WAP_ENABLED = TableProperty("write.wap.enabled", False, _boolean)
 

@@ -38,7 +38,20 @@ STREAMS: Mapping[str, Condition] = {
     "STREAM_POSITION_GONE": Condition(
         "55000",
         "The stream of {name} cannot go on: it is at snapshot {start}, which has expired or been rolled back."
-        " Start it again with a new checkpoint.",
+        " Start it again with a new checkpoint; one with a consumer-id after CALL … reset_consumer.",
+    ),
+    "INVALID_CONSUMER_ID": Condition(
+        "42602",
+        "The consumer {consumer} is refused: the name has to be of letters, digits, dots, dashes and underscores, as it"
+        " is part of a tag's name.",
+    ),
+    "CONSUMER_NOT_FOUND": Condition(
+        "42704", "{name} has no consumer {consumer}. CALL … consumers('{name}') tells which there are."
+    ),
+    "CONSUMER_UNREADABLE": Condition(
+        "XX001",
+        "What {name} knows of the consumer {consumer} cannot be read: {reason}. It is the table property"
+        " sqlext.consumer.{consumer}. Put its value back, or remove it.",
     ),
     "STREAM_COLUMNS_CHANGED": Condition(
         "55000",

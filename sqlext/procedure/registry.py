@@ -11,6 +11,7 @@ from sqlext.procedure.add_files import ADD_FILES
 from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
 from sqlext.procedure.compact import COMPACT, RESCALE
+from sqlext.procedure.consumers import CONSUMERS, DROP_CONSUMER, RESET_CONSUMER
 from sqlext.procedure.convert_equality_deletes import CONVERT_EQUALITY_DELETES
 from sqlext.procedure.dropped_tables import DROPPED_TABLES
 from sqlext.procedure.fast_forward import FAST_FORWARD
@@ -31,13 +32,16 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             ANCESTORS_OF,
             CHERRYPICK_SNAPSHOT,
             COMPACT,
+            CONSUMERS,
             CONVERT_EQUALITY_DELETES,
+            DROP_CONSUMER,
             DROPPED_TABLES,
             FAST_FORWARD,
             MIGRATE,
             PUBLISH_CHANGES,
             REGISTER_TABLE,
             RESCALE,
+            RESET_CONSUMER,
             ROLLBACK_TO_SNAPSHOT,
             ROLLBACK_TO_TIMESTAMP,
             SET_CURRENT_SNAPSHOT,

@@ -11,12 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.changes import ChangeFeed, snapshot_pairs
 from sqlext.command.environment import Environment
+from sqlext.commit.consumer import Consumer, MoveConsumer, consumers
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError, ValidationConflict
+from sqlext.properties import CONSUMER_EXPIRATION
 from sqlext.spark.catalogs import handle_of
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.table_handle import TableHandle
+from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
@@ -108,6 +112,7 @@ class StreamingSource:
             begins_now = given is None and stream.options.from_latest
             return {"offset": Position(stream.metadata.table_uuid).encode() if begins_now else given}
         start = stream.beginning(until) if given is None else Position.decode(given, stream.name)
+        self._keep(stream, start)
         return {"offset": self._reached(stream, start, until, limited=bool(arguments["limited"])).encode()}
 
     def batch(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -119,12 +124,26 @@ class StreamingSource:
         stream.require_table(end)
         return {"sql": self._sql(stream, list(stream.pieces(start, end)))}
 
+    def _keep(self, stream: _Stream, position: Position) -> None:
+        """Tells the table how far its consumer has got: all before `position` is in the log of the query."""
+        consumer_id, metadata = stream.options.consumer, stream.metadata
+        if consumer_id is None or position.table != metadata.table_uuid:
+            return
+        known, now = consumers(metadata, stream.name).get(consumer_id), self._environment.clock()
+        consumer = stream.consumer_at(position, now)
+        lasts_ms = CONSUMER_EXPIRATION.of(metadata.properties)
+        heard = known is not None and (lasts_ms is None or now - known.updated_ms < lasts_ms // 4)
+        if heard and consumer.is_where(known):
+            return
+        catalog = str(stream.handle.catalog)
+        self._environment.commit(catalog, stream.loaded, MoveConsumer(consumer_id, consumer))
+
     def _open(self, arguments: Mapping[str, Any]) -> _Stream:
         handle = TableHandle.decode(arguments["table"])
         parts = (str(handle.catalog), *handle.namespace, handle.name)
         table = self._environment.catalogs.load(parts)
         now = replace(handle_of(parts[0], table), branch=handle.branch)
-        stream = _Stream(now, table.metadata, source_options(arguments["options"]))
+        stream = _Stream(now, table, source_options(arguments["options"]))
         if table.metadata.table_uuid != handle.table_uuid:
             raise ValidationConflict("STREAM_TABLE_REPLACED", name=stream.name, query="")
         columns = [field["name"] for field in json.loads(arguments["columns"])["fields"]]
@@ -199,8 +218,12 @@ class _Stream:
     """A table as it is at one question of a stream."""
 
     handle: TableHandle
-    metadata: TableMetadata
+    loaded: LoadedTable
     options: SourceOptions
+
+    @property
+    def metadata(self) -> TableMetadata:
+        return self.loaded.metadata
 
     @property
     def name(self) -> str:
@@ -227,6 +250,13 @@ class _Stream:
     def beginning(self, until: Snapshot) -> Position:
         """Where a stream without a position begins. NotFoundError for a snapshot that is not there."""
         options, uuid = self.options, self.metadata.table_uuid
+        if options.consumer is not None:
+            known = consumers(self.metadata, self.name).get(options.consumer)
+            if known is not None and known.snapshot_id is not None:
+                last = self.snapshot(known.snapshot_id).snapshot_id
+                return Position(uuid, origin=last, snapshot=last)
+            if known is not None and known.needed_id is not None:
+                return Position(uuid, scan=self.snapshot(known.needed_id).snapshot_id)
         if options.start_snapshot is not None:
             if self.metadata.snapshot_or_none(options.start_snapshot) is None:
                 raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=options.start_snapshot, name=self.name)
@@ -239,6 +269,16 @@ class _Stream:
                 last = max(earlier, key=lambda entry: entry.timestamp_ms).snapshot_id
                 return Position(uuid, origin=last, snapshot=last)
         return Position(uuid, scan=until.snapshot_id)
+
+    def consumer_at(self, position: Position, now_ms: int) -> Consumer:
+        """What the table is to know of a stream that goes on from the position; of snapshots only whole ones count."""
+        branch = self.handle.branch or MAIN_BRANCH
+        if position.files is None:
+            return Consumer(position.snapshot, position.snapshot or position.scan, now_ms, branch)
+        begun = None if position.snapshot is None else self.metadata.snapshot_or_none(position.snapshot)
+        if begun is None or position.snapshot == position.scan or begun.parent_snapshot_id is None:
+            return Consumer(None, position.scan or position.snapshot, now_ms, branch)
+        return Consumer(begun.parent_snapshot_id, begun.parent_snapshot_id, now_ms, branch)
 
     def pieces(self, start: Position, end: Position) -> Iterator[_Piece]:
         """What lies between two positions of one stream, in order."""
@@ -264,8 +304,11 @@ class _Stream:
             return
         try:
             pairs = snapshot_pairs(self.handle, self.metadata, before, last)
-        except AnalysisError:
-            raise ValidationConflict("STREAM_POSITION_GONE", name=self.name, start=start.snapshot) from None
+        except AnalysisError as error:
+            if error.condition != "CHANGES_EXPIRED" or before is None:
+                raise ValidationConflict("STREAM_POSITION_GONE", name=self.name, start=start.snapshot) from None
+            # Of the snapshots between the two only these are left, as a tag keeps the first: their difference is told.
+            pairs = [(before, last)]
         for parent_of_pair, one in pairs:
             if parent_of_pair is not None and one.summary.get("operation") == "replace":
                 continue

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sqlext.commit.consumer import require_consumer_id
 from sqlext.errors import AnalysisError
 
 _KNOWN = (
+    "consumer-id",
     "row-kinds",
     "start-snapshot-id",
     "stream-from",
@@ -24,7 +26,8 @@ _OF_SPARK = ("path", "table", "sqlext.name", "sqlext.table")
 class SourceOptions:
     """Where a stream begins, how much a batch takes, and what becomes of rows that go.
 
-    It begins behind `start_snapshot` or `start_ms`, at the newest snapshot (`from_latest`), or with all rows there are.
+    It begins behind `start_snapshot` or `start_ms`, at the newest snapshot (`from_latest`), or with all rows there are;
+    with a `consumer` that the table knows, where that one is.
     """
 
     row_kinds: bool = False
@@ -34,6 +37,7 @@ class SourceOptions:
     max_files: int | None = None
     max_rows: int | None = None
     skipped: frozenset[str] = frozenset()
+    consumer: str | None = None
 
 
 def source_options(options: Mapping[str, str]) -> SourceOptions:
@@ -56,8 +60,16 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
         from_latest=start == "latest",
         max_files=_number(given, "streaming-max-files-per-micro-batch", 1),
         max_rows=_number(given, "streaming-max-rows-per-micro-batch", 1),
+        consumer=_consumer(given),
         skipped=frozenset(operation for operation, name in skips if _boolean(given, name)),
     )
+
+
+def _consumer(given: Mapping[str, str]) -> str | None:
+    consumer = given.get("consumer-id")
+    if consumer is not None:
+        require_consumer_id(consumer)
+    return consumer
 
 
 def _boolean(given: Mapping[str, str], name: str) -> bool:

@@ -9,6 +9,8 @@ import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
+from judges.iceberg import IcebergJudge
+
 
 def _copy(
     spark: SparkSession, source: str, target: str, folder: Path, mode: str = "append", **options: str
@@ -76,3 +78,40 @@ def test_where_a_stream_begins(spark: SparkSession, table_name: str, tmp_path: P
     assert _rows(spark, f"{table_name}_copy") == [(2,), (3,)]
     with pytest.raises(AnalysisException, match="UNKNOWN_STREAM_OPTION"):
         spark.readStream.option("start-snapshot", "1").table(table_name)
+
+
+def test_a_consumer_is_where_its_query_is(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str, tmp_path: Path
+) -> None:
+    copy, name = f"{table_name}_copy", table_name.removeprefix("lake.")
+    for one in (table_name, copy):
+        spark.sql(f"CREATE TABLE {one} (id INT, v STRING, PRIMARY KEY (id))")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b')")
+    consumer = {"row_kinds": "true", "consumer_id": "job"}
+    _copy(spark, table_name, copy, tmp_path / "c", "update", **consumer)
+    first = _consumer(spark, name)
+    heads = [row.snapshot_id for row in spark.sql(f"SELECT snapshot_id FROM {table_name}.snapshots").collect()]
+    assert first == ("job", heads[-1], "main", False)
+
+    # Another checkpoint goes on there, also where what lies between has expired by another engine.
+    spark.sql(f"UPSERT INTO {table_name} VALUES (1, 'A')")
+    spark.sql(f"UPSERT INTO {table_name} VALUES (3, 'c')")
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 2")
+    iceberg.sql(f"CALL lake.system.expire_snapshots('{name}', TIMESTAMP '2099-01-01 00:00:00', 1)")
+    spark.catalog.refreshTable(table_name)
+    left = [row.snapshot_id for row in spark.sql(f"SELECT snapshot_id FROM {table_name}.snapshots").collect()]
+    assert len(left) == 2
+    assert heads[-1] in left
+    _copy(spark, table_name, copy, tmp_path / "other", "update", **consumer)
+    assert _rows(spark, copy) == _rows(spark, table_name) == [(1, "A"), (3, "c")]
+    assert _consumer(spark, name)[1] == left[-1]
+
+    spark.sql(f"CALL lake.system.reset_consumer('{name}', 'job', {heads[-1]})")
+    assert _consumer(spark, name)[1] == heads[-1]
+    assert spark.sql(f"CALL lake.system.drop_consumer('{name}', 'job')").collect() == []
+    assert [row.name for row in spark.sql(f"SELECT name FROM {table_name}.refs").collect()] == ["main"]
+
+
+def _consumer(spark: SparkSession, table: str) -> tuple[Any, ...]:
+    (row,) = spark.sql(f"CALL lake.system.consumers('{table}')").collect()
+    return (row.consumer_id, row.snapshot_id, row.branch, row.expired)

@@ -6,6 +6,7 @@ from sqlext.errors import AnalysisError
 from sqlext.properties import (
     ALL,
     COMMIT_RETRY_TOTAL_TIMEOUT_MS,
+    CONSUMER_EXPIRATION,
     DELETE_MODE,
     MANIFEST_MERGE_ENABLED,
     MERGE_MODE,
@@ -83,3 +84,15 @@ def test_another_mode_or_none_ends_auto() -> None:
 def test_auto_that_another_engine_wrote_is_understood() -> None:
     assert row_level_mode(MERGE_MODE, {"write.merge.mode": "auto"}) == "auto"
     assert row_level_mode(MERGE_MODE, {}) == "merge-on-read"
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"), [("7 d", 604_800_000), ("90min", 5_400_000), ("1 Hour", 3_600_000), ("10 s", 10_000)]
+)
+def test_durations_have_units(text: str, milliseconds: int) -> None:
+    assert CONSUMER_EXPIRATION.of({"consumer.expiration-time": text}) == milliseconds
+
+
+def test_a_duration_without_a_unit_is_refused() -> None:
+    with pytest.raises(AnalysisError):
+        CONSUMER_EXPIRATION.of({"consumer.expiration-time": "7"})
