@@ -21,7 +21,7 @@ from sqlext.catalog.static_table import load_static_table
 from sqlext.command.changes import ChangeFeed
 from sqlext.command.environment import Environment
 from sqlext.command.table_changes import TableDefinitions
-from sqlext.commit.group_committer import GroupCommitters
+from sqlext.commit.group_committers import GroupCommitters
 from sqlext.dispatch import Dispatch
 from sqlext.errors import NotFoundError
 from sqlext.scan.manifest_cache import ManifestCache

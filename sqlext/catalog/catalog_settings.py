@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import socket
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sqlext.catalog.catalog import Catalog
@@ -31,7 +35,17 @@ _UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "": 1000}
 GROUP_COMMIT = "group-commit"
 """The catalog setting that says whose commits to a table may land together."""
 
-GroupCommit: TypeAlias = Literal["none", "process"]
+
+@dataclass(frozen=True, slots=True)
+class HostGroup:
+    """All processes of this user on this machine that have the same `settings`, secrets among them."""
+
+    settings: str = field(repr=False)
+
+
+GroupCommit: TypeAlias = Literal["none", "process"] | HostGroup
+"""Whose commits to a table may land together: nobody's, those of this process, or those of a group of processes."""
+
 
 Learned = Callable[[str, Mapping[str, str]], None]
 
@@ -87,14 +101,25 @@ def _allowed(name: str, options: Mapping[str, str], *own: str) -> AllowedLocatio
 
 
 def group_commit(name: str, options: Mapping[str, str]) -> GroupCommit:
-    """Whose commits to a table of the catalog may land together: nobody's, or those of this process."""
+    """Whose commits to a table of the catalog may land together. `AnalysisError` CATALOG_OPTION_INVALID."""
     text = options.get(GROUP_COMMIT, "none").strip().lower()
+    if text == "none":
+        return "none"
     if text == "process":
         return "process"
-    if text != "none":
-        allowed = "none or process"
-        raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=GROUP_COMMIT, value=text, allowed=allowed)
-    return "none"
+    if text == "host" and hasattr(socket, "AF_UNIX"):
+        return HostGroup(_told_apart(name, options))
+    allowed = "none, process or, where the system has Unix sockets, host"
+    raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=GROUP_COMMIT, value=text, allowed=allowed)
+
+
+def _told_apart(name: str, options: Mapping[str, str]) -> str:
+    """A text that two processes share where they have the same catalog in the same way."""
+    settings = {**options, "warehouse": configured_location(options.get("warehouse", ""))}
+    if "sqlite:" in settings.get("uri", ""):
+        # A path in there may count from the working folder.
+        settings["working folder"] = os.getcwd()
+    return json.dumps([name, sorted(settings.items())])
 
 
 def _retention_ms(name: str, options: Mapping[str, str], default: str) -> int:

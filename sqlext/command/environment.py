@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import MAIN, Action, Destination
-from sqlext.commit.group_committer import GroupCommitters
+from sqlext.commit.group_committers import GroupCommitters
 from sqlext.commit.transaction import CommitOutcome, commit
 from sqlext.errors import StaleRead
 from sqlext.spark.catalogs import Catalogs, TableVersion, handle_of
@@ -50,8 +50,9 @@ class Environment:
     ) -> CommitOutcome:
         """Commits `action` on a table, from the version it was planned on; perhaps together with what others commit."""
         to = self.catalogs.catalog(catalog)
-        if self.catalogs.group_commit(catalog) != "none":
-            return self.groups.of(to).commit(table.identifier, action, base=table, destination=destination)
+        group = self.catalogs.group_commit(catalog)
+        if group != "none":
+            return self.groups.of(to, group).commit(table.identifier, action, base=table, destination=destination)
         return commit(
             to,
             table.identifier,

@@ -37,7 +37,8 @@ class CommitContext:
     """What an action works with during one commit; `name` is the table's, for messages.
 
     `commit_id` is the commit's token: it tells, whatever the store answered, whether the commit has landed.
-    `planned_on` is the table as the action was planned on it; None: as it is when it is first staged.
+    `planned_on` is the table as the action was planned on it; None: as it is when it is first staged. Where it does not
+    `owns_files`, those that the action adds stay when it fails.
     """
 
     name: str
@@ -48,6 +49,7 @@ class CommitContext:
     manifests: ManifestCache
     destination: Destination = MAIN
     planned_on: TableMetadata | None = None
+    owns_files: bool = True
 
 
 @dataclass(frozen=True, slots=True)

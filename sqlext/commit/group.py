@@ -30,6 +30,7 @@ from sqlext.commit.transaction import CommitOutcome, commit
 from sqlext.errors import CommitStateUnknown, NotFoundError, SqlextError, ValidationConflict
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.constraint import row_rule_properties
+from sqlext.spec.content_file import ContentFile
 from sqlext.spec.metadata_update import apply_updates
 from sqlext.spec.requirement import AssertTableUUID
 from sqlext.spec.snapshot import Snapshot
@@ -38,17 +39,28 @@ from sqlext.spec.table_metadata import TableMetadata
 Verdict: TypeAlias = CommitOutcome | BaseException
 """What became of one member: what `commit` returns or raises."""
 
+TOKENS_PROPERTY = "sqlext.commit-tokens"
+"""The snapshot summary's key of the tokens of its members that are of other processes."""
+
+RowChange: TypeAlias = AppendFiles | OverwriteFiles | OverwriteRows | RowDelta
 _ROW_CHANGES = (AppendFiles, OverwriteFiles, OverwriteRows, RowDelta)
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One change of a group, as the arguments of `commit`; `base` is the version that it was planned on."""
+    """One change of a group, as the arguments of `commit`; `base` is the version that it was planned on.
+
+    The change of another process has a `token`, which its snapshot tells: should the committing process die, that is
+    how the other one finds it. `may_have_landed`: this has happened, so it is looked for in the table before it is
+    staged, and its files stay where it fails.
+    """
 
     action: Action
     base: LoadedTable
     destination: Destination
     commit_id: str
+    token: str | None = None
+    may_have_landed: bool = False
 
 
 def may_land_together(action: Action) -> bool:
@@ -80,8 +92,52 @@ def commit_group(
     return group.verdicts(outcome)
 
 
+def landed_before(member: Member, base: TableMetadata, name: str) -> Snapshot | None:
+    """The snapshot of a member that was handed to a process which has died; None if it has none.
+
+    `CommitStateUnknown` where snapshots since the member's own base are gone, or the table is.
+    """
+    planned_on, token = member.base.metadata, member.token
+    if base.table_uuid == planned_on.table_uuid:
+        later = [one for one in base.snapshots if one.sequence_number > planned_on.last_sequence_number]
+        for snapshot in later:
+            if token in snapshot.summary.get(TOKENS_PROPERTY, "").split():
+                return snapshot
+        # Each snapshot has the next number, on whatever branch.
+        if len(later) == base.last_sequence_number - planned_on.last_sequence_number:
+            return None
+        reason = "the process that committed it has ended, and snapshots since then have expired"
+    else:
+        reason = "the process that committed it has ended, and the table was dropped and made anew"
+    raise CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id=token)
+
+
+def require_files(action: Action, context: CommitContext) -> None:
+    """`ValidationConflict` where files that the action adds are gone: who it was handed to has refused it, and died."""
+    assert isinstance(action, _ROW_CHANGES)
+    added = added_files(action)
+    if not all(context.io.exists(file.file_path) for file in added):
+        reason = "the process that was to commit it has refused it, and has ended"
+        raise ValidationConflict("CONCURRENT_CHANGE", name=context.name, reason=reason)
+
+
+def added_files(action: RowChange) -> tuple[ContentFile, ...]:
+    """The files that a change brings into the table."""
+    match action:
+        case AppendFiles(files=files):
+            return tuple(files)
+        case RowDelta(data_files=data, delete_files=deletes):
+            return (*data, *deletes)
+        case OverwriteFiles(added=added):
+            return tuple(added)
+        case OverwriteRows(added=added, delete_files=deletes):
+            return (*added, *deletes)
+
+
 def abandon_member(catalog: Catalog, identifier: TableIdentifier, member: Member, rng: random.Random) -> None:
-    """Deletes the files of a member that no group has taken."""
+    """Deletes the files of a member that no group has taken; not of one that another process may have landed."""
+    if member.may_have_landed:
+        return
     name = quoted(catalog.name, *identifier.namespace, identifier.name)
     context = CommitContext(name, member.commit_id, catalog.io, _no_time, rng, ManifestCache(0))
     member.action.begin(context).abandon()
@@ -109,6 +165,7 @@ class _Group:
     _context: CommitContext | None = None
     _productions: dict[tuple[int, ...], _Production] = field(default_factory=dict)
     _failures: dict[int, Exception] = field(default_factory=dict)
+    _found: dict[int, Snapshot] = field(default_factory=dict)
 
     def begin(self, context: CommitContext) -> Staging:
         self._context = context
@@ -127,6 +184,8 @@ class _Group:
         current = base
         appends: dict[object, list[int]] = {}
         for number, member in enumerate(self.members):
+            if member.may_have_landed and self._is_settled(number, base):
+                continue
             if _is_plain_append(member):
                 appends.setdefault(_kind(member), []).append(number)
             else:
@@ -142,6 +201,23 @@ class _Group:
         assert last is not None
         ids = frozenset(one.commit_id for one in staged)
         return replace(last, requirements=first.requirements, together_with=ids)
+
+    def _is_settled(self, number: int, base: TableMetadata) -> bool:
+        """Whether a member that may have landed before has, or cannot any more; who it was handed to has died, so what
+        `base` does not show can only come behind an older version than `base`, and never will."""
+        assert self._context is not None
+        self._found.pop(number, None)
+        member = self.members[number]
+        try:
+            found = landed_before(member, base, self._context.name)
+            if found is not None:
+                self._found[number] = found
+                return True
+            require_files(member.action, self._context)
+        except SqlextError as error:
+            self._failures[number] = error
+            return True
+        return False
 
     def _staged(self, numbers: tuple[int, ...], current: TableMetadata, staged: list[_Production]) -> TableMetadata:
         """The metadata with the change of those members, or as they were where they have failed."""
@@ -169,10 +245,22 @@ class _Group:
             if _is_plain_append(first):
                 action = _together([self.members[number].action for number in numbers])
             context = replace(
-                self._context, commit_id=first.commit_id, destination=first.destination, planned_on=planned_on
+                self._context,
+                commit_id=first.commit_id,
+                destination=self._destination(numbers),
+                planned_on=planned_on,
+                owns_files=not first.may_have_landed,
             )
             self._productions[numbers] = _Production(numbers, first.commit_id, action.begin(context))
         return self._productions[numbers]
+
+    def _destination(self, numbers: tuple[int, ...]) -> Destination:
+        """That of the members, with the tokens of those of other processes in the snapshot's summary."""
+        destination = self.members[numbers[0]].destination
+        tokens = [token for number in numbers if (token := self.members[number].token) is not None]
+        if not tokens:
+            return destination
+        return replace(destination, summary=(*destination.summary, (TOKENS_PROPERTY, " ".join(tokens))))
 
     def _admits(self, number: int, current: TableMetadata) -> bool:
         """Whether the table still is what the rows of a plain append were written for."""
@@ -217,8 +305,8 @@ class _Group:
     def _delete_appended(self, numbers: Sequence[int] | dict[int, Exception]) -> None:
         assert self._context is not None
         for number in numbers:
-            action = self.members[number].action
-            if _is_plain_append(self.members[number]) and isinstance(action, AppendFiles):
+            member, action = self.members[number], self.members[number].action
+            if _is_plain_append(member) and isinstance(action, AppendFiles) and not member.may_have_landed:
                 delete_files(self._context.io, [file.file_path for file in action.files])
 
     def verdicts(self, outcome: CommitOutcome | Exception) -> list[Verdict]:
@@ -230,12 +318,16 @@ class _Group:
         for number in range(len(self.members)):
             if number in self._failures:
                 verdicts.append(_copied(self._failures[number]))
+            elif number in self._found and isinstance(outcome, CommitOutcome):
+                verdicts.append(replace(outcome, snapshot=self._found[number]))
             elif isinstance(outcome, CommitOutcome):
                 change = of_member[number].change
                 assert change is not None
                 verdicts.append(replace(outcome, snapshot=change.snapshot))
             elif isinstance(outcome, CommitStateUnknown):
-                parameters = {**outcome.parameters, "commit_id": of_member[number].commit_id}
+                staged = of_member.get(number)
+                commit_id = self.members[number].token if staged is None else staged.commit_id
+                parameters = {**outcome.parameters, "commit_id": commit_id}
                 verdicts.append(CommitStateUnknown(outcome.condition, **parameters))
             else:
                 verdicts.append(_copied(outcome))

@@ -26,6 +26,11 @@ from sqlext.scan.manifest_cache import ManifestCache
 _MOST_MEMBERS = 1_000
 _CACHE_BYTES = 64 * 1024 * 1024
 _REMEMBERED_TABLES = 64
+_LOOK_EVERY_S = 0.2
+
+
+class NoLongerWanted(Exception):
+    """Nobody waits for a change any more; it may be on its way."""
 
 
 @dataclass(slots=True, eq=False)
@@ -85,11 +90,25 @@ class GroupCommitter:
                 rng=self._rng,
                 sleep=self._sleep,
             )
-        commit_id = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
-        waiting = _Waiting(Member(action, base, destination, commit_id))
+        return self.commit_member(identifier, Member(action, base, destination, self.new_id()))
+
+    def new_id(self) -> str:
+        """A name that no other commit has."""
+        return str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
+
+    def commit_member(
+        self, identifier: TableIdentifier, member: Member, is_wanted: Callable[[], bool] | None = None
+    ) -> CommitOutcome:
+        """As `commit`. `is_wanted` is asked now and then; once it says no, the change is taken back.
+
+        `NoLongerWanted`: it was, unless it is on its way already.
+        """
+        waiting = _Waiting(member)
         self._enqueue(identifier, waiting)
         try:
-            waiting.done.wait()
+            while not waiting.done.wait(None if is_wanted is None else _LOOK_EVERY_S):
+                if is_wanted is not None and not is_wanted():
+                    raise NoLongerWanted
         except BaseException:
             self._withdraw(identifier, waiting)
             raise
@@ -163,23 +182,3 @@ class GroupCommitter:
         if len({one.base.metadata_location for one in members}) == 1:
             return members[0].base
         return self._catalog.load_table(identifier)
-
-
-class GroupCommitters:
-    """One for each catalog of a process; arguments as of `GroupCommitter`."""
-
-    def __init__(self, *, clock: Callable[[], int], rng: random.Random, sleep: Callable[[float], None]) -> None:
-        self._clock = clock
-        self._rng = rng
-        self._sleep = sleep
-        self._lock = threading.Lock()
-        self._committers: dict[str, tuple[Catalog, GroupCommitter]] = {}
-
-    def of(self, catalog: Catalog) -> GroupCommitter:
-        """The one of that catalog; a new one where another catalog has taken its name."""
-        with self._lock:
-            known, committer = self._committers.get(catalog.name, (None, None))
-            if committer is None or known is not catalog:
-                committer = GroupCommitter(catalog, clock=self._clock, rng=self._rng, sleep=self._sleep)
-                self._committers[catalog.name] = catalog, committer
-            return committer

@@ -129,7 +129,8 @@ class SnapshotProduction:
         delete_files(self._context.io, [path for path in written if path not in self._needed])
 
     def abandon(self) -> None:
-        given = [file.file_path for file in self._change.added] if self._change.owns_added else []
+        owned = self._change.owns_added and self._context.owns_files
+        given = [file.file_path for file in self._change.added] if owned else []
         delete_files(self._context.io, [*self._writer.written, *self._vectors.written, *given])
 
     def _position_delete_files(self) -> list[ContentFile]:

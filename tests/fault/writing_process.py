@@ -23,7 +23,7 @@ from sqlext.storage.file_io import LocalFileIO
 
 # A fork of a process that has threads may hang.
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["fault.writing_process", "psycopg"])
+processes.set_forkserver_preload(["fault.writing_process", "sqlext.commit.host_committer", "psycopg"])
 
 
 class FaultyIO(LocalFileIO):

@@ -14,13 +14,14 @@ from judges.iceberg import IcebergJudge
 WRITERS = 6
 
 
-@pytest.fixture
-def grouped(spark: SparkSession, warehouse: Path, table_name: str) -> str:
+@pytest.fixture(params=["process", "host"])
+def grouped(spark: SparkSession, warehouse: Path, table_name: str, request: pytest.FixtureRequest) -> str:
     """A table of the warehouse, under the name that it has in a catalog with group commit."""
-    settings = {"": "io.sqlext.Catalog", ".warehouse": str(warehouse), ".group-commit": "process"}
+    catalog = f"together_{request.param}"
+    settings = {"": "io.sqlext.Catalog", ".warehouse": str(warehouse), ".group-commit": request.param}
     for name, value in settings.items():
-        spark.conf.set(f"spark.sql.catalog.together{name}", value)
-    table = table_name.replace("lake.", "together.")
+        spark.conf.set(f"spark.sql.catalog.{catalog}{name}", value)
+    table = table_name.replace("lake.", f"{catalog}.")
     columns = "id INT, n INT, PRIMARY KEY (id) NOT ENFORCED"
     # What others add meanwhile is no conflict; of statements that run again the tests of isolation tell.
     isolation = "'write.update.isolation-level'='snapshot', 'write.delete.isolation-level'='snapshot'"
@@ -43,7 +44,7 @@ def test_statements_of_threads_land_together(spark: SparkSession, iceberg: Icebe
     rows = [tuple(row) for row in spark.sql(f"SELECT id, n FROM {grouped} WHERE id <> 50 ORDER BY id").collect()]
     assert rows == expected
     assert spark.sql(f"SELECT count(*) FROM {grouped} WHERE id = 50").collect()[0][0] == 1
-    lake = grouped.replace("together.", "lake.")
+    lake = f"lake.{grouped.partition('.')[2]}"
     assert iceberg.sql(f"SELECT id, n FROM {lake} WHERE id <> 50") == [list(row) for row in expected]
     versions = spark.sql(f"SELECT * FROM {grouped}.metadata_log_entries").count()
     assert versions < 1 + 4 * WRITERS

@@ -2,7 +2,8 @@
 
 One process upserts `--keys` keys by equality deletes, another, whose JVM has `--memory`, reads the table: all rows must
 be there once, whatever the deletes take. Then the simulator of commits runs `--seeds` seeds, and on each catalog
-`--kills` processes are killed at random, and a fiftieth as many that have a Spark. `--part` names one of the two.
+`--kills` processes are killed at random, as many that commit together, and a fiftieth as many that have a Spark.
+`--part` names one of the two.
 """
 
 import argparse
@@ -57,10 +58,12 @@ def fault_tests(seeds: int, kills: int) -> int:
     tests = os.path.join(ROOT, "tests")
     pytest = [sys.executable, "-m", "pytest"]
     killing = [*pytest, os.path.join(tests, "fault", "test_random_kills.py")]
+    killing_group = [*pytest, os.path.join(tests, "fault", "test_group_commit_of_processes.py"), "-k", "at_random"]
     killing_spark = [*pytest, os.path.join(tests, "bad_input", "test_stopped_process.py"), "-k", "kill_9_at_any_time"]
     steps = [
         ([sys.executable, os.path.join(tests, "simulator", "run.py"), "--seeds", str(seeds)], {}),
         (killing, {"SQLEXT_KILLS": str(kills)}),
+        (killing_group, {"SQLEXT_KILLS": str(kills)}),
         (killing_spark, {"SQLEXT_KILLS": str(kills // 50)}),
     ]
     return max(

@@ -24,7 +24,8 @@ from small_tables import (
 )
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.append import AppendFiles
-from sqlext.commit.group_committer import GroupCommitter, GroupCommitters
+from sqlext.commit.group_committer import GroupCommitter
+from sqlext.commit.group_committers import GroupCommitters
 from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.commit.property_change import ChangeProperties
 from sqlext.commit.row_delta import RowDelta
@@ -198,5 +199,5 @@ def test_a_change_that_is_taken_back_leaves_no_files(tmp_path: Path, writer: Wri
 def test_a_catalog_that_takes_the_name_of_another_has_its_own(tmp_path: Path) -> None:
     groups = GroupCommitters(clock=_now_ms, rng=random.Random(1), sleep=time.sleep)
     first, second = warehouse_catalog(tmp_path), warehouse_catalog(tmp_path)
-    assert groups.of(first) is groups.of(first)
-    assert groups.of(second) is not groups.of(first)
+    assert groups.of(first, "process") is groups.of(first, "process")
+    assert groups.of(second, "process") is not groups.of(first, "process")

@@ -1,0 +1,44 @@
+"""The group committers of a process: one for each catalog that has its commits grouped."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.catalog_settings import GroupCommit, HostGroup
+from sqlext.commit.group_committer import GroupCommitter
+from sqlext.commit.host_committer import HostCommitter
+from sqlext.commit.host_socket import MeetingPlace
+
+Committer: TypeAlias = GroupCommitter | HostCommitter
+
+
+class GroupCommitters:
+    """Arguments as of `GroupCommitter`."""
+
+    def __init__(self, *, clock: Callable[[], int], rng: random.Random, sleep: Callable[[float], None]) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._committers: dict[str, tuple[Catalog, Committer]] = {}
+
+    def of(self, catalog: Catalog, group: GroupCommit) -> Committer:
+        """The one of that catalog, whose commits land together as `group` says; a new one where another catalog has
+        taken its name."""
+        with self._lock:
+            known, committer = self._committers.get(catalog.name, (None, None))
+            if committer is None or known is not catalog:
+                committer = self._made(catalog, group)
+                self._committers[catalog.name] = catalog, committer
+            return committer
+
+    def _made(self, catalog: Catalog, group: GroupCommit) -> Committer:
+        if isinstance(group, HostGroup):
+            place = partial(MeetingPlace.of, group.settings)
+            return HostCommitter(catalog, place, clock=self._clock, rng=self._rng, sleep=self._sleep)
+        return GroupCommitter(catalog, clock=self._clock, rng=self._rng, sleep=self._sleep)
