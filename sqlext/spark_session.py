@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pyspark.sql import SparkSession
 
@@ -94,14 +94,19 @@ def session(
 
 
 @contextmanager
-def transaction(spark: SparkSession, catalog: str | None = None) -> Iterator[SparkSession]:
+def transaction(
+    spark: SparkSession, catalog: str | None = None, *, isolation: Literal["snapshot", "serializable"] = "snapshot"
+) -> Iterator[SparkSession]:
     """A transaction of what the session's statements do within the block: COMMIT at its end, ROLLBACK on an error.
 
     `catalog`, where it is given, is the one whose tables change: NotFoundError where the session has none of that name.
+    A serializable one commits only where the tables that it has read are unchanged too.
     """
     if catalog is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", None) != CATALOG_CLASS:
         raise NotFoundError("CATALOG_NOT_FOUND", name=catalog)
-    spark.sql("BEGIN TRANSACTION")
+    if isolation not in ("snapshot", "serializable"):
+        raise ValueError(f"{isolation!r} is no isolation level of a transaction")
+    spark.sql("BEGIN ISOLATION LEVEL SERIALIZABLE" if isolation == "serializable" else "BEGIN")
     try:
         yield spark
     except BaseException:

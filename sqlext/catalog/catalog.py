@@ -69,8 +69,12 @@ class Catalog(Protocol):
         `CommitStateUnknown`: no answer, so either may have happened. Any other error: nothing was committed.
         """
 
-    def commit_tables(self, changes: Sequence[TableCommit]) -> None:
-        """Makes all of the changes, or none; they are of different tables. Errors as `commit`, of any of them."""
+    def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
+        """Makes all of the changes, or none; they are of different tables. Errors as `commit`, of any of them.
+
+        Tables that are to be `unchanged` are others. They are still at these versions in one moment after the call has
+        begun, in which none of the changes has been seen by anyone; or it is a `CommitConflict`.
+        """
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """The folder of a table that is made without a location of its own."""

@@ -1,7 +1,8 @@
 """A transaction of several statements: what they change, in tables of one catalog, lands together or not at all.
 
 It reads each table as it was when it first read it, and its own changes. Whoever commits first wins: where another
-writer has changed one of the tables that it changes, nothing of it lands.
+writer has changed one of the tables that it changes, or if it is serializable one of those that it reads, nothing of it
+lands.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ _State = Mapping[str, PendingTables]
 class OpenTransaction:
     """From BEGIN to COMMIT or ROLLBACK. `remember` is told of metadata that no file has, and of the name it goes by."""
 
-    def __init__(self, transaction_id: str, remember: Callable[[str, TableMetadata], None]) -> None:
+    def __init__(
+        self, transaction_id: str, remember: Callable[[str, TableMetadata], None], *, serializable: bool = False
+    ) -> None:
         self._id = transaction_id
+        self._serializable = serializable
         self._remember = remember
         self._catalogs: dict[str, PendingCatalog] = {}
         self._savepoints: list[tuple[str, _State]] = []
@@ -40,14 +44,16 @@ class OpenTransaction:
         return self._catalogs[catalog.name]
 
     def commit(self) -> None:
-        """Lands all changes. `ValidationConflict` TRANSACTION_CONFLICT where others were faster.
+        """Lands all changes. `ValidationConflict` TRANSACTION_CONFLICT where others were faster; `UnsupportedError`
+        SERIALIZABLE_SPANS_CATALOGS.
 
         After a `SqlextError` other than `CommitStateUnknown` every file of the transaction has been deleted. After
         anything else, as an interrupt, they stay: it may have come when the changes had landed.
         """
         try:
+            self._require_one_catalog()
             for catalog in self._catalogs.values():
-                catalog.commit_all()
+                catalog.commit_all(serializable=self._serializable)
         except CommitStateUnknown:
             raise
         except CommitConflict as lost:
@@ -85,6 +91,14 @@ class OpenTransaction:
             if self._savepoints[number][0].lower() == name.lower():
                 return number
         raise AnalysisError("SAVEPOINT_NOT_FOUND", savepoint=name)
+
+    def _require_one_catalog(self) -> None:
+        """What a catalog lands depends on no other one, whose tables may change meanwhile."""
+        changed = [name for name, catalog in self._catalogs.items() if catalog.tables.changed()]
+        read = [name for name, catalog in self._catalogs.items() if catalog.tables.only_read()]
+        others = [name for name in read if changed and name not in changed]
+        if self._serializable and others:
+            raise UnsupportedError("SERIALIZABLE_SPANS_CATALOGS", changed=changed[0], read=others[0])
 
     def _require_sole(self, changed: str) -> None:
         for name, catalog in self._catalogs.items():

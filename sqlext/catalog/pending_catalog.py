@@ -43,6 +43,9 @@ class PendingTables:
     def changed(self) -> list[tuple[TableIdentifier, PendingTable]]:
         return [(identifier, table) for identifier, table in self.by_identifier.items() if table.is_changed]
 
+    def only_read(self) -> list[LoadedTable]:
+        return [table.current for table in self.by_identifier.values() if not table.is_changed]
+
 
 class PendingCatalog:
     """`Catalog` over another one. Its metadata has names as of files, and no file: `remember` is told of each.
@@ -105,17 +108,19 @@ class PendingCatalog:
                 else:
                     self._keep(identifier, kept)
 
-    def commit_all(self) -> None:
+    def commit_all(self, *, serializable: bool = False) -> None:
         """Lands all changes together. Errors as `Catalog.commit_tables`; the state stays as it is.
 
-        A commit without an answer is looked for: it has landed where all tables are what it made of them.
+        A `serializable` one needs what the transaction has only read to be unchanged. A commit without an answer is
+        looked for: it has landed where all tables are what it made of them.
         """
         changes = [
             TableCommit(identifier, table.base, table.current.metadata) for identifier, table in self._tables.changed()
         ]
         try:
-            if changes:
-                self._catalog.commit_tables(changes)
+            unchanged = self._tables.only_read() if serializable else []
+            if changes or unchanged:
+                self._catalog.commit_tables(changes, unchanged)
         except CommitStateUnknown:
             if not self._are_there(changes):
                 raise
@@ -168,7 +173,7 @@ class PendingCatalog:
             self._keep(identifier, PendingTable(None if known is None else known.base, current))
             return current
 
-    def commit_tables(self, changes: object) -> None:
+    def commit_tables(self, changes: object, unchanged: object = ()) -> None:
         raise _refused("a transaction within a transaction")
 
     def default_table_location(self, identifier: TableIdentifier) -> str:

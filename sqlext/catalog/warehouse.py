@@ -124,20 +124,20 @@ class WarehouseCatalog:
         self._require_namespaces_only(identifier.namespace)
         return self._commits.create(identifier, updated)
 
-    def commit_tables(self, changes: Sequence[TableCommit]) -> None:
+    def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
         """A table can be made by a commit of its own alone: UnsupportedError."""
-        if len(changes) == 1:
+        if len(changes) == 1 and not unchanged:
             self.commit(changes[0].identifier, changes[0].base, changes[0].updated)
             return
         for change in changes:
             self._require_supported(change.identifier, change.updated)
             if change.base is None:
                 raise self._names.unsupported(
-                    f"Making {change.identifier} in a transaction that changes other tables too",
+                    f"Making {change.identifier} in a transaction that depends on other tables too",
                     "a table in a folder is there as soon as its first file is",
                     "Make the table before the transaction.",
                 )
-        self._commits.replace_all(changes)
+        self._commits.replace_all(changes, unchanged)
 
     def discard_creation(self, identifier: TableIdentifier) -> None:
         location = self.default_table_location(identifier)

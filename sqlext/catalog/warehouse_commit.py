@@ -104,13 +104,35 @@ class WarehouseCommits:
         """Puts `updated` behind `base`. Errors as `Catalog.commit`."""
         return self._shown(self._replace(identifier, base, updated))
 
-    def replace_all(self, changes: Sequence[TableCommit]) -> None:
+    def replace_all(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable]) -> None:
         """Puts all of them behind their bases, or none. Errors as `Catalog.commit_tables`."""
+        if not changes:
+            self._require_unchanged(unchanged)
+            return
         transaction = WarehouseTransaction(self._outcomes, self._new_uuid(), self._clock, self._take_back_aborted)
         # In one order, so that two transactions meet at their first common table.
         ordered = sorted(changes, key=lambda change: str(change.identifier))
-        for made in transaction.commit(ordered, self._swap):
+        for made in transaction.commit(ordered, self._swap, lambda: self._require_unchanged(unchanged)):
             self._shown(made)
+
+    def _require_unchanged(self, tables: Sequence[LoadedTable]) -> None:
+        """`CommitConflict` where one has a newer version, or one that a transaction has put there which may still land.
+
+        Two transactions that each read what the other one changes put their files there first and look then, so that
+        one of them at least finds that of the other.
+        """
+        for table in tables:
+            version = self._folder_of(table.identifier).current()
+            if version is None:
+                raise self._names.not_found(table.identifier)
+            newest = self.decoded(table.identifier, self._io.read(version.location), version.location)
+            mark = mark_of(newest)
+            if mark is not None and self._outcomes.of(mark.transaction) is None:
+                with suppress(Exception):
+                    self._take_back_aborted(table.identifier)
+                raise self._stale(table.identifier, "another transaction is changing it")
+            if self.as_seen(newest).metadata_location != table.metadata_location:
+                raise self._stale(table.identifier, "it has a newer version")
 
     def decoded(self, identifier: TableIdentifier, data: bytes, location: str) -> LoadedTable:
         """The table of a metadata file. Errors as `decode_table_metadata`."""

@@ -112,11 +112,16 @@ class WarehouseTransaction:
         self._clock = clock
         self._take_back = take_back
 
-    def commit(self, changes: Sequence[TableCommit], swap: Swap) -> Sequence[LoadedTable]:
-        """The tables in the order of the changes. Errors as `Catalog.commit_tables`."""
+    def commit(self, changes: Sequence[TableCommit], swap: Swap, validate: Callable[[], None]) -> Sequence[LoadedTable]:
+        """The tables in the order of the changes. Errors as `Catalog.commit_tables`.
+
+        `validate` looks at other tables that the changes depend on, when all of them have their marked files; what it
+        raises aborts the transaction.
+        """
         begun = self._clock()
         try:
             made = [swap(self._marked(change, begun)) for change in changes]
+            validate()
         except BaseException as error:
             self._abort(changes)
             if isinstance(error, CommitStateUnknown):

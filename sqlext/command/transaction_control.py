@@ -21,8 +21,8 @@ def control_transaction(environment: Environment, spark: SparkSession, statement
     """Runs the statement; errors as `OpenTransactions` and `OpenTransaction` have them."""
     transactions, session = environment.transactions, session_id(spark)
     match statement:
-        case BeginTransaction():
-            transactions.begin(session)
+        case BeginTransaction(serializable):
+            transactions.begin(session, serializable=serializable)
         case CommitTransaction():
             transactions.commit(session)
         case RollBackTransaction(savepoint=None):

@@ -94,6 +94,12 @@ CATALOGS: Mapping[str, Condition] = {
     "SAVEPOINT_NOT_FOUND": Condition(
         "3B001", "The transaction has no savepoint {savepoint}. SAVEPOINT {savepoint} sets one."
     ),
+    "SERIALIZABLE_SPANS_CATALOGS": Condition(
+        "0A000",
+        "COMMIT is refused, and the transaction rolled back: it is serializable, has changed tables of {changed} and"
+        " read tables of {read}, and no catalog can tell that those of another stay unchanged. Use ISOLATION LEVEL"
+        " SNAPSHOT, or tables of one catalog.",
+    ),
     "TRANSACTION_CONFLICT": Condition(
         "40001",
         "The transaction is rolled back, as another writer has changed {name} since it was read: {reason}. Run the"

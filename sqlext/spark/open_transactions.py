@@ -29,13 +29,16 @@ class OpenTransactions:
         """Whether the session has a transaction."""
         return session in self._open
 
-    def begin(self, session: str) -> None:
+    def begin(self, session: str, *, serializable: bool = False) -> None:
         """`AnalysisError` TRANSACTION_IN_PROGRESS."""
         with self._lock:
             if session in self._open:
                 raise AnalysisError("TRANSACTION_IN_PROGRESS")
             identity = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
-            self._open[session] = identity, OpenTransaction(identity, self._catalogs.keep_pending)
+            self._open[session] = (
+                identity,
+                OpenTransaction(identity, self._catalogs.keep_pending, serializable=serializable),
+            )
 
     def current(self, session: str, statement: str) -> OpenTransaction:
         """`AnalysisError` NO_TRANSACTION, in which `statement` is refused."""

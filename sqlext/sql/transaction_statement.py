@@ -10,6 +10,8 @@ from typing import TypeAlias
 class BeginTransaction:
     """BEGIN."""
 
+    serializable: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class CommitTransaction:

@@ -1,6 +1,6 @@
 """Transactions, as PostgreSQL spells them. A text that goes on behind is Spark's, such as `BEGIN … END` of a script.
 
-{BEGIN [TRANSACTION | WORK] | START TRANSACTION}
+{BEGIN [TRANSACTION | WORK] | START TRANSACTION} [ISOLATION LEVEL {SNAPSHOT | REPEATABLE READ | SERIALIZABLE}]
 COMMIT [TRANSACTION | WORK]
 ROLLBACK [TRANSACTION | WORK] [TO [SAVEPOINT] name]
 SAVEPOINT name
@@ -30,10 +30,10 @@ def parse_transaction(cursor: TokenCursor) -> TransactionStatement | None:
 
 def _parsed(cursor: TokenCursor) -> TransactionStatement | None:
     if cursor.accept("START", "TRANSACTION"):
-        return BeginTransaction()
+        return BeginTransaction(_is_serializable(cursor))
     if cursor.accept("BEGIN"):
         _skip_noise(cursor)
-        return BeginTransaction()
+        return BeginTransaction(_is_serializable(cursor))
     if cursor.accept("COMMIT"):
         _skip_noise(cursor)
         return CommitTransaction()
@@ -50,6 +50,15 @@ def _parsed(cursor: TokenCursor) -> TransactionStatement | None:
         name = _savepoint(cursor)
         return None if name is None else ReleaseSavepoint(name)
     return None
+
+
+def _is_serializable(cursor: TokenCursor) -> bool:
+    """By the isolation level, if one comes next; PostgreSQL calls that of snapshots REPEATABLE READ."""
+    if cursor.accept("ISOLATION", "LEVEL", "SERIALIZABLE"):
+        return True
+    if not cursor.accept("ISOLATION", "LEVEL", "SNAPSHOT"):
+        cursor.accept("ISOLATION", "LEVEL", "REPEATABLE", "READ")
+    return False
 
 
 def _skip_noise(cursor: TokenCursor) -> None:

@@ -395,6 +395,27 @@ class CatalogContract:
             assert ("faster" in said_last(table), "n" in said_last(table)) == (identifier == late, False)
             assert said_last(catalog.commit(identifier, table, changed(table, m="1")))["m"] == "1"
 
+    @pytest.mark.parametrize("changes", [True, False])
+    def test_a_commit_may_need_other_tables_to_be_unchanged(self, catalog: Catalog, changes: bool) -> None:
+        first, second = create(catalog), create(catalog, OTHER)
+        made = [TableCommit(ORDERS, first, changed(first, n="1"))] if changes else []
+        catalog.commit_tables(made, [second])
+        assert catalog.load_table(OTHER) == second
+        first = catalog.load_table(ORDERS)
+        assert ("n" in said_last(first)) == changes
+        newer = catalog.commit(OTHER, second, changed(second, m="1"))
+        again = [TableCommit(ORDERS, first, changed(first, n="2"))] if changes else []
+        with pytest.raises(CommitConflict):
+            catalog.commit_tables(again, [second])
+        first = catalog.load_table(ORDERS)
+        assert said_last(first).get("n") == ("1" if changes else None)
+        again = [TableCommit(ORDERS, first, changed(first, n="2"))] if changes else []
+        catalog.commit_tables(again, [newer])
+        assert said_last(catalog.load_table(OTHER))["m"] == "1"
+        catalog.drop_table(OTHER, purge=False)
+        with pytest.raises((CommitConflict, NotFoundError)):
+            catalog.commit_tables([], [newer])
+
     def test_several_tables_never_drift_apart(self, opener: Opener, catalog: Catalog) -> None:
         if not self.isolates_tables:
             pytest.skip("others may see, and change, one table of a commit before the other")

@@ -114,6 +114,26 @@ def test_whoever_commits_first_wins(spark: SparkSession, accounts: tuple[str, st
         spark.sql("COMMIT")
 
 
+def test_a_serializable_transaction_needs_what_it_has_read(spark: SparkSession, accounts: tuple[str, str]) -> None:
+    first, second = accounts
+    other = spark.newSession()
+    for level, lands in (("SNAPSHOT", True), ("SERIALIZABLE", False)):
+        spark.sql(f"BEGIN TRANSACTION ISOLATION LEVEL {level}")
+        spark.sql(f"INSERT INTO {first} SELECT max(id) + 10, count(*) FROM {second}")
+        other.sql(f"INSERT INTO {second} VALUES ({9 if lands else 8}, 0)")
+        if lands:
+            spark.sql("COMMIT")
+        else:
+            with pytest.raises(Exception, match="TRANSACTION_CONFLICT"):
+                spark.sql("COMMIT")
+    assert rows(spark, first) == [(1, 100), (2, 100), (12, 2)]
+    with sqlext.transaction(spark, "lake", isolation="serializable"):
+        spark.sql(f"INSERT INTO {first} SELECT max(id) + 10, count(*) FROM {second}")
+    assert rows(spark, first) == [(1, 100), (2, 100), (12, 2), (19, 4)]
+    with pytest.raises(ValueError, match="no isolation level"), sqlext.transaction(spark, isolation="x"):  # type: ignore[arg-type]
+        pass
+
+
 def test_a_failed_statement_leaves_the_transaction_as_it_was(spark: SparkSession, accounts: tuple[str, str]) -> None:
     first, _ = accounts
     spark.sql("BEGIN")

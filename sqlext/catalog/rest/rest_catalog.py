@@ -89,18 +89,30 @@ class RestCatalog:
         with self._committed(identifier, base):
             return self._loaded(identifier, self._client.ask("POST", self._path(identifier), body))
 
-    def commit_tables(self, changes: Sequence[TableCommit]) -> None:
+    def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
         """Commits changes of several tables, all of them or none. Errors as `commit`.
 
-        UnsupportedError where the server says that it cannot.
+        To the server, `unchanged` tables are those that need no update; their properties may change. UnsupportedError
+        where it says that it cannot.
         """
+        if not changes:
+            self._require_current(unchanged)
+            return
         if self._client.endpoints and _MULTI_TABLE not in self._client.endpoints:
             raise self._names.unsupported(
                 "A commit of several tables", "the server has none", "Commit one after the other."
             )
-        body = {"table-changes": [self._change(one.identifier, one.base, one.updated) for one in changes]}
+        made = [self._change(one.identifier, one.base, one.updated) for one in changes]
+        # First, as the reference server makes the changes in this order, one after the other.
+        held = [self._change(one.identifier, one, one.metadata) for one in unchanged]
+        body = {"table-changes": [*held, *made]}
         with self._committed(changes[0].identifier, changes[0].base):
             self._client.ask("POST", "transactions/commit", body)
+
+    def _require_current(self, tables: Sequence[LoadedTable]) -> None:
+        for table in tables:
+            if self.load_table(table.identifier).metadata_location != table.metadata_location:
+                raise self._names.conflict(table.identifier, "it has a newer version")
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """Where the server would put the table; it says so of one that is made and never committed."""

@@ -107,14 +107,26 @@ class CatalogRecords:
         key, old = self._key(identifier), before.metadata_location
         return statement, (after.metadata_location, old, *key, old, *kinds)
 
+    def _holding(self, identifier: TableIdentifier, record: Record) -> Step:
+        """Changes nothing of the row, and keeps others from changing it before the transaction ends."""
+        kind, kinds = self._of_kind(record.kind)
+        statement = f"UPDATE iceberg_tables SET metadata_location = ? WHERE {_OF_NAME} AND metadata_location = ?{kind}"
+        location = record.metadata_location
+        return statement, (location, *self._key(identifier), location, *kinds)
+
     def change_all(self, changes: Sequence[tuple[TableIdentifier, Record | None, Record]]) -> bool:
         """Swaps and inserts (where there is no row before) in one transaction; False, and none is made, if one loses.
 
-        `DuplicateKey` where a row to insert is there.
+        A row that is the same before and after must be there, and stay until the others are made. `DuplicateKey` where
+        a row to insert is there.
         """
         # In one order, lest two transactions wait for each other's rows.
         steps = [
-            self._insertion(identifier, after) if before is None else self._swapping(identifier, before, after)
+            self._insertion(identifier, after)
+            if before is None
+            else self._holding(identifier, after)
+            if before == after
+            else self._swapping(identifier, before, after)
             for identifier, before, after in sorted(changes, key=lambda change: self._key(change[0]))
         ]
         return self._database.change(*steps, required=len(steps)) == [1] * len(steps)

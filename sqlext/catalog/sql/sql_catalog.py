@@ -115,14 +115,14 @@ class SqlCatalog:
         self._files.trim(base.metadata, metadata, (base.metadata_location, location))
         return LoadedTable(identifier, metadata, location)
 
-    def commit_tables(self, changes: Sequence[TableCommit]) -> None:
+    def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
         written: list[tuple[TableCommit, TableMetadata, str]] = []
         try:
             for change in changes:
                 if change.base is None:
                     self._require_creatable(change.identifier, change.updated)
                 written.append((change, *self._write(change)))
-            landed = self._swap_all(written)
+            landed = self._swap_all(written, unchanged)
         except CommitStateUnknown:
             raise
         except BaseException:
@@ -130,7 +130,7 @@ class SqlCatalog:
             raise
         if not landed:
             self._discard_all(written)
-            raise self._overtaken(changes)
+            raise self._overtaken([(one.identifier, one.base) for one in changes] + _held(unchanged))
         for change, metadata, location in written:
             if change.base is not None:
                 self._files.trim(change.base.metadata, metadata, (change.base.metadata_location, location))
@@ -142,7 +142,11 @@ class SqlCatalog:
         metadata = logged(change.updated, change.base.metadata, change.base.metadata_location)
         return metadata, self._files.write_table(metadata, change.base.metadata_location)
 
-    def _swap_all(self, written: Sequence[tuple[TableCommit, TableMetadata, str]]) -> bool:
+    def _swap_all(
+        self, written: Sequence[tuple[TableCommit, TableMetadata, str]], unchanged: Sequence[LoadedTable]
+    ) -> bool:
+        kept = [Record(TABLE, table.metadata_location) for table in unchanged]
+        held = [(table.identifier, record, record) for table, record in zip(unchanged, kept, strict=True)]
         rows = [
             (
                 change.identifier,
@@ -152,8 +156,8 @@ class SqlCatalog:
             for change, _, location in written
         ]
         try:
-            with answered(", ".join(self._names.table(identifier) for identifier, _, _ in rows)):
-                return self._records.change_all(rows)
+            with answered(", ".join(self._names.table(identifier) for identifier, _, _ in (rows or held))):
+                return self._records.change_all([*rows, *held])
         except DuplicateKey:
             return False
         except CommitStateUnknown:
@@ -166,15 +170,15 @@ class SqlCatalog:
         for _, _, location in written:
             self._files.discard(location)
 
-    def _overtaken(self, changes: Sequence[TableCommit]) -> CommitConflict:
-        """Names the first table that is no longer what its change began with."""
-        for change in changes:
-            found = self._records.find(change.identifier)
-            if change.base is None and found is not None:
-                return self._conflict(change.identifier, "it has been made meanwhile")
-            if change.base is not None and (found is None or found.metadata_location != change.base.metadata_location):
-                return self._conflict(change.identifier, "it has a newer version, or is gone")
-        return self._conflict(changes[0].identifier, "another writer has changed one of the tables")
+    def _overtaken(self, tables: Sequence[tuple[TableIdentifier, LoadedTable | None]]) -> CommitConflict:
+        """Names the first table that is no longer what the commit began with."""
+        for identifier, base in tables:
+            found = self._records.find(identifier)
+            if base is None and found is not None:
+                return self._conflict(identifier, "it has been made meanwhile")
+            if base is not None and (found is None or found.metadata_location != base.metadata_location):
+                return self._conflict(identifier, "it has a newer version, or is gone")
+        return self._conflict(tables[0][0], "another writer has changed one of the tables")
 
     def _conflict(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
         return self._names.conflict(identifier, reason)
@@ -424,6 +428,10 @@ class SqlCatalog:
     def _require_namespace(self, namespace: Namespace) -> None:
         if not self.namespace_exists(namespace):
             raise self._names.namespace_not_found(namespace)
+
+
+def _held(unchanged: Sequence[LoadedTable]) -> list[tuple[TableIdentifier, LoadedTable | None]]:
+    return [(table.identifier, table) for table in unchanged]
 
 
 def _table_at(location: str, taken: Iterable[str]) -> str | None:

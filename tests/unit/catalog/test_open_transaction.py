@@ -8,16 +8,29 @@ from typing import Any
 
 import pytest
 
-from small_tables import ORDERS, Writer, files_below, ids_read_by_pyiceberg, rows_of, warehouse_catalog
+from small_tables import (
+    ORDERS,
+    SCHEMA,
+    UNPARTITIONED,
+    Writer,
+    files_below,
+    ids_read_by_pyiceberg,
+    rows_of,
+    warehouse_catalog,
+)
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.commit.table_creation import CreateTable
+from sqlext.commit.transaction import commit
 from sqlext.errors import AnalysisError, CommitConflict, CommitStateUnknown, UnsupportedError, ValidationConflict
+from sqlext.spec.sort_order import UNSORTED
 from sqlext.storage.file_io import LocalFileIO
 
 
-def transaction() -> OpenTransaction:
-    return OpenTransaction("the-transaction", lambda location, metadata: None)
+def transaction(name: str = "the-transaction", *, serializable: bool = False) -> OpenTransaction:
+    return OpenTransaction(name, lambda location, metadata: None, serializable=serializable)
 
 
 def within(opened: OpenTransaction, catalog: WarehouseCatalog, seed: int) -> Writer:
@@ -170,3 +183,69 @@ def test_names_and_views_do_not_change(writer: Writer) -> None:
         with pytest.raises(UnsupportedError, match="NOT_IN_TRANSACTION"):
             change()
     assert catalog.list_tables(("db",)) == (ORDERS,)
+
+
+def _skewed(tmp_path: Path, *, serializable: bool) -> list[str]:
+    """Two transactions, each of which reads the table that the other one changes: which of them have landed."""
+    catalog = warehouse_catalog(tmp_path)
+    writers = [Writer(catalog, 1), Writer(catalog, 2)]
+    names = [ORDERS, replace(ORDERS, name="lines")]
+    for writer, name in zip(writers, names, strict=True):
+        create_at(writer, name)
+    opened = [transaction(f"t{number}", serializable=serializable) for number in range(2)]
+    for number, one in enumerate(opened):
+        inside = one.catalog(catalog)
+        inside.load_table(names[1 - number])
+        table = inside.load_table(names[number])
+        updated = replace(table.metadata, properties={"by": str(number)})
+        inside.commit(names[number], table, updated)
+    landed = []
+    for number, one in enumerate(opened):
+        try:
+            one.commit()
+            landed.append(str(number))
+        except ValidationConflict:
+            continue
+    assert [catalog.load_table(name).metadata.properties.get("by") for name in names] == [
+        str(number) if str(number) in landed else None for number in range(2)
+    ]
+    return landed
+
+
+def create_at(writer: Writer, identifier: TableIdentifier) -> None:
+    location = writer.catalog.default_table_location(identifier)
+    action = CreateTable(SCHEMA, UNPARTITIONED, UNSORTED, {}, 2, location)
+    commit(writer.catalog, identifier, action, base=None, clock=writer.clock, rng=writer.rng)
+
+
+def test_write_skew_is_a_conflict_of_serializable_transactions_alone(tmp_path: Path) -> None:
+    assert _skewed(tmp_path / "a", serializable=False) == ["0", "1"]
+    assert _skewed(tmp_path / "b", serializable=True) == ["0"]
+
+
+def test_a_serializable_transaction_that_only_reads_needs_one_state_of_all(writer: Writer) -> None:
+    opened = transaction(serializable=True)
+    inside = within(opened, writer.catalog, 2)
+    inside.load()
+    opened.commit()
+    opened = transaction(serializable=True)
+    within(opened, writer.catalog, 2).load()
+    writer.append(2)
+    with pytest.raises(ValidationConflict):
+        opened.commit()
+
+
+def test_a_serializable_transaction_depends_on_one_catalog(tmp_path: Path) -> None:
+    catalogs = [WarehouseCatalog(name, str(tmp_path / name), LocalFileIO()) for name in ("first", "second")]
+    for catalog in catalogs:
+        Writer(catalog).create()
+    opened = transaction(serializable=True)
+    for catalog in catalogs:
+        within(opened, catalog, 2).load()
+    opened.commit()
+    opened = transaction(serializable=True)
+    within(opened, catalogs[0], 2).load()
+    within(opened, catalogs[1], 2).append(1)
+    with pytest.raises(UnsupportedError, match="SERIALIZABLE_SPANS_CATALOGS"):
+        opened.commit()
+    assert not ids(Writer(catalogs[1]))

@@ -170,3 +170,21 @@ def test_a_mark_leads_nowhere_else(tmp_path: Path, catalog: WarehouseCatalog) ->
     (tmp_path / "db/orders/metadata/v1.metadata.json").unlink()
     with pytest.raises(NotFoundError):
         catalog.load_table(ORDERS)
+
+
+def test_a_table_that_a_transaction_is_changing_is_not_unchanged(tmp_path: Path, catalog: WarehouseCatalog) -> None:
+    """A transaction that has died before its outcome is in the way for as long as it may still be alive."""
+    orders, lines = (catalog.load_table(identifier) for identifier in TABLES)
+    torn = warehouse_catalog(tmp_path, TornIO(2, Crash, after=True, broken=True))
+    with contextlib.suppress(Crash):
+        torn.commit_tables(both(catalog, "1"))
+    assert values(catalog) == ["", ""]
+    with pytest.raises(CommitConflict, match="another transaction is changing it"):
+        catalog.commit_tables([], [orders])
+    later = WarehouseCatalog("lake", str(tmp_path), LocalFileIO(), clock=lambda: 1 << 50)
+    with pytest.raises(CommitConflict):
+        later.commit_tables([], [lines])
+    newest = later.load_table(LINES)
+    assert newest.metadata_location != lines.metadata_location
+    assert values(later) == ["", ""]
+    later.commit_tables([], [newest])
