@@ -19,7 +19,7 @@ from sqlext.spark.open_transactions import OpenTransactions
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.table_description import describe
 from sqlext.spark.table_handle import TableHandle
-from sqlext.spark.time_travel import place_in_options, travel
+from sqlext.spark.time_travel import pin_of, place_in_options, travel
 from sqlext.spark.view_description import describe_query, describe_view
 from sqlext.spec.schema import Schema
 
@@ -111,6 +111,11 @@ class CatalogBridge:
     # tables
 
     def _load_table(self, arguments: Arguments) -> Answer:
+        pin = pin_of(arguments)
+        pinned = None if pin is None else self._seen(arguments).loaded(_parts(arguments), pin.metadata_file)
+        if pinned is not None:
+            handle = handle_of(arguments["catalog"], pinned)
+            return self._described(travel(handle, pinned.metadata, {"version": arguments["version"]}))
         try:
             place, table = self._seen(arguments).locate(_parts(arguments))
         except AnalysisError as refused:

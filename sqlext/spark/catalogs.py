@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from threading import Lock
+from typing import TypeVar
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_settings import GroupCommit, group_commit
@@ -23,6 +24,9 @@ from sqlext.storage.file_io import FileIO
 
 _REMEMBERED_VERSIONS = 256
 _TABLE_DEFAULT = "table-default."
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Catalogs:
         self._defaults: dict[str, Mapping[str, str]] = {}
         self._group_commits: dict[str, GroupCommit] = {}
         self._versions: OrderedDict[str, TableMetadata] = OrderedDict()
+        # By the parts of the name and the metadata file's name.
+        self._loaded: OrderedDict[tuple[str, ...], LoadedTable] = OrderedDict()
         # Metadata of open transactions, which no file has.
         self._pending: dict[str, TableMetadata] = {}
         self._lock = Lock()
@@ -99,7 +105,14 @@ class Catalogs:
                 raise
             raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=".".join(parts)) from None
         self.remember(table.metadata_location, table.metadata)
+        with self._lock:
+            _keep(self._loaded, (*parts, _file_name(table.metadata_location)), table)
         return table
+
+    def loaded(self, parts: Sequence[str], metadata_file: str) -> LoadedTable | None:
+        """The table as it was loaded last at the metadata file of that name, without a question to its catalog."""
+        with self._lock:
+            return self._loaded.get((*parts, metadata_file))
 
     def locate(self, parts: tuple[str, ...]) -> tuple[NamedPlace, LoadedTable]:
         """The table that a name means, and the place of it that the name goes on with; NotFoundError as `load`."""
@@ -126,10 +139,7 @@ class Catalogs:
     def remember(self, location: str, metadata: TableMetadata) -> None:
         """Keeps decoded metadata by its location; a metadata file never changes while its table is there."""
         with self._lock:
-            self._versions[location] = metadata
-            self._versions.move_to_end(location)
-            while len(self._versions) > _REMEMBERED_VERSIONS:
-                self._versions.popitem(last=False)
+            _keep(self._versions, location, metadata)
 
     def keep_pending(self, location: str, metadata: TableMetadata) -> None:
         """Keeps metadata that no file has until its transaction is over."""
@@ -146,6 +156,17 @@ class Catalogs:
     def _remembered(self, location: str) -> TableMetadata | None:
         with self._lock:
             return self._pending.get(location) or self._versions.get(location)
+
+
+def _keep(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > _REMEMBERED_VERSIONS:
+        kept.popitem(last=False)
+
+
+def _file_name(location: str) -> str:
+    return location.rpartition("/")[2]
 
 
 def handle_of(catalog: str | None, table: LoadedTable) -> TableHandle:

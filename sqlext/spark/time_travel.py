@@ -57,13 +57,31 @@ def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) 
     `version`: a snapshot id, branch or tag, or `@` and the name of a metadata file with, behind a `/`, a branch of it,
     or behind two a snapshot to be read by the table's columns.
     """
-    version = str(at.get("version", ""))
-    if version.startswith("@"):
-        return _pinned(handle, version[1:], at.get("branch"))
+    pin = pin_of(at)
+    if pin is not None:
+        return _pinned(handle, pin, at.get("branch"))
     given = [key for key in ("branch", "tag", "snapshot_id", "at_timestamp", "timestamp", "version") if key in at]
     if len(given) > 1:
         raise AnalysisError("TIME_TRAVEL_TWICE", name=handle.full_name)
     return _travelled(handle, metadata, given[0], str(at[given[0]])) if given else handle
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A metadata file by its name, and of it the head of a branch or a snapshot."""
+
+    metadata_file: str
+    branch: str | None = None
+    snapshot_id: int | None = None
+
+
+def pin_of(at: Mapping[str, Any]) -> Pin | None:
+    """The pin that is a place's `version`, if it is one; see `travel`."""
+    version = str(at.get("version", ""))
+    if not version.startswith("@"):
+        return None
+    file, _, place = version[1:].partition("/")
+    return Pin(file, None, int(place[1:])) if place.startswith("/") else Pin(file, place or None)
 
 
 def pinned_snapshot(handle: TableHandle, snapshot_id: int) -> TableHandle:
@@ -71,12 +89,12 @@ def pinned_snapshot(handle: TableHandle, snapshot_id: int) -> TableHandle:
     return replace(handle, snapshot_id=snapshot_id, branch=None, as_current=True)
 
 
-def _pinned(handle: TableHandle, pin: str, branch: str | None) -> TableHandle:
-    file, _, pinned_branch = pin.partition("/")
+def _pinned(handle: TableHandle, pin: Pin, branch: str | None) -> TableHandle:
     folder = handle.metadata_location.rpartition("/")[0]
-    if pinned_branch.startswith("/"):
-        return pinned_snapshot(replace(handle, metadata_location=f"{folder}/{file}"), int(pinned_branch[1:]))
-    return replace(handle, metadata_location=f"{folder}/{file}", branch=pinned_branch or branch)
+    pinned = replace(handle, metadata_location=f"{folder}/{pin.metadata_file}")
+    if pin.snapshot_id is not None:
+        return pinned_snapshot(pinned, pin.snapshot_id)
+    return replace(pinned, branch=pin.branch or branch)
 
 
 def _travelled(handle: TableHandle, metadata: TableMetadata, kind: str, value: str) -> TableHandle:

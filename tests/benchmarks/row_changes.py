@@ -24,7 +24,7 @@ WRITERS = (8, 32)
 MERGES_EACH = 4
 KEYS_A_COMMIT = 5_000
 COMMITS = (10, 50, 200)
-WARM_UPS, WARM_UP_S = 10, 20
+WARM_UPS, WARM_UP_S = 40, 40
 
 
 def one_row(bench: Bench) -> Iterator[Result]:
