@@ -1,8 +1,9 @@
 """A set of equality deletes that is larger than the reader's memory: `python3 tests/soak/run.py`.
 
 One process upserts `--keys` keys by equality deletes, another, whose JVM has `--memory`, reads the table: all rows must
-be there once, whatever the deletes take. Then the simulator of commits runs `--seeds` seeds, and on each catalog
-`--kills` processes are killed at random, as many that commit together, and a fiftieth as many that have a Spark.
+be there once, whatever the deletes take. Then the simulator of commits runs `--seeds` seeds, and a tenth as many on a
+database; histories of transactions are checked for cycles; and on each catalog `--kills` processes are killed at
+random, as many that commit together, and a fiftieth as many that have a Spark.
 `--part` names one of the two.
 """
 
@@ -60,8 +61,11 @@ def fault_tests(seeds: int, kills: int) -> int:
     killing = [*pytest, os.path.join(tests, "fault", "test_random_kills.py")]
     killing_group = [*pytest, os.path.join(tests, "fault", "test_group_commit_of_processes.py"), "-k", "at_random"]
     killing_spark = [*pytest, os.path.join(tests, "bad_input", "test_stopped_process.py"), "-k", "kill_9_at_any_time"]
+    simulator = [sys.executable, os.path.join(tests, "simulator", "run.py")]
     steps = [
-        ([sys.executable, os.path.join(tests, "simulator", "run.py"), "--seeds", str(seeds)], {}),
+        ([*simulator, "--seeds", str(seeds)], {}),
+        ([*simulator, "--catalog", "sql", "--seeds", str(seeds // 10)], {}),
+        ([*pytest, os.path.join(tests, "catalog", "test_histories.py")], {"SQLEXT_TRANSACTIONS": str(2 * kills)}),
         (killing, {"SQLEXT_KILLS": str(kills)}),
         (killing_group, {"SQLEXT_KILLS": str(kills)}),
         (killing_spark, {"SQLEXT_KILLS": str(kills // 50)}),
