@@ -21,6 +21,16 @@ STREAMS: Mapping[str, Condition] = {
         "The option equality-field-columns = {named} is refused: the key of {name} is {key}. Leave the option out,"
         " or change the table's key with ALTER TABLE … ADD PRIMARY KEY.",
     ),
+    "STREAM_ROUTE_UNKNOWN": Condition(
+        "42P01",
+        "The batch of the stream to {name} has rows for tables that its namespace does not have: {tables}. No row of it"
+        " is written. Make the tables, or name one for such rows with the option route-unknown.",
+    ),
+    "STREAM_ROUTE_COLUMNS": Condition(
+        "42703",
+        "The batch of the stream has rows for {name} with values in columns that it lacks: {columns}. No row of it is"
+        " written. Add the columns to the table, or leave them out of its rows.",
+    ),
     "STREAM_OFFSET_UNREADABLE": Condition(
         "XX001",
         "The offset of the stream of {name} cannot be read: {reason}. Start the query with a new checkpoint.",

@@ -33,6 +33,7 @@ from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import Content
 from sqlext.storage.file_io import FileIO
+from sqlext.streaming.routed_batch import RoutedBatch
 from sqlext.streaming.sink_options import SinkOptions, sink_options
 
 _LOG = logging.getLogger("sqlext")
@@ -60,7 +61,8 @@ class MicroBatch:
     def how(self) -> str:
         """In which way it is written, for what was staged by an earlier run."""
         options = self.options
-        return f"{self.output_mode} {options.overwrite} {options.write.upsert} {options.write.branch}"
+        how = f"{self.output_mode} {options.overwrite} {options.write.upsert} {options.write.branch}"
+        return how if options.route_by is None else f"{how} by {options.route_by}"
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> MicroBatch:
@@ -116,6 +118,9 @@ class StreamingSink:
         run.plans[batch.batch_id] = plan
         started = self.environment.clock()
         write = _BatchWrite(self, batch, run, rows, plan)
+        if batch.options.route_by is not None:
+            routed = write.route(spark, target)
+            return {"metrics": self._metrics(run, routed, started, write.committed)}
         written = write.finish_staged(spark)
         if written is not None:
             return {"metrics": {**self._metrics(run, written, started, committed=True), "finishedStaged": "true"}}
@@ -123,9 +128,7 @@ class StreamingSink:
         if write.committed:
             compact_after_commit(self.environment, spark, target)
         else:
-            run.empty_batches += 1
-            if batch.options.empty_commits and run.empty_batches >= batch.options.empty_commits:
-                write.commit_nothing(spark)
+            write.pass_over(spark)
         return {"metrics": self._metrics(run, written, started, write.committed)}
 
     def _target(self, environment: Environment, spark: SparkSession, batch: MicroBatch) -> Target:
@@ -283,6 +286,35 @@ class _BatchWrite:
             return None
         self._landed(environment, spark)
         return sum(file.record_count for file in staged.files if file.content == Content.DATA)
+
+    def route(self, spark: SparkSession, target: Target) -> int:
+        """Writes the rows to the tables that they name, and commits all of it; how many they are."""
+        batch, options, run = self.batch, self.batch.options, self.of_run
+        if batch.output_mode == "complete" or options.overwrite is not None or options.write.branch is not None:
+            reason = "rows that go to many tables are added or upserted there, and on main"
+            raise AnalysisError(
+                "INVALID_STREAM_OPTION", kind="write", name="route-by", value=options.route_by, reason=reason
+            )
+        before = run.progress
+        advance = AdvanceStream(batch.query_id, before, before.after(batch.batch_id, run.plans))
+        routed = RoutedBatch(target, self.rows, options, batch.output_mode == "update", lambda: advance)
+        written, targets = routed.write(self.sink.environment, spark)
+        if not targets:
+            self.pass_over(spark)
+            return 0
+        self.committed = True
+        self._landed(self.sink.environment, spark)
+        for one in targets:
+            renew_caches(spark, one.name.parts)
+            compact_after_commit(self.sink.environment, spark, one)
+        return written
+
+    def pass_over(self, spark: SparkSession) -> None:
+        """A batch without rows makes no snapshot, but for every so many."""
+        self.of_run.empty_batches += 1
+        empty_commits = self.batch.options.empty_commits
+        if empty_commits and self.of_run.empty_batches >= empty_commits:
+            self.commit_nothing(spark)
 
     def commit_nothing(self, spark: SparkSession) -> None:
         """A snapshot without files."""

@@ -20,6 +20,8 @@ _OWN = (
     "max-continuous-empty-commits",
     "overwrite-enabled",
     "overwrite-mode",
+    "route-by",
+    "route-unknown",
     "write-parallelism",
 )
 
@@ -30,7 +32,8 @@ class SinkOptions:
 
     `overwrite` is static (each batch replaces all rows), dynamic (those of the partitions it has rows for) or None.
     After `empty_commits` batches without rows one makes a snapshot; 0: none does. With `accept_checkpoint` a query may
-    go on in a table that does not know its earlier batches.
+    go on in a table that does not know its earlier batches. The column `route_by` names the table of each row, in the
+    namespace of the one written to; `route_unknown` is that of rows whose table is not there.
     """
 
     write: WriteOptions = field(default_factory=WriteOptions)
@@ -39,6 +42,8 @@ class SinkOptions:
     key_columns: tuple[str, ...] = ()
     empty_commits: int = _EMPTY_COMMITS
     accept_checkpoint: bool = False
+    route_by: str | None = None
+    route_unknown: str | None = None
 
 
 def sink_options(options: Mapping[str, str]) -> SinkOptions:
@@ -60,6 +65,8 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         key_columns=_parsed(own, "equality-field-columns", _columns, default=()),
         empty_commits=_parsed(own, "max-continuous-empty-commits", _count, default=_EMPTY_COMMITS),
         accept_checkpoint=_parsed(own, "accept-checkpoint", _boolean, default=False),
+        route_by=own.get("route-by"),
+        route_unknown=own.get("route-unknown"),
     )
 
 

@@ -43,6 +43,15 @@ class StreamWrite:
         """The table's key, once more: another one is refused."""
         return self.set("equality-field-columns", ",".join(columns))
 
+    def route_by(self, column: str, unknown: str | None = None) -> StreamWrite:
+        """The column names the table of each row, in the namespace of the one that is written to.
+
+        All tables get a batch in one commit. `unknown` is the table of rows whose own is not there: else they end the
+        query.
+        """
+        routed = self.set("route-by", column)
+        return routed if unknown is None else routed.set("route-unknown", unknown)
+
     def distribution_mode(self, mode: str) -> StreamWrite:
         """`none`, `hash` or `range`, as of the table's property `write.distribution-mode`."""
         return self.set("distribution-mode", mode)

@@ -1,0 +1,155 @@
+"""A micro-batch whose rows go to many tables, by the values of a column: all of it lands in one commit, or nothing.
+
+The tables are those of the namespace of the table that the query is written to, which keeps the query's progress. The
+commit of the batch moves that together with the rows of all tables, so each of them has the batch once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.change_batch import align_changes, row_kind_column
+from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
+from sqlext.command.environment import Environment
+from sqlext.command.row_level import Target, commit_change, load_target
+from sqlext.command.upsert import require_upsertable, upsert
+from sqlext.commit.action import Action
+from sqlext.errors import AnalysisError, ValidationConflict
+from sqlext.properties import MAX_RERUNS
+from sqlext.spark.session_settings import session_id
+from sqlext.spark.store_assignment import align
+from sqlext.spec.row_kind import ROW_KIND
+from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.statement import TableName
+from sqlext.streaming.sink_options import SinkOptions
+
+_NAMED_TABLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedBatch:
+    """`target` keeps the query's progress. `advance` is the action that moves it; it takes what it commits with it.
+
+    With `updates` rows go in by their keys wherever they go.
+    """
+
+    target: Target
+    rows: DataFrame
+    options: SinkOptions
+    updates: bool
+    advance: Callable[[], Action]
+
+    def write(self, environment: Environment, spark: SparkSession) -> tuple[int, Sequence[Target]]:
+        """Writes and commits the rows; how many they are, and the tables that have got some. No rows: no commit.
+
+        Errors: AnalysisError STREAM_ROUTE_UNKNOWN and STREAM_ROUTE_COLUMNS, those of writes, ValidationConflict
+        STREAM_FENCED, and TRANSACTION_CONFLICT where others have changed one of the tables too often.
+        """
+        # They are looked at more than once, and may not be others then.
+        count, parts = self._parts(environment, self.rows.localCheckpoint())
+        if not parts:
+            return 0, ()
+        runs = 0
+        while True:
+            try:
+                return count, self._commit(environment, spark, parts)
+            except ValidationConflict as conflict:
+                runs += 1
+                most = MAX_RERUNS.of(self.target.table.metadata.properties)
+                if conflict.condition != "TRANSACTION_CONFLICT" or runs > most:
+                    raise
+
+    def _commit(
+        self, environment: Environment, spark: SparkSession, parts: Mapping[TableName, DataFrame]
+    ) -> Sequence[Target]:
+        """In a transaction of the query's own session, which Spark has made for it."""
+        session, transactions = session_id(spark), environment.transactions
+        transactions.begin(session)
+        try:
+            within = environment.within(session)
+            targets = [self._write_part(within, spark, name, part) for name, part in parts.items()]
+            keeper = load_target(within, spark, self.target.name)
+            commit_change(within, keeper, self.advance())
+        except BaseException:
+            transactions.roll_back(session)
+            raise
+        transactions.commit(session)
+        return targets
+
+    def _write_part(self, environment: Environment, spark: SparkSession, name: TableName, rows: DataFrame) -> Target:
+        target = with_options(load_target(environment, spark, name), self.options.write)
+        target = replace(target, destination=replace(target.destination, summary=self.target.destination.summary))
+        if self.updates:
+            require_upsertable(target)
+        if self.updates or is_upsert(target, self.options.write, overwrites=False):
+            kind = row_kind_column(target, rows.columns)
+            upsert(environment, spark, target, align_changes(spark, rows, target, by_name=True, kind=kind))
+        else:
+            aligned = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=True)
+            write_rows_to(environment, target, aligned, WriteMode("append"))
+        return target
+
+    # which rows go where
+
+    def _parts(self, environment: Environment, rows: DataFrame) -> tuple[int, Mapping[TableName, DataFrame]]:
+        """How many rows there are, and those of each table in the columns that it has."""
+        column = next((name for name in rows.columns if name.lower() == str(self.options.route_by).lower()), None)
+        if column is None:
+            reason = f"the rows have no such column, but {', '.join(rows.columns)}"
+            value = self.options.route_by
+            raise AnalysisError("INVALID_STREAM_OPTION", kind="write", name="route-by", value=value, reason=reason)
+        route = F.col(quote_identifier(column)).cast("string")
+        used = [F.max(F.col(quote_identifier(name)).isNotNull()).alias(f"{n}") for n, name in enumerate(rows.columns)]
+        found = rows.groupBy(route.alias("route")).agg(F.count("*").alias("rows"), *used).collect()
+        by_table: dict[TableName, list[tuple[str | None, list[str]]]] = {}
+        unknown: list[str] = []
+        for row in found:
+            name = self._table(environment, row["route"])
+            if name is None:
+                unknown.append("null" if row["route"] is None else str(row["route"]))
+                continue
+            values = [one for n, one in enumerate(rows.columns) if row[f"{n}"] and one != column]
+            by_table.setdefault(name, []).append((row["route"], values))
+        if unknown:
+            named = ", ".join(sorted(unknown)[:_NAMED_TABLES])
+            raise AnalysisError("STREAM_ROUTE_UNKNOWN", name=self.target.name, tables=named)
+        parts = {name: self._part(environment, rows, column, name, routes) for name, routes in by_table.items()}
+        return sum(row["rows"] for row in found), parts
+
+    def _part(
+        self,
+        environment: Environment,
+        rows: DataFrame,
+        column: str,
+        name: TableName,
+        routes: Sequence[tuple[str | None, list[str]]],
+    ) -> DataFrame:
+        schema = environment.catalogs.load(name.parts).metadata.schema()
+        own = {field.name.lower() for field in schema.fields}
+        taken = [one for one in rows.columns if one.lower() in own or one.lower() == ROW_KIND.name]
+        lost = sorted({one for _, values in routes for one in values} - set(taken))
+        if lost:
+            raise AnalysisError("STREAM_ROUTE_COLUMNS", name=name, columns=", ".join(lost))
+        route, test = F.col(quote_identifier(column)).cast("string"), F.lit(False)
+        for value, _ in routes:
+            test = test | route.eqNullSafe(F.lit(value))
+        return rows.where(test).select(*map(quote_identifier, taken))
+
+    def _table(self, environment: Environment, value: str | None) -> TableName | None:
+        """The table that rows with the value go to; None for none."""
+        here = self.target.name
+        for name in (value, self.options.route_unknown):
+            if name is None:
+                continue
+            catalog = environment.catalogs.catalog(here.catalog)
+            try:
+                if catalog.table_exists(TableIdentifier(self.target.table.identifier.namespace, name)):
+                    return TableName((here.catalog, *self.target.table.identifier.namespace, name))
+            except AnalysisError:
+                continue
+        return None
