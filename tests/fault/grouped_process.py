@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -54,3 +56,15 @@ def serve_and_be_killed(folder: Path, runtime: Path, point: str, befalls: Callab
     ready.set()
     while True:
         time.sleep(60)
+
+
+def serve_fork_and_be_killed(folder: Path, runtime: Path, sender: Any) -> None:
+    """Leaves a child behind that has inherited all open files, and tells its number."""
+    process = GroupedProcess({"warehouse": str(folder)}, runtime, "serving")
+    process.change(Change("first", TABLE, kind="append", ids=frozenset((1,))))
+    child = os.fork()
+    if child == 0:
+        time.sleep(120)
+        os._exit(0)
+    sender.send(child)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -16,7 +16,12 @@ from typing import Any
 import pytest
 
 from fault.catalogs import CATALOGS, catalog_options
-from fault.grouped_process import GroupedProcess, serve_and_be_killed, write_together_until_killed
+from fault.grouped_process import (
+    GroupedProcess,
+    serve_and_be_killed,
+    serve_fork_and_be_killed,
+    write_together_until_killed,
+)
 from fault.writing_process import TABLE, LocalProcess, kill_after, kill_before, processes
 from simulator.statements import Change, Create
 
@@ -59,6 +64,24 @@ def test_the_process_that_commits_dies_at_a_fault_point(
     assert client.committer.serves
     client.committer.close()
     assert process.rows(Change("r", TABLE)) == Counter([(1, "first"), (2, "2"), (3, "3")])
+
+
+def test_a_child_that_outlives_the_process_that_commits_keeps_nobody_waiting(tmp_path: Path, runtime: Path) -> None:
+    options = {"warehouse": str(tmp_path)}
+    process = _made(options)
+    receiver, sender = processes.Pipe(duplex=False)
+    serving = processes.Process(target=serve_fork_and_be_killed, args=(tmp_path, runtime, sender))
+    serving.start()
+    child = receiver.recv()
+    try:
+        serving.join(60)
+        client = GroupedProcess(options, runtime, "client")
+        client.change(Change("second", TABLE, kind="append", ids=frozenset((2,))))
+        assert client.committer.serves
+        client.committer.close()
+    finally:
+        os.kill(child, signal.SIGKILL)
+    assert process.rows(Change("r", TABLE)) == Counter([(1, "first"), (2, "second")])
 
 
 @pytest.mark.parametrize("catalog", CATALOGS)
