@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from streaming.json_stream import write_file
+from streaming.killed_routes import POINTS
 from streaming.kills import KilledStreams
 
 KILLS = 10
@@ -18,3 +23,24 @@ def test_killed_streams_write_each_row_once(spark: SparkSession, tmp_path: Path)
         streams.run_and_kill()
     streams.run_to_the_end()
     streams.check(spark)
+
+
+def test_killed_streams_write_each_batch_to_all_tables_once(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set("spark.sql.catalog.routed", "io.sqlext.Catalog")
+    spark.conf.set("spark.sql.catalog.routed.warehouse", str(tmp_path / "warehouse"))
+    spark.sql("CREATE NAMESPACE routed.db")
+    spark.sql("CREATE TABLE routed.db.log (k INT, n INT)")
+    merged = "TBLPROPERTIES ('merge-engine'='aggregation', 'fields.n.aggregate-function'='sum')"
+    spark.sql(f"CREATE TABLE routed.db.sums (k INT, n INT, PRIMARY KEY (k)) {merged}")
+    (tmp_path / "source").mkdir()
+    for number in range(4):
+        events = [{"kind": kind, "k": 1, "n": 10**number} for kind in ("log", "sums", "sums")]
+        write_file(tmp_path / "source", number, events)
+    process = [sys.executable, str(Path(__file__).with_name("killed_routes.py")), str(tmp_path / "warehouse")]
+    for point, ends in (*((point, -9) for point in POINTS), ("-", 0)):
+        # The second batch that it comes to, so that what the kill before it left is taken up first.
+        command = [*process, str(tmp_path), point, "2"]
+        assert subprocess.Popen(command, start_new_session=True, env=os.environ).wait(600) == ends
+    log = sorted(row.n for row in spark.table("routed.db.log").collect())
+    assert log == [1, 10, 100, 1000]
+    assert [tuple(row) for row in spark.table("routed.db.sums").collect()] == [(1, 2222)]
