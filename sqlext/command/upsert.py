@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change_batch import ChangeBatch, change_batch
-from sqlext.command.distribution import order
+from sqlext.command.distribution import order, partition_expressions
 from sqlext.command.enforced_key import have_plain_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
@@ -32,6 +32,7 @@ from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.command.write_operation import begin_write
+from sqlext.commit.bucket_layout import bucket_count
 from sqlext.commit.conflict import SNAPSHOT
 from sqlext.commit.sequence_field import sequence_columns
 from sqlext.commit.upsert_rules import partition_not_in_key
@@ -192,7 +193,10 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     rows = hold(batch.rows, operation.plan, operations=True)
     on_driver = is_small(rows)
-    if not on_driver and not batch.one_row_a_key:
+    if not on_driver and bucket_count(metadata) is not None:
+        # All rows of a key are in one bucket, and all rows of a bucket come to one task.
+        rows = rows.repartition(*map(F.expr, partition_expressions(metadata)))
+    elif not on_driver and not batch.one_row_a_key:
         rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
     rows = order(rows, metadata, one_task=on_driver)
     with operation.cleaned_on_failure():

@@ -132,24 +132,28 @@ class _RewriteCommit:
         ]
         if not deletes:
             return
+        specs = base.specs_by_id()
+        # An equality delete of no partition reaches the files of all.
+        of_all = {spec_id for spec_id, spec in specs.items() if spec.is_unpartitioned}
+        spec_ids = {entry.file.spec_id for entry in deletes}
         oldest: dict[PartitionKey, int] = {}
         live: set[str] = set()
-        for entry in _entries(context, base, head, ManifestContent.DATA, {one.file.spec_id for one in deletes}):
+        read = specs.keys() if spec_ids & of_all else spec_ids
+        for entry in _entries(context, base, head, ManifestContent.DATA, read):
             if entry.file.file_path not in self.removal.paths:
                 live.add(entry.file.file_path)
                 _lower(oldest, partition_key(entry.file), sequence_number(entry))
         for file in self.rewrite.added:
             _lower(oldest, partition_key(file), self.rewrite.sequence_number)
-        specs = base.specs_by_id()
+        of_any = min(oldest.values(), default=None)
         for entry in deletes:
-            first = oldest.get(partition_key(entry.file))
+            first, number = oldest.get(partition_key(entry.file)), sequence_number(entry)
             if entry.file.content == Content.EQUALITY_DELETES:
-                # One of no partition reaches the files of all.
-                reaches_all = specs[entry.file.spec_id].is_unpartitioned
-                dead = not reaches_all and (first is None or sequence_number(entry) <= first)
+                first = of_any if entry.file.spec_id in of_all else first
+                dead = first is None or number <= first
             else:
-                by_number = first is None or sequence_number(entry) < first
-                dead = by_number or live.isdisjoint(self.cache.positions(context.io, entry.file))
+                outlived = first is None or number < first
+                dead = outlived or live.isdisjoint(self.cache.positions(context.io, entry.file))
             if dead:
                 yield entry.file.key
 

@@ -39,7 +39,7 @@ def order_changes(folder: Path, scale: float, rounds: int, *, table_factor: int 
     files = [target / f"round-{number:02}.parquet" for number in range(1, rounds + 1)]
     if all(file.exists() for file in files):
         return files
-    table = _plain_strings(pq.read_table(orders))
+    table = plain_strings(pq.read_table(orders))
     rows = table.num_rows // table_factor
     first_new_key = pc.max(table["o_orderkey"]).as_py() + 1
     for number, file in enumerate(files):
@@ -55,7 +55,7 @@ def order_changes(folder: Path, scale: float, rounds: int, *, table_factor: int 
     return files
 
 
-def _plain_strings(table: pa.Table) -> pa.Table:
+def plain_strings(table: pa.Table) -> pa.Table:
     """The generator asks readers for string views, which Arrow cannot take from."""
     plain = [f.with_type(pa.string()) if f.type == pa.string_view() else f for f in table.schema]
     return table.cast(pa.schema(plain))

@@ -60,7 +60,12 @@ def prepare_data(folder: Path, chosen: argparse.Namespace) -> None:
         tpch_table(folder, chosen.scale, "lineitem")
     if "upsert" in chosen.suites:
         order_changes(folder, chosen.scale, chosen.rounds)
-    for suite, factors in {"one_row": (1, LARGE), "scan_after": (1,), "large_merge": (LARGE,)}.items():
+    for suite, factors in {
+        "one_row": (1, LARGE),
+        "scan_after": (1,),
+        "stream_upserts": (1,),
+        "large_merge": (LARGE,),
+    }.items():
         for factor in factors if suite in chosen.suites else ():
             tpch_table(folder, chosen.scale * factor, "orders")
     if "upsert_10x" in chosen.suites:

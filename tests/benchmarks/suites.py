@@ -11,6 +11,7 @@ from benchmarks.measure import Cost, least
 from benchmarks.planning import planning
 from benchmarks.row_changes import MERGE, ROW_CHANGES, STATE
 from benchmarks.small_commits import SMALL_COMMITS
+from benchmarks.stream_upserts import stream_upserts
 
 Q1 = """
 SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
@@ -117,6 +118,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "evolved": evolved,
     **ROW_CHANGES,
     **SMALL_COMMITS,
+    "stream_upserts": stream_upserts,
 }
 
 OF_ICEBERG_TABLES = frozenset({"planning", "evolved"})

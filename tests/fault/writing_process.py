@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.faults import kind_of
-from simulator.statements import Change, Create, Drop, Replace, Rows, Statement, live_rows
+from simulator.statements import Change, Compact, Create, Drop, Replace, Rows, Statement, live_rows
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import CommitStateUnknown, SqlextError, StorageError, ValidationConflict
@@ -133,6 +133,7 @@ OPERATIONS: Mapping[str, Callable[[], Statement]] = {
     "upsert": lambda: Change("x", TABLE, kind="upsert", ids=frozenset((1, 7))),
     "merge": lambda: Change("x", TABLE, kind="merge", ids=frozenset((1, 7))),
     "delete": lambda: Change("x", TABLE, kind="delete", ids=frozenset((1,))),
+    "compact": lambda: Compact("x", TABLE),
     "create": lambda: Create("x", TABLE, with_row=True),
     "replace": lambda: Replace("x", TABLE, with_row=True),
     "drop": lambda: Drop("x", TABLE),
@@ -157,7 +158,7 @@ def run_and_be_killed(folder: Path, operation: str, point: str, befalls: Callabl
 
 
 def write_until_killed(options: Mapping[str, str], run: int, sender: Any) -> None:
-    """Tells each statement's name before it begins, and again when it is acknowledged."""
+    """Tells each statement's name before it begins, and again when it is acknowledged; compacts between them."""
     process = LocalProcess(options, f"run {run}")
     for number in itertools.count():
         kind = ("append", "upsert")[number % 2]
@@ -166,6 +167,9 @@ def write_until_killed(options: Mapping[str, str], run: int, sender: Any) -> Non
         outcome = process.run(statement)
         assert outcome == "acknowledged", statement.error
         sender.send(statement.name)
+        if number % 4 == 3:
+            compaction = Compact(f"{run}.{number}c", TABLE)
+            assert process.run(compaction) == "acknowledged", compaction.error
 
 
 def race(options: Mapping[str, str], racer: int, rounds: int, start: Any, results: Any) -> None:

@@ -24,6 +24,7 @@ from simulator.database import SharedDatabase
 from simulator.files import EQUALITY, POSITIONS, ROWS
 from simulator.statements import (
     STATEMENT,
+    Compact,
     Convert,
     Create,
     Drop,
@@ -368,10 +369,12 @@ class Oracle:
     def _had_nothing_to_do(self, statement: Statement) -> bool:
         """Whether a statement need not have made a version: it found what it wants, or nothing to change.
 
-        Of two who make the same branch at the same time, and one of them without an answer, both may be told that it is
-        there: the version does not tell whose it is.
+        Of two who make the same branch at the same time, or replace the table by nothing, and one of them without an
+        answer, both may be told that it is there: the version does not tell whose it is.
         """
-        return statement.landed == 0 and isinstance(statement, SetProperty | Convert | Drop | MakeBranch)
+        empties = isinstance(statement, Replace) and not statement.with_row
+        idle = isinstance(statement, SetProperty | Compact | Convert | Drop | MakeBranch)
+        return statement.landed == 0 and (idle or empties)
 
 
 def _document(data: bytes) -> Document:

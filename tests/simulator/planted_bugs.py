@@ -19,6 +19,7 @@ from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.catalog.warehouse_commit import WarehouseCommits
 from sqlext.commit.commit_token import CommitToken
+from sqlext.commit.compaction import _RewriteCommit
 from sqlext.commit.conflict import History
 from sqlext.commit.contested_rows import ContestedRows
 from sqlext.commit.deletion_vectors import VectorProduction
@@ -28,6 +29,7 @@ from sqlext.commit.own_files import delete_files
 from sqlext.commit.snapshot_production import SnapshotProduction
 from sqlext.commit.transaction import _Commit
 from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
+from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.row_lineage import assign_first_row_ids
 
 Patch = AbstractContextManager[Any]
@@ -324,6 +326,27 @@ BUGS_OF_DATABASES: Mapping[str, Callable[[], Patch]] = {
 }
 """As `BUGS`, where the catalog is in a database."""
 
+
+def _compacted_rows_are_new() -> Patch:
+    """Deletes by key that landed meanwhile miss them."""
+    add = ManifestWriter.add
+
+    def planted(self: Any, files: Any, metadata: Any, data_sequence_number: Any = None) -> Any:
+        return add(self, files, metadata)
+
+    return patch.object(ManifestWriter, "add", planted)
+
+
+def _a_compaction_drops_all_deletes() -> Patch:
+    def planted(self: Any, context: Any, base: Any, head: Any) -> Any:
+        for manifest in context.manifests.manifests(context.io, head):
+            if manifest.content == ManifestContent.DELETES:
+                for entry in context.manifests.live_entries(context.io, manifest, base):
+                    yield entry.file.key
+
+    return patch.object(_RewriteCommit, "_dead", planted)
+
+
 BUGS: Mapping[str, Callable[[], Patch]] = {
     "a lost race counts as landed": _lost_race_counts_as_landed,
     "files are deleted when the outcome is unknown": _deletes_when_the_outcome_is_unknown,
@@ -352,6 +375,11 @@ BUGS: Mapping[str, Callable[[], Patch]] = {
     "new deletes on a rewritten file are not noticed": lambda: patch.object(
         History, "require_no_new_deletes", _nothing
     ),
+    "new positions in a compacted file are not noticed": lambda: patch.object(
+        History, "require_no_new_position_deletes", _nothing
+    ),
+    "compacted rows are as new as their commit": _compacted_rows_are_new,
+    "a compaction drops deletes that older files need": _a_compaction_drops_all_deletes,
     "two spellings of one version": _who_compress_race_for_another_name,
     "a commit lands in a table made anew": _lands_wherever_the_folder_is_by_now,
     "a hint makes the folder of a dropped table": _the_hint_makes_its_folder,

@@ -18,6 +18,7 @@ from simulator.memory import pure_answers_kept
 from simulator.statements import (
     AddOneColumn,
     Change,
+    Compact,
     Convert,
     Create,
     Drop,
@@ -56,6 +57,7 @@ _OTHERS = (
 _OF_NAMES = ("create", "create", "create", "drop", "drop", "replace", "property", "read")
 _IDS = range(4)
 _SHARE_OF_GROUPS = 0.25
+_SHARE_OF_COMPACTIONS = 0.2
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,13 @@ def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
         length = rng.choice((1, 2, 2, 3))
         process.statements = [_statement(rng, f"p{number}.{place}", mode) for place in range(length)]
         processes.append(process)
-    # Beside the statements' own randomness: seeds without groups stay what they are.
+    # Beside the statements' own randomness: seeds without compactions or groups stay what they are.
+    of_compactions = random.Random(f"compactions {seed}")
+    if of_compactions.random() < _SHARE_OF_COMPACTIONS:
+        for process in processes:
+            place = of_compactions.randint(0, len(process.statements))
+            compaction = Compact(f"{process.name}.c", TableIdentifier(("db",), "t"))
+            process.statements = [*process.statements[:place], compaction, *process.statements[place:]]
     of_groups = random.Random(f"groups {seed}")
     if of_groups.random() < _SHARE_OF_GROUPS:
         for process in processes:

@@ -18,6 +18,7 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.append import AppendFiles
+from sqlext.commit.compaction import RewriteFiles
 from sqlext.commit.deletion_vectors import DeletedRows
 from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
 from sqlext.commit.overwrite import OverwriteFiles
@@ -199,6 +200,31 @@ class Convert(Statement):
                 {} if in_files else {path: DeletedRows(0, (), at) for path, at in hit.items()},
                 frozenset(hit),
             )
+        self._commit(process, action, base)
+
+
+@dataclass
+class Compact(Statement):
+    """Some data files become one; no row changes."""
+
+    def branch(self) -> str | None:
+        return "main"
+
+    def run(self, process: Process) -> None:
+        base = process.catalog.load_table(self.table)
+        head = base.metadata.current_snapshot()
+        if head is None:
+            return
+        live, stored = live_rows(process, base, "main")
+        if not live:
+            return
+        chosen = process.rng.sample(sorted(live), process.rng.randint(1, len(live)))
+        rows = Counter(stored[path][1][at] for path in chosen for at in live[path])
+        files = Files(process, self.name)
+        with files.removed_on_error():
+            added = [files.data(base, rows)] if rows else []
+            replaced = [stored[path][0] for path in chosen]
+            action = RewriteFiles(replaced, added, head.sequence_number, head.snapshot_id)
         self._commit(process, action, base)
 
 

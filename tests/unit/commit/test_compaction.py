@@ -280,7 +280,7 @@ def test_a_file_of_another_partition_is_no_compaction(shop: Shop) -> None:
 # random histories
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("format_version", [2, 3])
 def test_random_histories_give_the_rows_of_a_model(tmp_path: Path, seed: int, format_version: int) -> None:
     """Upserts by key and by position and deletes, while compactions planned earlier land late."""
