@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType as SparkStruct
 
 from sqlext.command.change_batch import has_order_or_kinds
+from sqlext.command.compaction import compact_after_commit
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.reads import OWN_KEYS, Reach
@@ -37,7 +38,9 @@ _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
 def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Outcome:
     """Runs the statement; one row of counts."""
     target, choice = choose_merge(environment, spark, statement)
-    return Outcome([choice.carry_out(environment, spark, target).row()])
+    counts = choice.carry_out(environment, spark, target)
+    compact_after_commit(environment, spark, target)
+    return Outcome([counts.row()])
 
 
 def choose_merge(environment: Environment, spark: SparkSession, statement: Merge) -> tuple[Target, Choice]:

@@ -70,5 +70,9 @@ def test_rows_are_those_of_a_table_without_buckets(judged: Judged, way: str) -> 
     # Another engine goes on, and what it writes is compacted with the rest.
     judged.run_in_iceberg("INSERT INTO {table} VALUES (100, 'a', 'iceberg'), (101, 'b', 'iceberg')")
     judged.run_in_iceberg("DELETE FROM {table} WHERE id = 100")
+    lineage = f"SELECT id, kind, _row_id, _last_updated_sequence_number FROM {judged.table}"
+    before = canonical_rows(spark.sql(lineage)) if way == "resolved v3" else []
     spark.sql(f"CALL lake.system.compact('{judged.table}', full => true)")
     judged.check()
+    if way == "resolved v3":
+        assert before == canonical_rows(spark.sql(lineage)) == judged.iceberg.sql(lineage)

@@ -18,12 +18,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from pyspark.sql import SparkSession
 
 from sessions import open_session
+from sqlext.command import compaction
 from sqlext.streaming import sink
 
 SCHEMA = "id BIGINT, v STRING, _row_kind STRING"
 # Claimed, its files not written; written, not staged; staged, not committed; committed, staged files not removed;
 # removed, and Spark's log not written.
 FAULTS = ("claimed", "written", "staged", "committed", "removed")
+# The new files of a compaction written, not committed; committed. Not every batch comes to one.
+COMPACTION_FAULTS = ("rewritten", "compacted")
 
 
 def kill_at(stream: str, fault: str, nth: int) -> None:
@@ -51,6 +54,8 @@ def kill_at(stream: str, fault: str, nth: int) -> None:
 
     around(sink.StreamingSink, "_claimed", None, "claimed", lambda self, target, batch: batch.table.name)
     around(sink, "stage_batch", "written", "staged", lambda io, metadata, action: metadata.location.rpartition("/")[2])
+    around(compaction, "_written", None, "rewritten", lambda spark, target, *given: target.name.table)
+    around(compaction, "_rewrite", None, "compacted", lambda environment, spark, target, *given: target.name.table)
     around(sink._BatchWrite, "_landed", "committed", "removed", lambda self, *given: self.batch.table.name)
 
 
