@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from sqlext.command.compaction import compact_after_commit
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, load_target
@@ -23,7 +24,9 @@ from sqlext.sql.statement import Delete
 def delete(environment: Environment, spark: SparkSession, statement: Delete) -> Outcome:
     """Runs the statement; one row of counts."""
     target, choice = choose_delete(environment, spark, statement)
-    return Outcome([choice.carry_out(environment, spark, target).row()])
+    counts = choice.carry_out(environment, spark, target)
+    compact_after_commit(environment, spark, target)
+    return Outcome([counts.row()])
 
 
 def choose_delete(environment: Environment, spark: SparkSession, statement: Delete) -> tuple[Target, Choice]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from sqlext.command.compaction import compact_after_commit
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, has_row_ids, load_target
@@ -22,7 +23,9 @@ from sqlext.sql.statement import Update
 def update(environment: Environment, spark: SparkSession, statement: Update) -> Outcome:
     """Runs the statement; one row of counts."""
     target, choice = choose_update(environment, spark, statement)
-    return Outcome([choice.carry_out(environment, spark, target).row()])
+    counts = choice.carry_out(environment, spark, target)
+    compact_after_commit(environment, spark, target)
+    return Outcome([counts.row()])
 
 
 def choose_update(environment: Environment, spark: SparkSession, statement: Update) -> tuple[Target, Choice]:

@@ -62,13 +62,18 @@ def _warm_up(bench: Bench, statements: Iterator[str]) -> None:
 
 
 def scan_after(bench: Bench) -> Iterator[Result]:
-    """A scan of orders after so many commits of 5,000 scattered keys each, beside the same scan before them."""
+    """A scan of orders after so many commits of 5,000 scattered keys each, beside the same scan before them; also of a
+    table in buckets, which compacts itself."""
     source = tpch_table(bench.data, bench.scale, "orders")
     bench.view(source, "source")
     rows = bench.spark.table("source").count()
-    for mode in bench.system.merge_modes if bench.system.name == "sqlext" else ():
+    ways = dict(bench.system.merge_modes)
+    ways |= {f"{way}, 4 buckets": {**properties, "bucket": "4"} for way, properties in ways.items()}
+    for mode, properties in ways.items() if bench.system.name == "sqlext" else ():
         target = bench.table("scan_after")
-        bench.recreate("scan_after", bench.columns(source), mode, key="o_orderkey")
+        bench.spark.sql(f"DROP TABLE IF EXISTS {target}")
+        columns = bench.columns(source)
+        bench.spark.sql(bench.system.create_table("scan_after", columns, properties, key="o_orderkey"))
         bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
         yield _scan(bench, target, mode, "no upserts")
         commits = 0

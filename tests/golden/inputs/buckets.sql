@@ -89,6 +89,18 @@ SELECT content, record_count FROM lake.buckets.own.files ORDER BY ALL;
 
 SELECT operation FROM lake.buckets.own.snapshots ORDER BY committed_at;
 
+ALTER TABLE own SET TBLPROPERTIES ('compaction.max-size-amplification-percent'='20');
+
+UPDATE own SET v = 'e' WHERE id = 9;
+
+DELETE FROM own WHERE id = 2;
+
+SELECT *, _row_id FROM own ORDER BY id, day;
+
+SELECT content, record_count FROM lake.buckets.own.files ORDER BY ALL;
+
+SELECT operation FROM lake.buckets.own.snapshots ORDER BY committed_at;
+
 -- a number that goes by the rows
 CREATE TABLE growing (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)
 TBLPROPERTIES ('bucket'='-1', 'dynamic-bucket.target-row-num'='10');
