@@ -7,6 +7,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 class Extensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser(Parser.around)
+    extensions.injectHintResolutionRule(_ => ChangesClause)
     extensions.injectResolutionRule(_ => ReadOptions)
     extensions.injectResolutionRule(_ => ViewsAsSuch)
     extensions.injectResolutionRule(_ => ResolveMergeColumns)

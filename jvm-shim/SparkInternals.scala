@@ -50,10 +50,11 @@ object SparkInternals {
     data.asInstanceOf[classic.DataFrame].sparkSession.sparkContext.getLocalProperty("spark.jobGroup.id")
 
   /** The name with its catalog, which is open then. */
-  def nameInCatalog(name: String): Seq[String] = {
-    val state = classic.SparkSession.active.sessionState
-    val parts = state.sqlParser.parseMultipartIdentifier(name)
-    val manager = state.catalogManager
+  def nameInCatalog(name: String): Seq[String] =
+    nameInCatalog(classic.SparkSession.active.sessionState.sqlParser.parseMultipartIdentifier(name))
+
+  def nameInCatalog(parts: Seq[String]): Seq[String] = {
+    val manager = classic.SparkSession.active.sessionState.catalogManager
     val whole =
       if (parts.length > 1 && manager.isCatalogRegistered(parts.head)) parts
       else if (parts.length > 1) manager.currentCatalog.name +: parts

@@ -19,6 +19,7 @@ from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.static_table import load_static_table
 from sqlext.command.changes import ChangeFeed
+from sqlext.command.changes_clause import ChangesClause
 from sqlext.command.environment import Environment
 from sqlext.command.table_changes import TableDefinitions
 from sqlext.commit.group_committers import GroupCommitters
@@ -163,6 +164,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "stream head": source.head,
         "stream offset": source.offset,
         "stream source": source.describe,
+        "changes clause": ChangesClause(feed).sql,
         "table changes": feed.sql,
         "answered filters": answers.answered_filters,
         "aggregate": answers.aggregate,

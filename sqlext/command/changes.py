@@ -42,21 +42,14 @@ class ChangeFeed:
         mode = str(arguments["mode"] or _EACH).lower()
         if mode not in (_EACH, _NET):
             raise AnalysisError("CHANGES_MODE_INVALID", mode=arguments["mode"])
-        parts = tuple(arguments["table"])
-        place, table = self._environment.catalogs.locate(parts)
-        if place.metadata_table is not None or place.at.keys() - {"branch"}:
-            raise AnalysisError("CHANGES_OF_NO_TABLE", name=".".join(parts))
-        handle = travel(handle_of(parts[0], table), table.metadata, place.at)
-        end = self._snapshot(handle, table.metadata, arguments["to"])
+        handle, metadata = self.table(tuple(arguments["table"]))
+        end = self.snapshot(handle, metadata, arguments["to"]) or self.head(handle)
         if end is None:
-            head = self._environment.catalogs.version(handle).snapshot
-            if head is None:
-                return {"sql": lower_changes([self.nothing(handle)], table.metadata.schema())}
-            end = head
-        start = self._snapshot(handle, table.metadata, arguments["from"])
-        pairs = snapshot_pairs(handle, table.metadata, start, end) if mode == _EACH else [(start, end)]
+            return {"sql": lower_changes([self.nothing(handle)], metadata.schema())}
+        start = self.snapshot(handle, metadata, arguments["from"])
+        pairs = snapshot_pairs(handle, metadata, start, end) if mode == _EACH else [(start, end)]
         steps = [self.step(handle, before, after, number) for number, (before, after) in enumerate(pairs)]
-        return {"sql": lower_changes(steps, table.metadata.schema())}
+        return {"sql": lower_changes(steps, metadata.schema())}
 
     def view(self, parts: tuple[str, ...]) -> ChangeView:
         """What `catalog.namespace.table.changes` is: all changes that the table still knows of."""
@@ -68,7 +61,19 @@ class ChangeFeed:
         """A step without changes."""
         return ChangeStep(None, quote_name((*_name(handle), *_branch(handle))), 0, 0, (), (), ())
 
-    def _snapshot(self, handle: TableHandle, metadata: TableMetadata, place: Mapping[str, Any]) -> Snapshot | None:
+    def table(self, parts: tuple[str, ...]) -> tuple[TableHandle, TableMetadata]:
+        """The table that the name means, at the head of main or of the branch in the name; AnalysisError
+        CHANGES_OF_NO_TABLE."""
+        place, table = self._environment.catalogs.locate(parts)
+        if place.metadata_table is not None or place.at.keys() - {"branch"}:
+            raise AnalysisError("CHANGES_OF_NO_TABLE", name=".".join(parts))
+        return travel(handle_of(parts[0], table), table.metadata, place.at), table.metadata
+
+    def head(self, handle: TableHandle) -> Snapshot | None:
+        """The newest snapshot at the handle's branch."""
+        return self._environment.catalogs.version(handle).snapshot
+
+    def snapshot(self, handle: TableHandle, metadata: TableMetadata, place: Mapping[str, Any]) -> Snapshot | None:
         """The snapshot that is meant, None for none."""
         if not place:
             return None

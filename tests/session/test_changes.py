@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterable
@@ -158,3 +159,70 @@ def test_changes_that_flink_wrote(spark: SparkSession, warehouse: Path) -> None:
     unpack(GOLDEN / "golden_flink_dev.zip", folder)
     for name in _golden_tables("golden_flink_dev.zip", "flink_dev"):
         _require_folds(spark, f"lake.flink_changes.{name}")
+
+
+def _clause(spark: SparkSession, table: str, **given: object) -> list[tuple[str, int, str]]:
+    """Kind, id and value of each change, in the order of commits, as Spark from 4.2 on asks for those of its clause."""
+    arguments = {
+        "table": table.split("."),
+        "from": {},
+        "to": {},
+        "from_inclusive": True,
+        "to_inclusive": True,
+        "mode": "dropCarryovers",
+        "updates": True,
+        **given,
+    }
+    jvm = spark._jvm
+    assert jvm is not None
+    asked = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(arguments)
+    bridge = getattr(getattr(jvm.io.sqlext, "Bridge$"), "MODULE$")
+    rows = spark.sql(bridge.ask("changes clause", asked).get("sql").asText())
+    assert rows.columns == ["id", "v", "_change_type", "_commit_version", "_commit_timestamp"]
+    moments = {row.snapshot_id: row.committed_at for row in spark.table(f"{table}.snapshots").collect()}
+    found = rows.collect()
+    assert all(row._commit_timestamp == moments[row._commit_version] for row in found)
+    found.sort(key=lambda row: (row._commit_timestamp, row.id, row._change_type))
+    return [(row._change_type, row.id, row.v) for row in found]
+
+
+def test_the_clause_of_newer_sparks(spark: SparkSession, table_name: str) -> None:
+    """Its bounds are versions or moments, each with what is at it or without."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    assert _clause(spark, table_name) == []
+    for statement in (
+        f"INSERT INTO {table_name} VALUES (1, 'a')",
+        f"INSERT INTO {table_name} VALUES (2, 'b')",
+        f"UPDATE {table_name} SET v = 'B' WHERE id = 2",
+        f"DELETE FROM {table_name} WHERE id = 1",
+    ):
+        time.sleep(0.01)
+        spark.sql(statement)
+    one, two, three, _ = _snapshots(spark, table_name)
+    came, brought = [("insert", 1, "a")], [("insert", 2, "b")]
+    updated, gone = [("update_postimage", 2, "B"), ("update_preimage", 2, "b")], [("delete", 1, "a")]
+
+    def version(snapshot: int) -> dict[str, str]:
+        return {"version": str(snapshot)}
+
+    assert _clause(spark, table_name) == came + brought + updated + gone
+    assert _clause(spark, table_name, **{"from": version(two)}) == brought + updated + gone
+    assert _clause(spark, table_name, **{"from": version(two)}, from_inclusive=False) == updated + gone
+    assert _clause(spark, table_name, **{"from": version(one)}, to=version(two)) == came + brought
+    assert _clause(spark, table_name, **{"from": version(one)}, to=version(two), to_inclusive=False) == came
+    assert _clause(spark, table_name, **{"from": version(two)}, to=version(three), updates=False) == [
+        *brought,
+        ("delete", 2, "b"),
+        ("insert", 2, "B"),
+    ]
+    net = _clause(spark, table_name, mode="netChanges")
+    assert net == [("insert", 2, "B")]
+
+    moments = spark.sql(f"SELECT unix_micros(committed_at) AS at FROM {table_name}.snapshots ORDER BY 1").collect()
+    at = [{"timestamp": row.at} for row in moments]
+    assert _clause(spark, table_name, **{"from": at[1]}, to=at[2]) == brought + updated
+    assert _clause(spark, table_name, **{"from": at[1]}, to=at[2], from_inclusive=False) == updated
+    assert _clause(spark, table_name, **{"from": at[1]}, to=at[2], to_inclusive=False) == brought
+    assert _clause(spark, table_name, **{"from": {"timestamp": at[0]["timestamp"] - 1}}, to=at[0]) == came
+    assert _clause(spark, table_name, to={"timestamp": at[0]["timestamp"] - 1}) == []
+    assert _clause(spark, table_name, **{"from": {"timestamp": at[3]["timestamp"] + 1}}) == []

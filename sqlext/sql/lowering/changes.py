@@ -6,7 +6,7 @@ Where the table has a key, a row that goes and one of its key that comes in the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlext.spec.schema import Schema
@@ -28,6 +28,8 @@ CHANGE_TYPE = "_change_type"
 ORDINAL = "_change_ordinal"
 SNAPSHOT_ID = "_commit_snapshot_id"
 INSERT, DELETE, UPDATE_BEFORE, UPDATE_AFTER = "INSERT", "DELETE", "UPDATE_BEFORE", "UPDATE_AFTER"
+# In the words of Spark (connector.catalog.Changelog).
+_KINDS = {INSERT: "insert", DELETE: "delete", UPDATE_BEFORE: "update_preimage", UPDATE_AFTER: "update_postimage"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,19 @@ def lower_changes(steps: Sequence[ChangeStep], schema: Schema) -> str:
     rows = "\nUNION ALL\n".join(parts)
     keys = [quote_identifier(field.name) for field in schema.identifier_fields]
     return _with_updates(rows, columns, keys) if keys else rows
+
+
+def lower_clause(changes: str, schema: Schema, committed: Mapping[int, int], *, updates: bool) -> str:
+    """Such changes in the columns and words of Spark's own clause; `committed` has each snapshot's milliseconds."""
+    columns = [quote_identifier(field.name) for field in schema.fields]
+    kinds = _KINDS if updates else {**_KINDS, UPDATE_BEFORE: _KINDS[DELETE], UPDATE_AFTER: _KINDS[INSERT]}
+    branches = " ".join(f"WHEN {quote_string(kind)} THEN {quote_string(name)}" for kind, name in kinds.items())
+    moments = " ".join(f"WHEN {id}L THEN timestamp_millis({ms}L)" for id, ms in committed.items())
+    moment = f"CASE `{SNAPSHOT_ID}` {moments} END" if moments else "CAST(NULL AS TIMESTAMP)"
+    return (
+        f"SELECT {', '.join(columns)}, CASE `{CHANGE_TYPE}` {branches} END AS `_change_type`,"
+        f" `{SNAPSHOT_ID}` AS `_commit_version`, {moment} AS `_commit_timestamp`\nFROM ({changes})"
+    )
 
 
 def _step(step: ChangeStep, columns: Sequence[str], schema: Schema) -> list[str]:
