@@ -44,18 +44,23 @@ class ChangeFeed:
             raise AnalysisError("CHANGES_MODE_INVALID", mode=arguments["mode"])
         handle, metadata = self.table(tuple(arguments["table"]))
         end = self.snapshot(handle, metadata, arguments["to"]) or self.head(handle)
-        if end is None:
-            return {"sql": lower_changes([self.nothing(handle)], metadata.schema())}
-        start = self.snapshot(handle, metadata, arguments["from"])
-        pairs = snapshot_pairs(handle, metadata, start, end) if mode == _EACH else [(start, end)]
-        steps = [self.step(handle, before, after, number) for number, (before, after) in enumerate(pairs)]
-        return {"sql": lower_changes(steps, metadata.schema())}
+        start = None if end is None else self.snapshot(handle, metadata, arguments["from"])
+        return {"sql": lower_changes(self.steps(handle, metadata, start, end, net=mode == _NET), metadata.schema())}
 
     def view(self, parts: tuple[str, ...]) -> ChangeView:
         """What `catalog.namespace.table.changes` is: all changes that the table still knows of."""
         text = self.sql({"table": parts, "from": None, "to": None, "mode": None})["sql"]
         schema = self._environment.catalogs.locate(parts)[1].metadata.schema()
         return ChangeView(text, change_schema(schema))
+
+    def steps(
+        self, handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot | None, *, net: bool
+    ) -> Sequence[ChangeStep]:
+        """What each snapshot behind `start` up to `end` did, or with `net` what lies between the two."""
+        if end is None:
+            return [self.nothing(handle)]
+        pairs = [(start, end)] if net else snapshot_pairs(handle, metadata, start, end)
+        return [self.step(handle, before, after, number) for number, (before, after) in enumerate(pairs)]
 
     def nothing(self, handle: TableHandle) -> ChangeStep:
         """A step without changes."""

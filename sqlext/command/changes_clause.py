@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlext.command.changes import ChangeFeed, snapshot_pairs
+from sqlext.command.changes import ChangeFeed
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.snapshot import Snapshot
@@ -33,12 +33,8 @@ class ChangesClause:
         schema = metadata.schema()
         start = self._last_before(handle, metadata, arguments["from"], inclusive=arguments["from_inclusive"])
         end = self._last_up_to(handle, metadata, arguments["to"], inclusive=arguments["to_inclusive"])
-        if end is None:
-            steps = [self._feed.nothing(handle)]
-        else:
-            net = str(arguments["mode"]).lower() == _NET_CHANGES
-            pairs = [(start, end)] if net else snapshot_pairs(handle, metadata, start, end)
-            steps = [self._feed.step(handle, before, after, number) for number, (before, after) in enumerate(pairs)]
+        net = str(arguments["mode"]).lower() == _NET_CHANGES
+        steps = self._feed.steps(handle, metadata, start, end, net=net)
         known = {one.snapshot_id: one.timestamp_ms for one in metadata.snapshots}
         committed = {step.snapshot_id: known[step.snapshot_id] for step in steps if step.snapshot_id in known}
         text = lower_clause(lower_changes(steps, schema), schema, committed, updates=bool(arguments["updates"]))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
@@ -78,14 +77,8 @@ def _values(rows: pa.RecordBatch, fields: Sequence[NestedField]) -> list[pa.Arra
         location = files.dictionary[int(codes[at[0]])].as_py()
         for part, column, type in zip(parts, values_at(location, positions[at], fields), types, strict=True):
             part.append(column.cast(type))
-    back = pa.array(_inverse(order))
+    back = pa.array(np.argsort(order))
     return [
         pa.concat_arrays(part).take(back) if part else pa.nulls(0, type)
         for part, type in zip(parts, types, strict=True)
     ]
-
-
-def _inverse(order: NDArray[np.intp]) -> NDArray[np.intp]:
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    return places

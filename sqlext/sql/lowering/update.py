@@ -36,16 +36,19 @@ def lower_update(
 
 def kept_columns(statement: Update, schema: Schema, *, case_sensitive: bool = False) -> tuple[str, ...]:
     """The columns of which nothing is assigned. Errors as `lower_update`."""
-    relation = target_relation(statement.table, statement.alias, schema, case_sensitive=case_sensitive)
-    assigned = bind_assignments(statement.assignments, relation, schema, "UPDATE")
+    assigned = _assigned(statement, schema, case_sensitive)
     return tuple(field.name for field in schema.fields if field.name not in assigned)
 
 
 def keeps_keys(statement: Update, schema: Schema, *, case_sensitive: bool = False) -> bool:
     """Whether no identifier field is assigned, by itself or with a struct around it. Errors as `lower_update`."""
-    relation = target_relation(statement.table, statement.alias, schema, case_sensitive=case_sensitive)
-    assigned = bind_assignments(statement.assignments, relation, schema, "UPDATE")
+    assigned = _assigned(statement, schema, case_sensitive)
     return not any(_is_assigned(assigned, schema.column_path(id)) for id in schema.identifier_field_ids)
+
+
+def _assigned(statement: Update, schema: Schema, case_sensitive: bool) -> Mapping[str, Assigned]:
+    relation = target_relation(statement.table, statement.alias, schema, case_sensitive=case_sensitive)
+    return bind_assignments(statement.assignments, relation, schema, "UPDATE")
 
 
 def _is_assigned(assigned: Mapping[str, Assigned], path: tuple[str, ...]) -> bool:
