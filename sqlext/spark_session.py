@@ -44,6 +44,7 @@ from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
 from sqlext.streaming.sink import StreamingSink
 from sqlext.streaming.source import StreamingSource
+from sqlext.write.merged_file import merge_data_files
 
 # PySpark logs each failed statement with its whole Java stack; the exception that it raises says the same without.
 _STACK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -143,7 +144,7 @@ def attach(spark: SparkSession) -> SparkSession:
         rng=rng,
         sleep=time.sleep,
         transactions=transactions,
-        groups=GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep),
+        groups=GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep, merge=merge_data_files),
     )
     dispatch = Dispatch(environment)
     feed = ChangeFeed(environment)

@@ -8,7 +8,6 @@ import re
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.dropped_table import UNDROP_RETENTION
@@ -34,17 +33,17 @@ _UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "": 1000}
 
 GROUP_COMMIT = "group-commit"
 """The catalog setting that says whose commits to a table may land together."""
+GROUP_COMMIT_MIN_FILE_SIZE = "group-commit.min-file-size-bytes"
+"""The catalog setting that says which data files of appends that land together are merged into one: smaller ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class HostGroup:
-    """All processes of this user on this machine that have the same `settings`, secrets among them."""
+class GroupCommit:
+    """Commits to a table may land together: those of this process or, with `settings`, of all processes of this user on
+    this machine that have the same ones, secrets among them. Data files of fewer than `min_file_bytes` are merged."""
 
-    settings: str = field(repr=False)
-
-
-GroupCommit: TypeAlias = Literal["none", "process"] | HostGroup
-"""Whose commits to a table may land together: nobody's, those of this process, or those of a group of processes."""
+    settings: str | None = field(default=None, repr=False)
+    min_file_bytes: int = 0
 
 
 Learned = Callable[[str, Mapping[str, str]], None]
@@ -100,17 +99,29 @@ def _allowed(name: str, options: Mapping[str, str], *own: str) -> AllowedLocatio
         ) from None
 
 
-def group_commit(name: str, options: Mapping[str, str]) -> GroupCommit:
-    """Whose commits to a table of the catalog may land together. `AnalysisError` CATALOG_OPTION_INVALID."""
+def group_commit(name: str, options: Mapping[str, str]) -> GroupCommit | None:
+    """Whose commits to a table of the catalog may land together; None: nobody's. `AnalysisError`
+    CATALOG_OPTION_INVALID."""
     text = options.get(GROUP_COMMIT, "none").strip().lower()
+    min_file_bytes = _min_file_bytes(name, options, is_grouped=text != "none")
     if text == "none":
-        return "none"
+        return None
     if text == "process":
-        return "process"
+        return GroupCommit(None, min_file_bytes)
     if text == "host" and hasattr(socket, "AF_UNIX"):
-        return HostGroup(_told_apart(name, options))
+        return GroupCommit(_told_apart(name, options), min_file_bytes)
     allowed = "none, process or, where the system has Unix sockets, host"
     raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=GROUP_COMMIT, value=text, allowed=allowed)
+
+
+def _min_file_bytes(name: str, options: Mapping[str, str], *, is_grouped: bool) -> int:
+    option = GROUP_COMMIT_MIN_FILE_SIZE
+    text = options.get(option, "0").strip()
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
+    if number >= 0 and (is_grouped or not number):
+        return number
+    allowed = "a number of bytes, or 0" if is_grouped else f"0, as nothing is merged without {GROUP_COMMIT}"
+    raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=option, value=text, allowed=allowed)
 
 
 def _told_apart(name: str, options: Mapping[str, str]) -> str:

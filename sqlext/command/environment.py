@@ -51,7 +51,7 @@ class Environment:
         """Commits `action` on a table, from the version it was planned on; perhaps together with what others commit."""
         to = self.catalogs.catalog(catalog)
         group = self.catalogs.group_commit(catalog)
-        if group != "none":
+        if group is not None:
             return self.groups.of(to, group).commit(table.identifier, action, base=table, destination=destination)
         return commit(
             to,

@@ -13,12 +13,13 @@ conflicts with may be a member that never does.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
-from sqlext.catalog.identifier import TableIdentifier, quoted
+from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.overwrite import OverwriteFiles
@@ -26,6 +27,7 @@ from sqlext.commit.overwrite_rows import OverwriteRows
 from sqlext.commit.own_files import delete_files
 from sqlext.commit.row_delta import RowDelta
 from sqlext.commit.same_table import require_same_table
+from sqlext.commit.small_files import AppendedFiles, SmallFiles, merged
 from sqlext.commit.transaction import CommitOutcome, commit
 from sqlext.errors import CommitStateUnknown, NotFoundError, SqlextError, ValidationConflict
 from sqlext.scan.manifest_cache import ManifestCache
@@ -78,13 +80,15 @@ def commit_group(
     rng: random.Random,
     sleep: Callable[[float], None],
     manifests: ManifestCache | None = None,
+    small: SmallFiles | None = None,
 ) -> list[Verdict]:
     """Commits changes of one table, from the version `base`, which is none older than those of the members.
 
     One verdict for each, in their order. After an error but `CommitStateUnknown` the member's files have been deleted.
-    Arguments as of `commit`.
+    With `small`, so have those small files of plain appends whose rows have landed in another file. Arguments as of
+    `commit`.
     """
-    group = _Group(members)
+    group = _Group(members, small)
     try:
         outcome = commit(catalog, identifier, group, base=base, clock=clock, rng=rng, sleep=sleep, manifests=manifests)
     except Exception as error:
@@ -138,7 +142,7 @@ def abandon_member(catalog: Catalog, identifier: TableIdentifier, member: Member
     """Deletes the files of a member that no group has taken; not of one that another process may have landed."""
     if member.may_have_landed:
         return
-    name = quoted(catalog.name, *identifier.namespace, identifier.name)
+    name = CatalogNames(catalog.name).table(identifier)
     context = CommitContext(name, member.commit_id, catalog.io, _no_time, rng, ManifestCache(0))
     member.action.begin(context).abandon()
 
@@ -154,6 +158,7 @@ class _Production:
     members: tuple[int, ...]
     commit_id: str
     staging: Staging
+    appended: AppendedFiles
     change: StagedChange | None = None
 
 
@@ -162,6 +167,7 @@ class _Group:
     """The members as one action, and as its staging. Members are known by their number."""
 
     members: Sequence[Member]
+    small: SmallFiles | None = None
     _context: CommitContext | None = None
     _productions: dict[tuple[int, ...], _Production] = field(default_factory=dict)
     _failures: dict[int, Exception] = field(default_factory=dict)
@@ -223,7 +229,7 @@ class _Group:
         """The metadata with the change of those members, or as they were where they have failed."""
         assert self._context is not None
         try:
-            production = self._production(numbers)
+            production = self._production(numbers, current)
             if len(numbers) == 1:
                 require_same_table(self.members[numbers[0]].base.metadata, current, self._context.name)
             change = production.staging.stage(current)
@@ -236,14 +242,16 @@ class _Group:
         staged.append(production)
         return apply_updates(change.start, change.updates, now_ms=self._context.clock())
 
-    def _production(self, numbers: tuple[int, ...]) -> _Production:
-        """The one of earlier attempts, so that manifests are written once."""
+    def _production(self, numbers: tuple[int, ...], current: TableMetadata) -> _Production:
+        """The one of earlier attempts, so that files and manifests are written once."""
         if numbers not in self._productions:
             assert self._context is not None
             first = self.members[numbers[0]]
-            action, planned_on = first.action, first.base.metadata
-            if _is_plain_append(first):
-                action = _together([self.members[number].action for number in numbers])
+            action, planned_on, appended = first.action, first.base.metadata, AppendedFiles(())
+            if isinstance(action, AppendFiles) and _is_plain_append(first):
+                appended = self._appended(numbers, current)
+                # Not its own, as a member that fails takes its files along, and no others.
+                action = AppendFiles(appended.files, action.summary_properties, owned=False)
             context = replace(
                 self._context,
                 commit_id=first.commit_id,
@@ -251,8 +259,21 @@ class _Group:
                 planned_on=planned_on,
                 owns_files=not first.may_have_landed,
             )
-            self._productions[numbers] = _Production(numbers, first.commit_id, action.begin(context))
+            self._productions[numbers] = _Production(numbers, first.commit_id, action.begin(context), appended)
         return self._productions[numbers]
+
+    def _appended(self, numbers: tuple[int, ...], current: TableMetadata) -> AppendedFiles:
+        """All files of several appends, the small ones merged but for those that another process may have landed."""
+        assert self._context is not None
+        files: list[ContentFile] = []
+        own: list[str] = []
+        for member in (self.members[number] for number in numbers):
+            assert isinstance(member.action, AppendFiles)
+            files += member.action.files
+            own += [file.file_path for file in member.action.files if not member.may_have_landed]
+        if self.small is None:
+            return AppendedFiles(tuple(files))
+        return merged(self.small, self._context, current, files, own)
 
     def _destination(self, numbers: tuple[int, ...]) -> Destination:
         """That of the members, with the tokens of those of other processes in the snapshot's summary."""
@@ -286,20 +307,25 @@ class _Group:
     # the end
 
     def finish(self, landed: Snapshot | None) -> None:
+        assert self._context is not None
         for production in self._productions.values():
             if production.change is not None:
                 production.staging.finish(production.change.snapshot)
+                production.appended.keep_written(self._context)
         self._abandon_failed()
 
     def abandon(self) -> None:
-        for production in self._productions.values():
-            production.staging.abandon()
+        self._abandon(self._productions.values())
         self._delete_appended(range(len(self.members)))
 
+    def _abandon(self, productions: Iterable[_Production]) -> None:
+        assert self._context is not None
+        for production in productions:
+            production.staging.abandon()
+            production.appended.take_back(self._context)
+
     def _abandon_failed(self) -> None:
-        for production in self._productions.values():
-            if production.change is None:
-                production.staging.abandon()
+        self._abandon(one for one in self._productions.values() if one.change is None)
         self._delete_appended(self._failures)
 
     def _delete_appended(self, numbers: Sequence[int] | dict[int, Exception]) -> None:
@@ -348,13 +374,6 @@ def _kind(member: Member) -> object:
     action = member.action
     assert isinstance(action, AppendFiles)
     return member.destination, tuple(sorted(action.summary_properties.items()))
-
-
-def _together(actions: Sequence[Action]) -> AppendFiles:
-    """All files of several appends; not its own, as a member that fails takes its files along, and no others."""
-    appends = [action for action in actions if isinstance(action, AppendFiles)]
-    files = [file for action in appends for file in action.files]
-    return AppendFiles(files, appends[0].summary_properties, owned=False)
 
 
 def _copied(error: Exception) -> Exception:

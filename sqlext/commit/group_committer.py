@@ -19,6 +19,7 @@ from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.group import Member, Verdict, abandon_member, commit_group, may_land_together
+from sqlext.commit.small_files import SmallFiles
 from sqlext.commit.transaction import CommitOutcome, commit
 from sqlext.scan.manifest_cache import ManifestCache
 
@@ -61,12 +62,14 @@ class GroupCommitter:
         clock: Callable[[], int],
         rng: random.Random,
         sleep: Callable[[float], None] = time.sleep,
+        small: SmallFiles | None = None,
     ) -> None:
-        """`clock` tells milliseconds since 1970, `sleep` takes seconds."""
+        """`clock` tells milliseconds since 1970, `sleep` takes seconds; `small` as of `commit_group`."""
         self._catalog = catalog
         self._clock = clock
         self._rng = rng
         self._sleep = sleep
+        self._small = small
         self._lock = threading.Lock()
         # Not that of scans: it knows manifests of commits that may never land.
         self._manifests = ManifestCache(_CACHE_BYTES)
@@ -163,6 +166,7 @@ class GroupCommitter:
                 rng=self._rng,
                 sleep=self._sleep,
                 manifests=self._manifests,
+                small=self._small,
             )
         except BaseException as error:  # whatever it is, nobody may be left waiting
             table.newest = None

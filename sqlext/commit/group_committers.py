@@ -9,21 +9,25 @@ from functools import partial
 from typing import TypeAlias
 
 from sqlext.catalog.catalog import Catalog
-from sqlext.catalog.catalog_settings import GroupCommit, HostGroup
+from sqlext.catalog.catalog_settings import GroupCommit
 from sqlext.commit.group_committer import GroupCommitter
 from sqlext.commit.host_committer import HostCommitter
 from sqlext.commit.host_socket import MeetingPlace
+from sqlext.commit.small_files import MergeFiles, SmallFiles
 
 Committer: TypeAlias = GroupCommitter | HostCommitter
 
 
 class GroupCommitters:
-    """Arguments as of `GroupCommitter`."""
+    """`merge` is what small files are merged by, where a catalog asks for that; others as of `GroupCommitter`."""
 
-    def __init__(self, *, clock: Callable[[], int], rng: random.Random, sleep: Callable[[float], None]) -> None:
+    def __init__(
+        self, *, clock: Callable[[], int], rng: random.Random, sleep: Callable[[float], None], merge: MergeFiles
+    ) -> None:
         self._clock = clock
         self._rng = rng
         self._sleep = sleep
+        self._merge = merge
         self._lock = threading.Lock()
         self._committers: dict[str, tuple[Catalog, Committer]] = {}
 
@@ -38,7 +42,8 @@ class GroupCommitters:
             return committer
 
     def _made(self, catalog: Catalog, group: GroupCommit) -> Committer:
-        if isinstance(group, HostGroup):
-            place = partial(MeetingPlace.of, group.settings)
-            return HostCommitter(catalog, place, clock=self._clock, rng=self._rng, sleep=self._sleep)
-        return GroupCommitter(catalog, clock=self._clock, rng=self._rng, sleep=self._sleep)
+        small = SmallFiles(group.min_file_bytes, self._merge) if group.min_file_bytes else None
+        if group.settings is None:
+            return GroupCommitter(catalog, clock=self._clock, rng=self._rng, sleep=self._sleep, small=small)
+        place = partial(MeetingPlace.of, group.settings)
+        return HostCommitter(catalog, place, clock=self._clock, rng=self._rng, sleep=self._sleep, small=small)

@@ -22,6 +22,7 @@ from sqlext.commit.group import Member, abandon_member, may_land_together
 from sqlext.commit.group_committer import GroupCommitter
 from sqlext.commit.host_service import HostService
 from sqlext.commit.host_socket import MOST_BYTES, Interrupted, MeetingPlace, Unreachable, receive, send
+from sqlext.commit.small_files import SmallFiles
 from sqlext.commit.transaction import CommitOutcome
 from sqlext.errors import NotFoundError, SqlextError
 from sqlext.spec.table_metadata import decode_table_metadata
@@ -43,6 +44,7 @@ class HostCommitter:
         clock: Callable[[], int],
         rng: random.Random,
         sleep: Callable[[float], None] = time.sleep,
+        small: SmallFiles | None = None,
     ) -> None:
         self._catalog = catalog
         self._open_place = open_place
@@ -50,7 +52,7 @@ class HostCommitter:
         self._rng = rng
         self._sleep = sleep
         self._place: MeetingPlace | None = None
-        self._own = GroupCommitter(catalog, clock=clock, rng=rng, sleep=sleep)
+        self._own = GroupCommitter(catalog, clock=clock, rng=rng, sleep=sleep, small=small)
         self._service: HostService | None = None
         self._lock = threading.Lock()
 

@@ -56,7 +56,7 @@ class Catalogs:
         self._path_io = path_io
         self._catalogs: dict[str, Catalog] = {}
         self._defaults: dict[str, Mapping[str, str]] = {}
-        self._group_commits: dict[str, GroupCommit] = {}
+        self._group_commits: dict[str, GroupCommit | None] = {}
         self._versions: OrderedDict[str, TableMetadata] = OrderedDict()
         # By the parts of the name and the metadata file's name.
         self._loaded: OrderedDict[tuple[str, ...], LoadedTable] = OrderedDict()
@@ -83,9 +83,9 @@ class Catalogs:
         """Properties of a new table that sets none of these itself: the catalog's options under `table-default.`."""
         return self._defaults.get(name, {})
 
-    def group_commit(self, name: str) -> GroupCommit:
+    def group_commit(self, name: str) -> GroupCommit | None:
         """Whose commits may land together in the catalog; in a transaction nobody else's."""
-        return self._group_commits.get(name, "none") if self._transaction is None else "none"
+        return self._group_commits.get(name) if self._transaction is None else None
 
     def catalog(self, name: str) -> Catalog:
         """The catalog of that name; NotFoundError when Spark has not initialised one."""

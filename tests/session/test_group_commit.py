@@ -58,6 +58,36 @@ def test_an_insert_is_its_own_group_where_nobody_else_writes(spark: SparkSession
     assert spark.sql(f"SELECT id FROM {grouped} ORDER BY id").collect() == [(1,), (2,)]
 
 
+def test_small_files_of_inserts_become_one(
+    spark: SparkSession, iceberg: IcebergJudge, warehouse: Path, table_name: str
+) -> None:
+    settings = {"": "io.sqlext.Catalog", ".warehouse": str(warehouse), ".group-commit": "process"}
+    for name, value in (settings | {".group-commit.min-file-size-bytes": "1048576"}).items():
+        spark.conf.set(f"spark.sql.catalog.merging{name}", value)
+    table = table_name.replace("lake.", "merging.")
+    spark.sql(
+        f"CREATE TABLE {table} (id BIGINT, part STRING, at TIMESTAMP, price DECIMAL(9, 2)) PARTITIONED BY (part)"
+        " TBLPROPERTIES ('write.distribution-mode'='none')"
+    )
+
+    def write(writer: int) -> None:
+        columns = "id, concat('p', id % 2), timestamp_millis(id), id / 7"
+        spark.sql(f"INSERT INTO {table} SELECT {columns} FROM range({writer * 100}, {writer * 100 + 100}, 1, 3)")
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(write, range(WRITERS)))
+    # Of each partition one file of a snapshot, of three tasks and perhaps of several statements.
+    added = spark.sql(f"SELECT DISTINCT summary['added-data-files'] FROM {table}.snapshots").collect()
+    assert added == [("2",)]
+    lake = f"lake.{table.partition('.')[2]}"
+    found = "part, count(*), sum(id), count(DISTINCT at), CAST(max(price) AS STRING)"
+    question = f"SELECT {found} FROM {{}} GROUP BY part ORDER BY part"
+    assert iceberg.sql(question.format(lake)) == [list(row) for row in spark.sql(question.format(table)).collect()]
+    assert spark.sql(f"SELECT count(DISTINCT id) FROM {table}").collect() == [(100 * WRITERS,)]
+    data = [path for path in warehouse.rglob("*.parquet") if f"/{table.rpartition('.')[2]}/" in str(path)]
+    assert len(data) == spark.sql(f"SELECT count(*) FROM {table}.files").collect()[0][0]
+
+
 def test_a_setting_that_is_none(spark: SparkSession, warehouse: Path) -> None:
     settings = {"": "io.sqlext.Catalog", ".warehouse": str(warehouse), ".group-commit": "sometimes"}
     for name, value in settings.items():

@@ -26,6 +26,7 @@ from sqlext.commit.deletion_vectors import VectorProduction
 from sqlext.commit.group import _Group
 from sqlext.commit.manifest_writer import ManifestWriter
 from sqlext.commit.own_files import delete_files
+from sqlext.commit.small_files import AppendedFiles, merged
 from sqlext.commit.snapshot_production import SnapshotProduction
 from sqlext.commit.transaction import _Commit
 from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
@@ -258,6 +259,25 @@ def _a_group_takes_the_failure_of_one_for_all() -> Patch:
     return patch.object(_Group, "_abandon_failed", planted)
 
 
+def _merged_rows_come_twice() -> Patch:
+    def planted(small: Any, context: Any, base: Any, files: Any, own: Any) -> AppendedFiles:
+        made = merged(small, context, base, files, own)
+        return replace(made, files=(*made.files, *made.replaced[:1]), replaced=made.replaced[1:])
+
+    return patch("sqlext.commit.group.merged", planted)
+
+
+def _merged_files_go_when_the_outcome_is_unknown() -> Patch:
+    abandon_failed = _Group._abandon_failed
+
+    def planted(self: Any) -> None:
+        abandon_failed(self)
+        for production in self._productions.values():
+            production.appended.take_back(self._context)
+
+    return patch.object(_Group, "_abandon_failed", planted)
+
+
 def _swaps_without_a_look() -> Patch:
     swapping = CatalogRecords._swapping
 
@@ -388,5 +408,10 @@ BUGS: Mapping[str, Callable[[], Patch]] = {
     "a version in a gap counts as landed": _takes_a_gap_for_the_end,
     "a group keeps the sequence numbers of its first attempt": _a_group_keeps_the_sequence_numbers_of_its_first_attempt,
     "a group deletes the files of all members with those of one that failed": _a_group_takes_the_failure_of_one_for_all,
+    "rows of merged files are in the table twice": _merged_rows_come_twice,
+    "merged files are deleted when the outcome is unknown": _merged_files_go_when_the_outcome_is_unknown,
+    "files whose rows have landed in a merged one are left": lambda: patch.object(
+        AppendedFiles, "keep_written", _nothing
+    ),
 }
 """By what is wrong."""

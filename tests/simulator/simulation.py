@@ -57,6 +57,8 @@ _OTHERS = (
 _OF_NAMES = ("create", "create", "create", "drop", "drop", "replace", "property", "read")
 _IDS = range(4)
 _SHARE_OF_GROUPS = 0.25
+_SHARE_OF_MERGING = 0.5
+"""Of the seeds with groups."""
 _SHARE_OF_COMPACTIONS = 0.2
 
 
@@ -165,12 +167,13 @@ def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
             process.statements = [*process.statements[:place], compaction, *process.statements[place:]]
     of_groups = random.Random(f"groups {seed}")
     if of_groups.random() < _SHARE_OF_GROUPS:
+        merges = random.Random(f"merging {seed}").random() < _SHARE_OF_MERGING
         for process in processes:
-            process.statements = [_together(of_groups, one) for one in process.statements]
+            process.statements = [_together(of_groups, one, merges) for one in process.statements]
     return processes
 
 
-def _together(rng: random.Random, statement: Statement) -> Statement:
+def _together(rng: random.Random, statement: Statement, merges: bool) -> Statement:
     """A change of rows with others of its branch."""
     if not isinstance(statement, Change) or rng.random() < 0.3:
         return statement
@@ -184,7 +187,8 @@ def _together(rng: random.Random, statement: Statement) -> Statement:
         )
         for letter in "abc"[: rng.choice((1, 2, 3))]
     ]
-    return Together(f"{statement.name}g", statement.table, parts=rng.sample([statement, *others], len(others) + 1))
+    parts = rng.sample([statement, *others], len(others) + 1)
+    return Together(f"{statement.name}g", statement.table, parts=parts, merges=merges)
 
 
 def _statement(rng: random.Random, name: str, mode: str) -> Statement:

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from simulator.files import ROWS, data_file, stored_rows
 from simulator.statements import STATEMENT, Change, Files, Rows, Statement
 from simulator.world import Process
 from sqlext.commit.action import Destination
 from sqlext.commit.group import Member, abandon_member, commit_group
+from sqlext.commit.small_files import SmallFiles
 from sqlext.errors import CommitStateUnknown, SqlextError
-
-_NAME = re.compile(r".*/data/(.+)-[0-9]+-[0-9]+\.parquet")
+from sqlext.spec.content_file import ContentFile
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
 
 
 @dataclass
 class Together(Statement):
     """Changes of one branch, which land together; each has an outcome of its own.
 
-    Snapshots of plain appends say nothing of the statement, so that several are one: their files' names do.
+    Snapshots of plain appends say nothing of the statement, so that several are one: their rows do. Where it `merges`,
+    their files are one too.
     """
 
     parts: Sequence[Change] = ()
+    merges: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}: together {', '.join(map(str, self.parts))}"
+        return f"{self.name}: together{' and merged' if self.merges else ''} {', '.join(map(str, self.parts))}"
 
     def branch(self) -> str | None:
         return self.parts[0].on
@@ -50,6 +54,7 @@ class Together(Statement):
                     abandon_member(process.catalog, self.table, member, process.rng)
             return
         given: dict[str, Any] = {"clock": process.clock, "rng": process.rng, "sleep": process.sleep}
+        given["small"] = SmallFiles(1 << 20, _merge) if self.merges else None
         newest = members[-1].base
         for part, verdict in zip(
             self.parts,
@@ -66,10 +71,10 @@ class Together(Statement):
                 part.outcome = "acknowledged"
 
     def of(self, said: str | None, added: Sequence[str]) -> Snapshotted:
-        """The parts that a snapshot holds, by what its summary says or the files that it added."""
+        """The parts that a snapshot holds, by what its summary says or the rows that it added."""
         if said is not None:
             return Snapshotted(self, [part for part in self.parts if part.name == said])
-        names = {match.group(1) for match in map(_NAME.fullmatch, added) if match}
+        names = {text for path in added for _, text in ROWS.get(f"file://{path}", ())}
         return Snapshotted(self, [part for part in self.parts if part.name in names and part.kind == "append"])
 
 
@@ -87,3 +92,11 @@ class Snapshotted:
         for part in self.parts:
             rows = +part.apply(rows)
         return rows
+
+
+def _merge(
+    io: FileIO, metadata: TableMetadata, table_name: str, operation_id: str, files: Sequence[ContentFile]
+) -> tuple[Sequence[ContentFile], Sequence[ContentFile]]:
+    """As `merge_data_files`, for the files of a simulation."""
+    rows = [row for file in files for row in stored_rows(io, file.file_path)]
+    return [data_file(io, f"{metadata.location}/data/{operation_id}.parquet", rows)], files

@@ -23,6 +23,7 @@ from small_tables import (
     warehouse_catalog,
 )
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.catalog_settings import GroupCommit
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.group_committer import GroupCommitter
 from sqlext.commit.group_committers import GroupCommitters
@@ -32,6 +33,7 @@ from sqlext.commit.row_delta import RowDelta
 from sqlext.commit.transaction import CommitOutcome
 from sqlext.errors import CommitConflict, NotFoundError, ValidationConflict
 from sqlext.storage.file_io import LocalFileIO
+from sqlext.write.merged_file import merge_data_files
 
 THREADS = 6
 
@@ -199,7 +201,7 @@ def test_a_change_that_is_taken_back_leaves_no_files(tmp_path: Path, writer: Wri
 
 
 def test_a_catalog_that_takes_the_name_of_another_has_its_own(tmp_path: Path) -> None:
-    groups = GroupCommitters(clock=_now_ms, rng=random.Random(1), sleep=time.sleep)
+    groups = GroupCommitters(clock=_now_ms, rng=random.Random(1), sleep=time.sleep, merge=merge_data_files)
     first, second = warehouse_catalog(tmp_path), warehouse_catalog(tmp_path)
-    assert groups.of(first, "process") is groups.of(first, "process")
-    assert groups.of(second, "process") is not groups.of(first, "process")
+    assert groups.of(first, GroupCommit()) is groups.of(first, GroupCommit())
+    assert groups.of(second, GroupCommit()) is not groups.of(first, GroupCommit())

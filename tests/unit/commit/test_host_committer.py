@@ -28,7 +28,7 @@ from small_tables import (
     warehouse_catalog,
 )
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.catalog.catalog_settings import HostGroup, group_commit
+from sqlext.catalog.catalog_settings import GroupCommit, group_commit
 from sqlext.commit.action import MAIN, Action
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.commit_request import CommitRequest, decode_request, encode_request
@@ -328,7 +328,8 @@ def test_a_folder_that_is_not_to_be_trusted_fails_the_commit(host: Host, writer:
 def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     options = {"warehouse": "w", "group-commit": "host", "secret": "xyz"}
     first = group_commit("lake", options)
-    assert isinstance(first, HostGroup)
+    assert first is not None
+    assert first.settings is not None
     assert "xyz" not in repr(first)
     assert group_commit("lake", options) == first
     assert group_commit("other", options) != first
@@ -340,3 +341,13 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delattr(socket, "AF_UNIX")
     with pytest.raises(AnalysisError, match="group-commit"):
         group_commit("lake", options)
+
+
+def test_the_size_of_small_files() -> None:
+    size = "group-commit.min-file-size-bytes"
+    assert group_commit("lake", {"group-commit": "process", size: "1048576"}) == GroupCommit(None, 1 << 20)
+    assert group_commit("lake", {"group-commit": "process"}) == GroupCommit(None, 0)
+    assert group_commit("lake", {size: "0"}) is None
+    for options in ({size: "1"}, {size: "1", "group-commit": "none"}, {size: "1m", "group-commit": "host"}):
+        with pytest.raises(AnalysisError, match=size):
+            group_commit("lake", options)
