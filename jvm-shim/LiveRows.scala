@@ -5,13 +5,13 @@ import java.util
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
-import org.apache.spark.sql.execution.vectorized.ConstantColumnVector
+import org.apache.spark.sql.execution.vectorized.{ConstantColumnVector, WritableColumnVector}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Rows of a file without those that its deletion vector has: batches are passed on as views of their live rows. A file
-  * without a vector is read as it is, positions of rows and all. */
+/** Rows of a file without those that its deletion vector has: batches are passed on with their live rows. A file without
+  * a vector is read as it is, positions of rows and all. */
 object LiveRows {
   /** The key, among a file's constants, of its deletion vector. */
   val key = "sqlext_deletion_vector"
@@ -60,7 +60,14 @@ private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: 
     val rows = liveRows(batch)
     if (rows.isEmpty) None
     else if (rows.length == batch.numRows) Some(new ColumnarBatch(shown.map(batch.column), batch.numRows))
-    else Some(new ColumnarBatch(shown.map(i => SelectedRows.of(batch.column(i), rows)), rows.length))
+    else Some(new ColumnarBatch(shown.map(i => live(batch.column(i), rows)), rows.length))
+  }
+
+  private def live(vector: ColumnVector, rows: Array[Int]): ColumnVector = vector match {
+    case filled: WritableColumnVector if RowsInPlace.canMove(filled.dataType) =>
+      RowsInPlace.move(filled, rows)
+      filled
+    case other => SelectedRows.of(other, rows)
   }
 
   /** The numbers of those rows of a batch that are not deleted. */
@@ -76,10 +83,14 @@ private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: 
 
   private def clear(marks: util.BitSet, count: Int): Array[Int] = {
     val rows = new Array[Int](count - marks.cardinality)
-    var row = -1
-    rows.indices.foreach { i =>
-      row = marks.nextClearBit(row + 1)
-      rows(i) = row
+    var (row, marked, found) = (0, marks.nextSetBit(0), 0)
+    while (found < rows.length) {
+      if (row == marked) marked = marks.nextSetBit(row + 1)
+      else {
+        rows(found) = row
+        found += 1
+      }
+      row += 1
     }
     rows
   }

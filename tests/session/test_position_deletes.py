@@ -11,12 +11,18 @@ ROWS = """
 SELECT CAST(id AS INT) AS id, IF(id % 5 = 0, NULL, concat('name ', id)) AS name, CAST(id AS DECIMAL(20, 2)) AS amount,
   named_struct('x', id, 'inner', named_struct('y', CAST(id AS STRING))) AS point,
   IF(id % 3 = 0, NULL, array(id, NULL, id + 1)) AS items, map(CAST(id AS STRING), id % 2 = 0) AS flags,
-  DATE'2024-01-01' + CAST(id % 400 AS INT) AS day {more}
+  DATE'2024-01-01' + CAST(id % 400 AS INT) AS day, IF(id % 4 = 0, NULL, id % 3 = 0) AS flag,
+  IF(id % 6 = 0, NULL, id * 1234567890123) AS wide, CAST(id / 7 AS FLOAT) AS ratio,
+  IF(id % 9 = 0, NULL, sqrt(id)) AS root, CAST(id % 100 / 4 AS DECIMAL(5, 2)) AS price,
+  CAST(id AS DECIMAL(12, 3)) AS weight, unhex(sha2(CAST(id AS STRING), 256)) AS hash,
+  timestamp_millis(id * 86400123) AS at,
+  IF(id % 8 = 0, NULL, named_struct('kind', id % 5, 'note', sha2(CAST(id AS STRING), 256))) AS origin
 FROM range(10000)
 """
 COLUMNS = """
 id INT, name STRING, amount DECIMAL(20, 2), point STRUCT<x: BIGINT, inner: STRUCT<y: STRING>>, items ARRAY<BIGINT>,
-flags MAP<STRING, BOOLEAN>, day DATE
+flags MAP<STRING, BOOLEAN>, day DATE, flag BOOLEAN, wide BIGINT, ratio FLOAT, root DOUBLE, price DECIMAL(5, 2),
+weight DECIMAL(12, 3), hash BINARY, at TIMESTAMP, origin STRUCT<kind: BIGINT, note: STRING>
 """
 # the whole of a batch of 4096 rows, single rows, a run at the end
 DELETED = "id BETWEEN 4096 AND 8191 OR id % 7 = 0 OR id > 9990"
@@ -25,16 +31,17 @@ DELETED = "id BETWEEN 4096 AND 8191 OR id % 7 = 0 OR id > 9990"
 @pytest.mark.parametrize("version", [2, 3])
 def test_batches(spark: SparkSession, table_name: str, version: int) -> None:
     spark.sql(f"CREATE TABLE {table_name} ({COLUMNS}) TBLPROPERTIES ('format-version'='{version}')")
-    spark.sql(f"INSERT INTO {table_name} {ROWS.format(more='')}")
-    spark.sql(f"INSERT INTO {table_name} {ROWS.format(more='')}")
+    spark.sql(f"INSERT INTO {table_name} {ROWS}")
+    spark.sql(f"INSERT INTO {table_name} {ROWS}")
     spark.sql(f"DELETE FROM {table_name} WHERE ({DELETED})")
-    spark.sql(f"INSERT INTO {table_name} {ROWS.format(more='')}")
-    live = f"(SELECT * FROM ({ROWS.format(more='')}) WHERE NOT ({DELETED}))"
-    every = f"(SELECT * FROM ({ROWS.format(more='')}) UNION ALL SELECT * FROM {live} UNION ALL SELECT * FROM {live})"
+    spark.sql(f"INSERT INTO {table_name} {ROWS}")
+    live = f"(SELECT * FROM ({ROWS}) WHERE NOT ({DELETED}))"
+    every = f"(SELECT * FROM ({ROWS}) UNION ALL SELECT * FROM {live} UNION ALL SELECT * FROM {live})"
     for query in (
         "SELECT * FROM {rows}",
         "SELECT name, point.inner.y, flags FROM {rows} WHERE id > 8000 AND items IS NULL",
         "SELECT count(*), count(name), sum(amount), min(day), max(point.x) FROM {rows}",
+        "SELECT count(flag), sum(wide % 1000), sum(weight), max(price), max(at), count(origin.kind) FROM {rows}",
         "SELECT id, items FROM {rows} ORDER BY id DESC LIMIT 30",
     ):
         assert canonical_rows(spark.sql(query.format(rows=table_name))) == canonical_rows(
