@@ -15,7 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
-from sqlext.catalog.identifier import TableIdentifier, quoted
+from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.commit.bucket_layout import require_buckets_kept
 from sqlext.commit.commit_token import CommitToken
@@ -69,7 +70,7 @@ def commit(
     but `CommitStateUnknown` every file of the action, data files included, has been deleted.
     """
     context = CommitContext(
-        name=quoted(catalog.name, *identifier.namespace, identifier.name),
+        name=CatalogNames(catalog.name).table(identifier),
         commit_id=str(uuid.UUID(int=rng.getrandbits(128), version=4)),
         io=catalog.io,
         clock=clock,

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from sqlext.catalog.catalog import Catalog
-from sqlext.catalog.identifier import TableIdentifier, quoted
+from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
 from sqlext.commit.pace import Pace
 from sqlext.errors import AlreadyExistsError, CommitConflict, CommitStateUnknown, NotFoundError, StorageError
@@ -31,7 +32,7 @@ def commit_view(
     dropped meanwhile; `CommitStateUnknown`, when the store gives no answer.
     """
     views = catalog.views
-    name = quoted(catalog.name, *identifier.namespace, identifier.name)
+    name = CatalogNames(catalog.name).table(identifier)
     pace = Pace(clock, rng, sleep, {}, None)
     attempts = 0
     while True:
