@@ -5,8 +5,10 @@ No process gives its turn away within a transaction, as the others would wait fo
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
+import tempfile
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +31,7 @@ POINTS = (CHANGE, QUERY)
 OF_CHANGES = ("killed before", "killed after", "refused", "busy", "reply lost", "no reply", "delayed", "hung")
 OF_QUERIES = ("killed before", "refused", "hung")
 
+_IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 _POINTERS = "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables"
 
 Pointers = dict[TableIdentifier, str]
@@ -37,10 +40,15 @@ Pointers = dict[TableIdentifier, str]
 class SharedDatabase:
     """The file, and who is told when a pointer has moved."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="simulator-", dir=_IN_MEMORY)
+        self.path = Path(self._folder.name, "catalog.db")
         self.moved: Callable[[TableIdentifier, str | None, str | None, Any], None] = lambda *_: None
-        self._reader = SqliteDatabase("observer", str(path))
+        self._reader = SqliteDatabase("observer", str(self.path))
+
+    def close(self) -> None:
+        """Deletes the file."""
+        self._folder.cleanup()
 
     def catalog(self, name: str, warehouse: str, io: FolderIO) -> SqlCatalog:
         """A catalog that nothing befalls."""

@@ -22,6 +22,7 @@ from pyroaring import BitMap64
 
 from simulator.database import SharedDatabase
 from simulator.files import EQUALITY, POSITIONS, ROWS
+from simulator.server import SharedServer
 from simulator.statements import (
     STATEMENT,
     Compact,
@@ -39,6 +40,7 @@ from simulator.store import Store
 from simulator.together import Snapshotted, Together
 from simulator.world import WAREHOUSE, Process, Violation
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.rest.rest_catalog import RestCatalog
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.errors import SqlextError
@@ -69,14 +71,16 @@ class TableHistory:
 class Oracle:
     """Watches the store; `Violation` at the step that breaks an invariant."""
 
-    def __init__(self, store: Store, database: SharedDatabase | None = None) -> None:
-        """With a database a version is there when its pointer leads to it, else with its file."""
+    def __init__(self, store: Store, shared: SharedDatabase | SharedServer | None = None) -> None:
+        """Where names are `shared` by something else than a folder, a version is there when its pointer leads to it."""
         self._store = store
-        self._database = database
-        self._observer: WarehouseCatalog | SqlCatalog = WarehouseCatalog("observer", WAREHOUSE, _Observer(store))
-        if database is not None:
-            self._observer = database.catalog("observer", WAREHOUSE, _Observer(store))
-            database.moved = self._moved
+        self._shared = shared
+        self._observer: WarehouseCatalog | SqlCatalog | RestCatalog = WarehouseCatalog(
+            "observer", WAREHOUSE, _Observer(store)
+        )
+        if shared is not None:
+            self._observer = shared.catalog("observer", WAREHOUSE, _Observer(store))
+            shared.moved = self._moved
         self.tables: dict[str, TableHistory] = {}
         self.drops = 0
         self.strays: set[str] = set()
@@ -90,7 +94,7 @@ class Oracle:
         if not path.startswith(_ROOT + "/"):
             raise Violation(f"I-5: {path} lies outside of the warehouse")
         match = _METADATA.fullmatch(path)
-        if match is None or self._database is not None:
+        if match is None or self._shared is not None:
             return
         self._new_version(match.group(1), int(match.group(2)), path, _document(data), by)
         self.check_current(match.group(1))
@@ -207,7 +211,9 @@ class Oracle:
             raise Violation(f"{statement} made {len(new)} snapshots")
         if before:
             self._check_unchanged(before, after, statement)
-            if after["last-updated-ms"] < before["last-updated-ms"]:
+            # A server takes the time of a snapshot, whatever it has done since.
+            is_own_time = not isinstance(self._shared, SharedServer)
+            if is_own_time and after["last-updated-ms"] < before["last-updated-ms"]:
                 raise Violation(f"I-3: {statement} set last-updated-ms back")
         heads = {name: one["snapshot-id"] for name, one in before.get("refs", {}).items()}
         branch = statement.branch() or "main"

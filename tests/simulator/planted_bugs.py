@@ -13,6 +13,10 @@ from simulator.world import ProcessIO
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.metadata_file import MetadataFolder
 from sqlext.catalog.metadata_pointer import MetadataFiles
+from sqlext.catalog.rest.client import NoAnswer as NoReply
+from sqlext.catalog.rest.client import RestClient
+from sqlext.catalog.rest.metadata_difference import requirements
+from sqlext.catalog.rest.rest_catalog import RestCatalog
 from sqlext.catalog.sql.database import NoAnswer, SqliteDatabase, answered
 from sqlext.catalog.sql.records import CatalogRecords
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
@@ -345,6 +349,60 @@ BUGS_OF_DATABASES: Mapping[str, Callable[[], Patch]] = {
     "a retry is not validated": _validates_the_first_attempt_only,
 }
 """As `BUGS`, where the catalog is in a database."""
+
+
+def _a_failure_of_the_server_counts_as_refused() -> Patch:
+    understood = RestClient._understood
+
+    def planted(self: Any, answer: Any) -> Any:
+        try:
+            return understood(self, answer)
+        except NoReply:
+            raise StorageError("CATALOG_FAILURE", name="lake", reason="the server has failed") from None
+
+    return patch.object(RestClient, "_understood", planted)
+
+
+def _a_lost_reply_counts_as_refused() -> Patch:
+    commit = RestCatalog.commit
+
+    def planted(self: Any, identifier: Any, base: Any, updated: Any) -> Any:
+        try:
+            return commit(self, identifier, base, updated)
+        except CommitStateUnknown:
+            raise StorageError("CATALOG_FAILURE", name="lake", reason="no answer") from None
+
+    return patch.object(RestCatalog, "commit", planted)
+
+
+def _only_the_table_is_required() -> Patch:
+    def planted(base: Any) -> Any:
+        return requirements(base)[:1]
+
+    return patch("sqlext.catalog.rest.rest_catalog.requirements", planted)
+
+
+def _a_commit_that_the_server_refused_counts_as_landed() -> Patch:
+    commit = RestCatalog.commit
+
+    def planted(self: Any, identifier: Any, base: Any, updated: Any) -> Any:
+        try:
+            return commit(self, identifier, base, updated)
+        except CommitConflict:
+            return LoadedTable(identifier, updated, "file:///nowhere/v1.metadata.json")
+
+    return patch.object(RestCatalog, "commit", planted)
+
+
+BUGS_OF_SERVERS: Mapping[str, Callable[[], Patch]] = {
+    "a failure of the server counts as refused": _a_failure_of_the_server_counts_as_refused,
+    "a commit whose reply is lost counts as refused": _a_lost_reply_counts_as_refused,
+    "a commit requires the table, whatever its version": _only_the_table_is_required,
+    "a commit that the server refused counts as landed": _a_commit_that_the_server_refused_counts_as_landed,
+    "the token of a commit without an answer is not looked for": _token_is_not_looked_for,
+    "a retry is not validated": _validates_the_first_attempt_only,
+}
+"""As `BUGS`, where the catalog is behind a REST server."""
 
 
 def _compacted_rows_are_new() -> Patch:

@@ -1,6 +1,7 @@
 """Random interleavings of random statements with faults: `python3 tests/simulator/run.py [--seeds N] [--first N]`.
 
-`--catalog sql` keeps the tables in a database. `--seed N` replays one and prints its steps.
+`--catalog sql` keeps the tables in a database, `--catalog rest` behind a REST server. `--seed N`
+replays one and prints its steps.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from simulator.simulation import simulate
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--catalog", choices=("folder", "sql"), default="folder")
+    parser.add_argument("--catalog", choices=("folder", "sql", "rest"), default="folder")
     parser.add_argument("--seeds", type=int, default=5_000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, help="replay this one")

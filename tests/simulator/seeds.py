@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from simulator.simulation import CatalogKind, simulate
+from simulator.simulation import simulate
+from simulator.world import CatalogKind
 
 _SHARE = 100
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import random
-import tempfile
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, TypeAlias
 
-from simulator.database import CHANGE, OF_CHANGES, OF_QUERIES, QUERY, SharedDatabase
+from simulator import database, server
 from simulator.faults import Fault, random_fault
 from simulator.files import EQUALITY, POSITIONS, ROWS
 from simulator.invariants import Oracle
@@ -30,13 +26,9 @@ from simulator.statements import (
     live_rows,
 )
 from simulator.together import Together
-from simulator.world import Process, Violation, World
+from simulator.world import CatalogKind, Process, Violation, World
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import CommitStateUnknown, SqlextError
-
-CatalogKind: TypeAlias = Literal["folder", "sql"]
-
-_IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 
 KINDS = ("append", "append", "delete", "update", "update", "merge", "upsert", "copy")
 _SHARE_OF_ROWS = {"rows": 0.85, "definitions": 0.3, "names": 0.4}
@@ -82,28 +74,24 @@ class Outcome:
 def simulate(seed: int, *, faults: list[Fault] | None = None, catalog: CatalogKind = "folder") -> Outcome:
     """Runs a seed. The same seed on the same code takes the same steps."""
     with pure_answers_kept():
-        if catalog == "folder":
-            return _simulate(seed, faults, None)
-        with tempfile.TemporaryDirectory(prefix="simulator-", dir=_IN_MEMORY) as folder:
-            return _simulate(seed, faults, SharedDatabase(Path(folder, "catalog.db")))
+        return _simulate(seed, faults, catalog)
 
 
-def _simulate(seed: int, faults: list[Fault] | None, database: SharedDatabase | None) -> Outcome:
+def _simulate(seed: int, faults: list[Fault] | None, catalog: CatalogKind) -> Outcome:
     for known in (ROWS, EQUALITY, POSITIONS):
         known.clear()
     rng = random.Random(f"statements {seed}")
     if faults is None:
-        of_catalog = random_fault if database is None else _database_fault
-        faults = [of_catalog(rng) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))]
-    world = World(seed, faults, database)
+        faults = [_fault(rng, catalog) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))]
+    world = World(seed, faults, catalog)
     told = [str(fault) for fault in faults]
-    oracle = Oracle(world.store, database)
+    oracle = Oracle(world.store, world.shared)
     world.ended = oracle.ended
     statements: list[Statement] = []
     violation = None
     try:
         setup = Process(world, "setup", seed)
-        if database is not None:
+        if world.shared is not None:
             setup.catalog.create_namespace(("db",), {})
         for statement in _beginning(rng):
             setup.execute(statement)
@@ -123,12 +111,15 @@ def _simulate(seed: int, faults: list[Fault] | None, database: SharedDatabase | 
     return Outcome(seed, counts, violation, world.trace, told)
 
 
-def _database_fault(rng: random.Random) -> Fault:
-    """Half of the faults are at the database."""
-    if rng.random() < 0.5:
+def _fault(rng: random.Random, catalog: CatalogKind) -> Fault:
+    """Where there is a database or a server, half of the faults are there."""
+    if catalog == "folder" or rng.random() < 0.5:
         return random_fault(rng)
-    point = rng.choice((CHANGE, CHANGE, QUERY))
-    return Fault(point, rng.choice(OF_CHANGES if point == CHANGE else OF_QUERIES), rng.choice((1, 1, 2, 3, 4, 6)))
+    of = database if catalog == "sql" else server
+    point = rng.choice((of.CHANGE, of.CHANGE, of.QUERY))
+    return Fault(
+        point, rng.choice(of.OF_CHANGES if point == of.CHANGE else of.OF_QUERIES), rng.choice((1, 1, 2, 3, 4, 6))
+    )
 
 
 def _beginning(rng: random.Random) -> list[Statement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.planted_bugs import BUGS, BUGS_OF_DATABASES
+from simulator.planted_bugs import BUGS, BUGS_OF_DATABASES, BUGS_OF_SERVERS
 from simulator.simulation import simulate
 
 MOST_SEEDS = 3_000
@@ -37,3 +37,9 @@ def test_a_planted_bug_of_a_catalog_in_a_database_is_caught(bug: str) -> None:
     with BUGS_OF_DATABASES[bug]():
         seeds = range(first, first + MOST_SEEDS // 10)
         assert any(simulate(seed, catalog="sql").violation is not None for seed in seeds)
+
+
+@pytest.mark.parametrize("bug", BUGS_OF_SERVERS)
+def test_a_planted_bug_of_a_catalog_behind_a_server_is_caught(bug: str) -> None:
+    with BUGS_OF_SERVERS[bug]():
+        assert any(simulate(seed, catalog="rest").violation is not None for seed in range(MOST_SEEDS // 10))

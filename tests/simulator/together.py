@@ -48,7 +48,7 @@ class Together(Statement):
         except SqlextError as error:
             for part in self.parts:
                 part.outcome, part.error = "refused", error
-            if process.world.database is not None:
+            if process.world.shared is not None:
                 # In a folder they have gone with the table.
                 for member in members:
                     abandon_member(process.catalog, self.table, member, process.rng)

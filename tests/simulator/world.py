@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, TypeVar
 
 from greenlet import getcurrent, greenlet
 
 from simulator.database import SharedDatabase
 from simulator.faults import Fault, Killed, kind_of, refused, without_answer
+from simulator.server import SharedServer
 from simulator.store import Store
+from sqlext.catalog.rest.rest_catalog import RestCatalog
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.errors import CommitStateUnknown, SqlextError
@@ -25,6 +27,7 @@ WAREHOUSE = "file:///simulated/warehouse"
 _MOST_STEPS = 20_000
 _HANG_STEPS = 400
 
+CatalogKind: TypeAlias = Literal["folder", "sql", "rest"]
 T = TypeVar("T")
 
 
@@ -35,12 +38,16 @@ class Violation(BaseException):
 class World:
     """The store, the processes on it, time, and what is to go wrong."""
 
-    def __init__(self, seed: int, faults: Sequence[Fault] = (), database: SharedDatabase | None = None) -> None:
-        """With a database its catalog is in that, else in the folder."""
+    def __init__(self, seed: int, faults: Sequence[Fault] = (), catalog: CatalogKind = "folder") -> None:
+        """`catalog` says where the tables' names are kept."""
         self.rng = random.Random(f"schedule {seed}")
         self.store = Store()
-        self.database = database
         self.now_ms = 1_700_000_000_000
+        self.shared: SharedDatabase | SharedServer | None = None
+        if catalog == "sql":
+            self.shared = SharedDatabase()
+        if catalog == "rest":
+            self.shared = SharedServer(self.store, WAREHOUSE, lambda: self.now_ms, seed)
         self.steps = 0
         self.faults = list(faults)
         self.full_between: tuple[int, int] = (0, 0)
@@ -79,6 +86,8 @@ class World:
     def close(self) -> None:
         """Ends processes that a violation has left in the middle of a statement."""
         self._hub, self.is_open = None, False
+        if self.shared is not None:
+            self.shared.close()
         for process in self.processes:
             process.end()
 
@@ -140,10 +149,10 @@ class Process:
         self.rng = random.Random(f"{name} {seed}")
         self.clock_skew_ms = 0
         self.io = ProcessIO(self)
-        self.catalog: WarehouseCatalog | SqlCatalog = (
+        self.catalog: WarehouseCatalog | SqlCatalog | RestCatalog = (
             WarehouseCatalog("lake", WAREHOUSE, self.io)
-            if world.database is None
-            else world.database.catalog_of(self, WAREHOUSE)
+            if world.shared is None
+            else world.shared.catalog_of(self, WAREHOUSE)
         )
         self.manifests = ManifestCache()
         self.statements: list[Statement] = []

@@ -1,10 +1,10 @@
 """A set of equality deletes that is larger than the reader's memory: `python3 tests/soak/run.py`.
 
 One process upserts `--keys` keys by equality deletes, another, whose JVM has `--memory`, reads the table: all rows must
-be there once, whatever the deletes take. Then the simulator of commits runs `--seeds` seeds, and a tenth as many on a
-database; histories of transactions are checked for cycles; and on each catalog `--kills` processes are killed at
-random, as many that commit together, and a fiftieth as many that have a Spark.
-`--part` names one of the two.
+be there once, whatever the deletes take. Then the simulator of commits runs `--seeds` seeds, and a tenth as many each
+on a database and a server; histories of transactions are checked for cycles; and on each catalog `--kills` processes
+are killed at random, as many that commit together, and a fiftieth as many that have a Spark. `--part` names one
+of the two.
 """
 
 import argparse
@@ -65,6 +65,7 @@ def fault_tests(seeds: int, kills: int) -> int:
     steps = [
         ([*simulator, "--seeds", str(seeds)], {}),
         ([*simulator, "--catalog", "sql", "--seeds", str(seeds // 10)], {}),
+        ([*simulator, "--catalog", "rest", "--seeds", str(seeds // 10)], {}),
         ([*pytest, os.path.join(tests, "catalog", "test_histories.py")], {"SQLEXT_TRANSACTIONS": str(2 * kills)}),
         (killing, {"SQLEXT_KILLS": str(kills)}),
         (killing_group, {"SQLEXT_KILLS": str(kills)}),

@@ -1,0 +1,161 @@
+"""A REST catalog server among the processes of a simulation: the model of one, and faults of requests and answers.
+
+A request is one step: the server takes one after the other. A delayed one is left out: a server applies changes of
+properties whenever they come, as the protocol has no requirement for them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from catalog.rest_model import Kept, Name, RestModel
+from catalog.rest_updates import Json
+from simulator.faults import Killed
+from simulator.store import Store
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.rest.client import NoAnswer, RestClient
+from sqlext.catalog.rest.rest_catalog import RestCatalog
+from sqlext.storage.file_io import FileStatus
+
+if TYPE_CHECKING:
+    from simulator.world import Process
+
+CHANGE = "FP15-20,23 request that changes"
+QUERY = "FP27-29 request that asks"
+POINTS = (CHANGE, QUERY)
+OF_CHANGES = ("killed before", "killed after", "failed", "busy", "reply lost", "failed after", "no reply", "hung")
+OF_QUERIES = ("killed before", "failed", "no reply", "stale", "hung")
+
+Moved = Callable[[TableIdentifier, str | None, str | None, Any], None]
+
+
+class SharedServer:
+    """The server, and who is told when a pointer has moved."""
+
+    def __init__(self, store: Store, warehouse: str, clock: Callable[[], int], seed: int) -> None:
+        self.moved: Moved = lambda *_: None
+        self._io = _ServerIO(store)
+        self._model = RestModel(warehouse, self._io, clock, random.Random(f"server {seed}"), moved=self._told)  # type: ignore[arg-type]
+        self._before: dict[Name, Kept] = {}
+
+    def close(self) -> None:
+        """Nothing is left of it."""
+
+    def catalog(self, name: str, warehouse: str, io: Any) -> RestCatalog:
+        """A catalog that nothing befalls."""
+        return RestCatalog(name, _Client(name, self), io)
+
+    def catalog_of(self, process: Process, warehouse: str) -> RestCatalog:
+        return RestCatalog("lake", _FaultyClient(self, process), process.io)  # type: ignore[arg-type]
+
+    def answer(self, method: str, path: str, given: Mapping[str, Any], by: Any = None) -> tuple[int, Json]:
+        """Does what is asked for."""
+        self._io.by = by
+        return self._model.answer(method, urlsplit(path).path, given.get("params") or {}, given.get("json"))
+
+    def stale(self, method: str, path: str, given: Mapping[str, Any]) -> tuple[int, Json]:
+        """The answer of a cache that has of each table the version before the last one."""
+        current, self._model.tables = self._model.tables, {**self._model.tables, **self._before}
+        try:
+            return self.answer(method, path, given)
+        finally:
+            self._model.tables = current
+
+    def _told(self, name: Name, before: Kept | None, after: Kept | None) -> None:
+        self._before.pop(name, None)
+        if before is not None and after is not None:
+            self._before[name] = before
+        then, now = (None if one is None else one.location for one in (before, after))
+        self.moved(TableIdentifier(*name), then, now, self._io.by)
+
+
+class _Client(RestClient):
+    """Requests without a network."""
+
+    def __init__(self, name: str, server: SharedServer) -> None:
+        self._server = server
+        super().__init__(name, {"uri": "http://server"})
+
+    def _transported(self, method: str, path: str, **given: Any) -> Any:
+        return self._response(self._server.answer(method, path, given))
+
+    def _response(self, answer: tuple[int, Json]) -> httpx.Response:
+        return httpx.Response(answer[0], json=answer[1])
+
+
+class _FaultyClient(_Client):
+    """The requests of one process."""
+
+    def __init__(self, server: SharedServer, process: Process) -> None:
+        self._process: Process | None = None
+        super().__init__("lake", server)
+        # The configuration was asked for before anything can happen.
+        self._process = process
+
+    def _transported(self, method: str, path: str, **given: Any) -> Any:
+        if self._process is None:
+            return super()._transported(method, path, **given)
+        # A table that is staged is the server's answer to a question.
+        is_query = method in ("GET", "HEAD") or "stage-create" in (given.get("json") or {})
+        what = self._step(self._process, QUERY if is_query else CHANGE)
+        if what == "busy" and method == "POST":
+            return self._response((409, {"error": {"type": "CommitFailedException", "message": "simulated"}}))
+        if what in ("failed", "busy"):
+            return self._response((503, {"error": {"type": "ServiceUnavailable", "message": "simulated"}}))
+        if what == "no reply":
+            return self._lost()
+        if what == "stale":
+            return self._response(self._server.stale(method, path, given))
+        answer = self._server.answer(method, path, given, (self._process, self._process.statement))
+        if what == "reply lost":
+            return self._lost()
+        if what == "failed after":
+            return self._response((500, {"error": {"type": "RuntimeException", "message": "simulated"}}))
+        if what == "killed after":
+            self._process.killed = True
+            raise Killed
+        return self._response(answer)
+
+    def _lost(self) -> Any:
+        raise NoAnswer("simulated: the connection was closed")
+
+    def _step(self, process: Process, point: str) -> str | None:
+        """What befalls the process there."""
+        world = process.world
+        if process.killed:
+            raise Killed
+        world.wait()
+        struck = [fault for fault in world.faults if fault.strikes_at(point)] if world.is_running else []
+        what = struck[0].what if struck else None
+        world.trace.append((world.steps, process.name, point, what))
+        if what == "hung":
+            process.hang()
+        if what == "killed before":
+            process.killed = True
+            raise Killed
+        return what
+
+
+class _ServerIO:
+    """The files of the server; `by` is for whom it writes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.by: Any = None
+
+    def create(self, location: str, data: bytes) -> None:
+        self._store.create(location, data, folder=self._store.folder_for(location, make_folders=True), by=self.by)
+
+    def read(self, location: str) -> bytes:
+        return self._store.read(location)
+
+    def delete(self, location: str) -> None:
+        self._store.delete(location, by=self.by)
+
+    def list(self, prefix: str) -> list[FileStatus]:
+        return list(self._store.list(prefix))
