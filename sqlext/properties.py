@@ -245,7 +245,11 @@ FIELDS_PREFIX = "fields."
 CHANGELOG_PRODUCER = TableProperty(
     "changelog-producer",
     "none",
-    _only("none", "changes are found when they are read, with their images, and not stored"),
+    _one_of("none", "input", "lookup", "full-compaction"),
+)
+FULL_COMPACTION_COMMITS: TableProperty[int | None] = TableProperty("full-compaction.delta-commits", None, _integer(1))
+CHANGELOG_LOOKUP_WAIT = TableProperty(
+    "changelog-producer.lookup-wait", "true", _only("true", "a commit has its changes, or its readers find them anew")
 )
 CONSUMER_EXPIRATION: TableProperty[int | None] = TableProperty("consumer.expiration-time", None, _duration_ms)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
+from sqlext.catalog.changelog_files import changelog_files
 from sqlext.errors import SqlextError
 from sqlext.spec.manifest import EntryStatus, decode_manifest, decode_manifest_list
 from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.stored_changelog import StoredChangelog
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
@@ -23,9 +25,16 @@ def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata 
     known = set() if kept is None else {snapshot.snapshot_id for snapshot in kept.snapshots}
     for snapshot in discarded.snapshots:
         if snapshot.snapshot_id not in known:
-            for path in list(_added(io, discarded, snapshot)):
+            for path in [*_added(io, discarded, snapshot), *_changelog(io, discarded, snapshot)]:
                 with suppress(SqlextError, OSError):
                     io.delete(path)
+
+
+def _changelog(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:
+    stored = StoredChangelog.of(snapshot)
+    if stored is not None:
+        with suppress(SqlextError, OSError):
+            yield from [file.path for id, file in changelog_files(io, metadata) if id == stored.id]
 
 
 def _added(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from sqlext.catalog.changelog_files import changelog_files
 from sqlext.catalog.reachable_files import reachable_files
 from sqlext.errors import SqlextError
 from sqlext.spec.table_metadata import TableMetadata
@@ -34,7 +35,7 @@ def owned_files(
     allowed: AllowedLocations,
     is_of_another: Callable[[str], bool],
 ) -> Iterator[str]:
-    """The files that the table's metadata names, so far as they are the table's to delete.
+    """The files that the table's metadata names, and its stored changelogs, so far as they are the table's to delete.
 
     Files elsewhere, such as those that were added from another folder, are not. `is_of_another` says whether a
     location, with links resolved, lies in the folder of some other table.
@@ -42,7 +43,8 @@ def owned_files(
     statistics = [str(one["statistics-path"]) for one in (*metadata.statistics, *metadata.partition_statistics)]
     log = [entry.metadata_file for entry in metadata.metadata_log]
     roots = [resolved(root) for root in own_folders(metadata)]
-    for path in [*reachable_files(io, metadata), *statistics, *log, current_metadata_file]:
+    changelogs = [file.path for _, file in changelog_files(io, metadata)]
+    for path in [*reachable_files(io, metadata), *changelogs, *statistics, *log, current_metadata_file]:
         if allowed.owns(path):
             place = resolved(path)
             if any(is_below(root, place) for root in roots) and not is_of_another(place):

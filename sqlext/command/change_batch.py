@@ -52,7 +52,7 @@ def change_batch(target: Target, rows: DataFrame, *, in_order: bool = False) -> 
     schema = target.table.metadata.schema()
     if in_order:
         return one_row_a_key(target, rows, in_order=True)
-    if len(rows.columns) == len(schema.fields) and not UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties):
+    if not has_kinds(rows, schema) and not UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties):
         return plain_batch(target, rows)
     return one_row_a_key(target, rows)
 
@@ -62,15 +62,17 @@ def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) ->
     schema = target.table.metadata.schema()
     ignores_deletes = IGNORE_DELETE.of(target.table.metadata.properties)
     sequence = sequence_columns(schema, UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties), str(target.name))
-    has_kinds = len(rows.columns) > len(schema.fields)
-    if has_kinds and ignores_deletes:
+    with_kinds = has_kinds(rows, schema)
+    if with_kinds and ignores_deletes:
         rows = rows.where(f"{ROW_KIND.name} NOT IN ('-U', '-D') OR {ROW_KIND.name} IS NULL")
     columns = stored_columns(schema)
     taken = [field.name for field in schema.fields]
     last, count, paired, place = (fresh_name(f"__{name}", taken) for name in ("last", "rows", "pair", "place"))
-    kind = (F.col(ROW_KIND.name) if has_kinds else F.lit("+U")).alias(_OPERATION)
+    kind = (F.col(ROW_KIND.name) if with_kinds else F.lit("+U")).alias(_OPERATION)
     place_of_row = F.struct(*(F.col(quote_identifier(name)) for name in sequence)) if sequence else F.lit(0)
-    given = rows.select(kind, *map(F.expr, columns), place_of_row.alias(place), *(arrival(taken) if in_order else ()))
+    given = rows.select(
+        kind, *map(F.expr, columns), place_of_row.alias(place), *(arrival(taken, rows) if in_order else ())
+    )
     keys = [F.col(quote_identifier(field.name)) for field in schema.identifier_fields]
     of_key, kind = Window.partitionBy(*keys), F.col(_OPERATION)
     # What is said of a key is said by its last rows: those before them are passed over, whatever they are.
@@ -89,14 +91,22 @@ def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) ->
         .when(kind.isin("+I", "+U"), _code(UPDATE))
         .when(rows_of_key == 1, _code(DELETE))
     )
-    given_kind = [kind.alias(GIVEN_KIND)] if has_kinds else []
+    given_kind = [kind.alias(GIVEN_KIND)] if with_kinds else []
     tagged = ranked.select(operation.alias(_OPERATION), *(F.col(quote_identifier(name)) for name in taken), *given_kind)
     return ChangeBatch(tagged.where(f"{_OPERATION} IS NOT NULL"), one_row_a_key=True)
 
 
-def arrival(taken: Sequence[str]) -> list[Column]:
-    """Where a row comes from, and its number there: known only as long as nothing has moved it."""
+def has_kinds(rows: DataFrame, schema: Schema) -> bool:
+    """Whether rows in the table's columns have `ROW_KIND` behind them."""
+    return ROW_KIND.name in rows.columns[len(schema.fields) : len(schema.fields) + 1]
+
+
+def arrival(taken: Sequence[str], rows: DataFrame) -> list[Column]:
+    """Where a row comes from, and its number there: known only as long as nothing has moved it, unless the rows have
+    it already."""
     origin, number = arrival_names(taken)
+    if number in rows.columns:
+        return [F.col(origin), F.col(number)]
     came_from = F.concat_ws(" ", F.spark_partition_id(), F.input_file_name())
     return [came_from.alias(origin), F.monotonically_increasing_id().alias(number)]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sqlext.command.change_spans import Pair, Span, ancestors, history_between, told_spans
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.scan.changed_files import changed_files
@@ -17,7 +18,7 @@ from sqlext.spark.time_travel import pinned_snapshot, travel
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.sql.lowering.changes import ChangeStep, change_schema, lower_changes
+from sqlext.sql.lowering.changes import ChangeStep, can_compare, change_schema, lower_changes
 from sqlext.sql.quoting import quote_name, quote_string
 
 _NET = "net"
@@ -59,8 +60,39 @@ class ChangeFeed:
         """What each snapshot behind `start` up to `end` did, or with `net` what lies between the two."""
         if end is None:
             return [self.nothing(handle)]
-        pairs = [(start, end)] if net else snapshot_pairs(handle, metadata, start, end)
-        return [self.step(handle, before, after, number) for number, (before, after) in enumerate(pairs)]
+        if net:
+            return [self.net_step(handle, metadata, start, end, 0)]
+        spans = told_spans(snapshot_pairs(handle, metadata, start, end)) or [Span(end, end)]
+        return [self._told(handle, span, number) for number, span in enumerate(spans)]
+
+    def net_step(
+        self, handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot, ordinal: int
+    ) -> ChangeStep:
+        """What lies between two snapshots, by the stored changelogs where all between them have some: then no row is
+        read that has not changed."""
+        chain = history_between(metadata, start, end) if can_compare(metadata.schema()) else None
+        spans = told_spans(chain or ())
+        changelogs = [one.changelog for one in spans if one.changelog is not None]
+        if not changelogs or not all(one.costs_its_changes for one in spans):
+            return self.step(handle, start, end, ordinal)
+        parts = [self._told(handle, one, ordinal) for one in spans]
+        return replace(self.nothing(handle), ordinal=ordinal, snapshot_id=end.snapshot_id, parts=parts)
+
+    def _told(self, handle: TableHandle, span: Span, ordinal: int) -> ChangeStep:
+        """What a part of the history did, by the stored changelog that tells it if there is one."""
+        if span.changelog is None or not self._is_there(handle, span.changelog):
+            return self.step(handle, span.before, span.after, ordinal)
+        relation = _relation(handle, span.changelog, changelog=True)
+        return ChangeStep(
+            None, _relation(handle, span.after), ordinal, span.after.snapshot_id, (), (), (), stored=relation
+        )
+
+    def _is_there(self, handle: TableHandle, snapshot: Snapshot) -> bool:
+        """Whether a snapshot's changelog is: another engine may have removed it, as a file that it does not know."""
+        version = self._environment.catalogs.version(
+            replace(pinned_snapshot(handle, snapshot.snapshot_id), changelog=True)
+        )
+        return version.snapshot is not None and version.io.exists(version.snapshot.manifest_list)
 
     def nothing(self, handle: TableHandle) -> ChangeStep:
         """A step without changes."""
@@ -107,31 +139,25 @@ class ChangeFeed:
 
 def snapshot_pairs(
     handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot
-) -> Sequence[tuple[Snapshot | None, Snapshot]]:
-    """Each snapshot up to `end` with the one before it, oldest first; rewrites of files change no row."""
-    chain: list[Snapshot] = []
-    known = {one.snapshot_id: one for one in metadata.snapshots}
-    at: Snapshot | None = end
-    while at is not None and at != start:
-        chain.append(at)
-        parent = at.parent_snapshot_id
-        at = None if parent is None else known.get(parent)
-    if start is not None and at is None:
-        oldest = chain[-1].parent_snapshot_id
+) -> Sequence[Pair]:
+    """Each snapshot behind `start` up to `end` with the one before it, oldest first.
+
+    AnalysisError CHANGES_NOT_BEHIND, or CHANGES_EXPIRED where snapshots between the two have expired.
+    """
+    pairs = history_between(metadata, start, end)
+    if pairs is None:
+        assert start is not None
+        oldest = ancestors(metadata, end)[-1].parent_snapshot_id
         condition = "CHANGES_NOT_BEHIND" if oldest is None else "CHANGES_EXPIRED"
         raise AnalysisError(condition, name=handle.full_name, start=start.snapshot_id, end=end.snapshot_id)
-    if not chain:
-        return [(start, end)]
-    before: list[Snapshot | None] = [*chain[1:], start]
-    pairs = list(zip(before, chain, strict=True))[::-1]
-    changing = [(parent, one) for parent, one in pairs if parent is None or one.summary.get("operation") != "replace"]
-    return changing or pairs[:1]
+    return pairs
 
 
-def _relation(handle: TableHandle, snapshot: Snapshot) -> str:
-    """The snapshot's rows in the columns that the table has now."""
+def _relation(handle: TableHandle, snapshot: Snapshot, *, changelog: bool = False) -> str:
+    """The snapshot's rows in the columns that the table has now, or those of its changelog."""
     file = handle.metadata_location.rpartition("/")[2]
-    return f"{quote_name(_name(handle))} VERSION AS OF {quote_string(f'@{file}//{snapshot.snapshot_id}')}"
+    pin = f"@{file}//{snapshot.snapshot_id}{'/changelog' if changelog else ''}"
+    return f"{quote_name(_name(handle))} VERSION AS OF {quote_string(pin)}"
 
 
 def _name(handle: TableHandle) -> tuple[str, ...]:

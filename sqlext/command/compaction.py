@@ -14,16 +14,19 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.command.changelog_recorder import CompactionRecorder, can_store_changes, untold_commits
 from sqlext.command.distribution import distribute, order
 from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target, has_row_ids
 from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.commit.action import Destination
+from sqlext.commit.action import Action, Destination
 from sqlext.commit.bucket_change import ChangeBuckets
 from sqlext.commit.bucket_layout import bucket_count, bucket_field, is_dynamic
+from sqlext.commit.changelog_storage import remove_unneeded_changelogs
 from sqlext.commit.compaction import RewriteFiles
+from sqlext.commit.recorded_action import RecordedAction
 from sqlext.errors import SqlextError, StaleRead
-from sqlext.properties import BUCKET_TARGET_ROWS, WRITE_ONLY
+from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER, FULL_COMPACTION_COMMITS, WRITE_ONLY
 from sqlext.scan.file_filter import partition_key
 from sqlext.scan.sorted_runs import Bucket, CompactionRules, find_buckets, runs_to_merge
 from sqlext.spark import journal
@@ -35,6 +38,7 @@ from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spec.stored_changelog import FULL_COMPACTION
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import TableName
@@ -63,7 +67,15 @@ class _Merge:
     files: tuple[ContentFile, ...]
 
 
-Due = Callable[[Target, Sequence[Bucket]], list[_Merge]]
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """What is to be merged. `tells`: with the last of it the changes since the last time are stored."""
+
+    merges: Sequence[_Merge]
+    tells: bool = False
+
+
+Due = Callable[[Target, Sequence[Bucket]], _Due]
 
 
 def compact_after_commit(environment: Environment, spark: SparkSession, target: Target) -> None:
@@ -78,7 +90,9 @@ def compact_after_commit(environment: Environment, spark: SparkSession, target: 
         if WRITE_ONLY.of(metadata.properties) or environment.transactions.is_open(session_id(spark)):
             return
         name = TableName((target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name))
-        done = _compact(environment, spark, name, target.destination.branch, _due)
+        done = _compact(environment, spark, name, target.destination.branch, _due_after_commit)
+        if done.buckets and CHANGELOG_PRODUCER.of(metadata.properties) != "none":
+            _remove_unneeded_changelogs(environment, name)
         if done.given_up:
             _LOG.warning("%d buckets of %s are not compacted: others change them", done.given_up, name)
     except Exception as failure:
@@ -100,14 +114,20 @@ def compact_table(
     of reading and writing, ValidationConflict where the branch was set back meanwhile.
     """
 
-    def due(target: Target, buckets: Sequence[Bucket]) -> list[_Merge]:
+    def due(target: Target, buckets: Sequence[Bucket]) -> _Due:
         if chosen is not None:
             plan = environment.scans.plan(target.version, chosen(target))
             keys = {partition_key(task.file) for task in plan.tasks}
             buckets = [one for one in buckets if partition_key(one.files[0]) in keys]
-        return _everything(target, buckets) if full else _due(target, buckets)
+        return _everything(target, buckets, tells=chosen is None) if full else _due(target, buckets)
 
     return _compact(environment, spark, name, branch, due)
+
+
+def _remove_unneeded_changelogs(environment: Environment, name: TableName) -> None:
+    """Each time that the table is looked after: it is others who expire its snapshots."""
+    catalog = environment.catalogs.catalog(name.catalog)
+    remove_unneeded_changelogs(catalog.io, environment.catalogs.load(name.parts).metadata, environment.clock())
 
 
 def _compact(environment: Environment, spark: SparkSession, name: TableName, branch: str, due: Due) -> Compacted:
@@ -115,13 +135,15 @@ def _compact(environment: Environment, spark: SparkSession, name: TableName, bra
     done = Compacted()
     for attempt in range(_TRIES):
         target = _grown(environment, _target(environment, name, branch))
-        merges = due(target, _buckets(environment, target))
-        if not merges:
+        found = due(target, _buckets(environment, target))
+        if not found.merges:
             return done
         given_up = 0
-        for together in _commits(target, merges, apart=attempt > 0):
+        commits = _commits(target, found.merges, apart=attempt > 0)
+        for together in commits:
+            tells = found.tells and together is commits[-1]
             try:
-                done = _added(done, together, _rewrite(environment, spark, target, together))
+                done = _added(done, together, _rewrite(environment, spark, target, together, tells=tells))
             except StaleRead as conflict:
                 given_up += len(together)
                 _LOG.info("%s: %s", name, conflict)
@@ -139,7 +161,17 @@ def _buckets(environment: Environment, target: Target) -> list[Bucket]:
     return find_buckets(environment.scans.live_entries(target.version))
 
 
-def _due(target: Target, buckets: Sequence[Bucket]) -> list[_Merge]:
+def _due_after_commit(target: Target, buckets: Sequence[Bucket]) -> _Due:
+    """By the table's rules; all of it where that many commits have gone by that their changes are to be stored."""
+    metadata, head = target.table.metadata, target.version.snapshot
+    if CHANGELOG_PRODUCER.of(metadata.properties) == FULL_COMPACTION and head is not None:
+        commits = FULL_COMPACTION_COMMITS.of(metadata.properties) or 1
+        if untold_commits(metadata, head) >= commits:
+            return _everything(target, buckets, tells=True)
+    return _due(target, buckets)
+
+
+def _due(target: Target, buckets: Sequence[Bucket]) -> _Due:
     """By the table's rules; of an earlier partitioning all where the number of buckets goes by itself."""
     metadata = target.table.metadata
     rules = CompactionRules.of(metadata.properties)
@@ -149,12 +181,14 @@ def _due(target: Target, buckets: Sequence[Bucket]) -> list[_Merge]:
         count = (len(bucket.runs) if is_dynamic(metadata) else 0) if moves else runs_to_merge(bucket, rules)
         if count:
             found.append(_Merge(bucket, tuple(file for run in bucket.runs[:count] for file in run.files)))
-    return found
+    return _Due(found)
 
 
-def _everything(target: Target, buckets: Sequence[Bucket]) -> list[_Merge]:
-    spec_id = target.table.metadata.default_spec_id
-    return [_Merge(one, one.files) for one in buckets if one.spec_id != spec_id or not one.is_merged]
+def _everything(target: Target, buckets: Sequence[Bucket], *, tells: bool) -> _Due:
+    metadata = target.table.metadata
+    merges = [_Merge(one, one.files) for one in buckets if one.spec_id != metadata.default_spec_id or not one.is_merged]
+    stored = CHANGELOG_PRODUCER.of(metadata.properties) == FULL_COMPACTION and can_store_changes(metadata)
+    return _Due(merges, tells=tells and stored)
 
 
 def _commits(target: Target, merges: Sequence[_Merge], *, apart: bool) -> list[Sequence[_Merge]]:
@@ -169,7 +203,7 @@ def _commits(target: Target, merges: Sequence[_Merge], *, apart: bool) -> list[S
 
 
 def _rewrite(
-    environment: Environment, spark: SparkSession, target: Target, merges: Sequence[_Merge]
+    environment: Environment, spark: SparkSession, target: Target, merges: Sequence[_Merge], *, tells: bool
 ) -> Sequence[ContentFile]:
     """Writes and commits; the new files. StaleRead where others have changed rows of the files since."""
     snapshot = target.version.snapshot
@@ -179,7 +213,10 @@ def _rewrite(
     with operation.cleaned_on_failure():
         added = _written(spark, target, operation, files)
         _require_all_rows(environment, target, files, added)
-        action = RewriteFiles(files, added, snapshot.sequence_number, snapshot.snapshot_id)
+        action: Action = RewriteFiles(files, added, snapshot.sequence_number, snapshot.snapshot_id)
+    if tells:
+        recorder = CompactionRecorder(environment, spark, target.name.catalog, target.table, snapshot)
+        action = RecordedAction(action, recorder)
     environment.commit(target.name.catalog, target.table, action, target.destination)
     return added
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.group_committers import GroupCommitters
+from sqlext.commit.recorded_action import RecordedAction
 from sqlext.commit.transaction import CommitOutcome, commit
 from sqlext.errors import StaleRead
 from sqlext.spark.catalogs import Catalogs, TableVersion, handle_of
@@ -48,9 +49,12 @@ class Environment:
     def commit(
         self, catalog: str, table: LoadedTable, action: Action, destination: Destination = MAIN
     ) -> CommitOutcome:
-        """Commits `action` on a table, from the version it was planned on; perhaps together with what others commit."""
+        """Commits `action` on a table, from the version it was planned on; perhaps together with what others commit.
+
+        One that is recorded lands alone: its record is of its own snapshot, behind what is there.
+        """
         to = self.catalogs.catalog(catalog)
-        group = self.catalogs.group_commit(catalog)
+        group = None if isinstance(action, RecordedAction) else self.catalogs.group_commit(catalog)
         if group is not None:
             return self.groups.of(to, group).commit(table.identifier, action, base=table, destination=destination)
         return commit(

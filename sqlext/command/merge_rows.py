@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.change_batch import arrival, arrival_names, null_in_key, stored_columns
+from sqlext.command.change_batch import arrival, arrival_names, has_kinds, null_in_key, stored_columns
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.reads import OWN_KEYS
@@ -93,7 +93,7 @@ def _chosen(
     if engine.is_ordered and not in_order and are_literals(rows):
         rows, in_order = rows.coalesce(1), True
     in_order = in_order and engine.is_ordered
-    kinds = len(rows.columns) > len(schema.fields)
+    kinds = has_kinds(rows, schema)
     taken = [field.name for field in schema.fields]
     with named_rows(_tagged(target, engine, rows, in_order=in_order), environment.rng) as relation:
         lowered = lower_merged_rows(
@@ -114,7 +114,7 @@ def _tagged(target: Target, engine: MergeEngine, rows: DataFrame, *, in_order: b
     """The rows as `GivenRows` has them, without those that the engine passes over."""
     schema = target.table.metadata.schema()
     taken = [field.name for field in schema.fields]
-    kinds = len(rows.columns) > len(schema.fields)
+    kinds = has_kinds(rows, schema)
     kind = F.col(ROW_KIND.name) if kinds else F.lit("+U")
     operation = (
         F.when(F.coalesce(~kind.isin("+I", "-U", "+U", "-D"), F.lit(True)), _code(UNKNOWN_ROW_KIND))
@@ -128,7 +128,7 @@ def _tagged(target: Target, engine: MergeEngine, rows: DataFrame, *, in_order: b
         operation.alias(_OPERATION),
         *map(F.expr, stored_columns(schema)),
         *given_kind,
-        *(arrival(taken) if in_order else ()),
+        *(arrival(taken, rows) if in_order else ()),
     )
     return tagged.where(f"{_OPERATION} IS NOT NULL")
 

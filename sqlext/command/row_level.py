@@ -10,12 +10,14 @@ from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.changelog_recorder import recorder_of
 from sqlext.command.destination import destination
 from sqlext.command.environment import Environment
 from sqlext.command.reads import Reads
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.deletion_vectors import DeletedRows
+from sqlext.commit.recorded_action import RecordedAction, Recorder
 from sqlext.commit.row_delta import RowDelta
 from sqlext.commit.schema_change import WriteWithSchema
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
@@ -44,7 +46,7 @@ class Target:
     `name` is the statement's, which may name a branch as well. `grown_from` is the table as its catalog has it, where
     the statement gives it columns: `table` has them already. `settings` stand in for properties of the table while
     the statement's files are written. `overtaken` is what ended the last run of a statement that runs again.
-    `as_committed` makes of the statement's action what is committed.
+    `as_committed` makes of the statement's action what is committed, `recorder` the record of what it changes.
     """
 
     name: TableName
@@ -55,6 +57,7 @@ class Target:
     settings: Mapping[str, str] = field(default_factory=dict)
     overtaken: StaleRead | None = None
     as_committed: Callable[[Action], Action] | None = None
+    recorder: Recorder | None = None
 
     @property
     def written_as(self) -> TableMetadata:
@@ -82,6 +85,8 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
         action = WriteWithSchema(action, schema, base.metadata.current_schema_id, base.metadata.last_column_id)
     if target.as_committed is not None:
         action = target.as_committed(action)
+    if target.recorder is not None and target.destination.wap_id is None:
+        action = RecordedAction(action, target.recorder)
     try:
         environment.commit(target.name.catalog, base, action, target.destination)
     except StaleRead as conflict:
@@ -102,7 +107,9 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
     handle = travel(handle_of(name.catalog, table), table.metadata, place.at)
     to = destination(spark, table.metadata, handle.branch or branch, str(name))
     overtaken = None if environment.overtaken is None else environment.overtaken.conflict
-    return Target(name, table, environment.version(name.catalog, table, to.branch), to, overtaken=overtaken)
+    version = environment.version(name.catalog, table, to.branch)
+    recorder = recorder_of(environment, spark, name.catalog, table)
+    return Target(name, table, version, to, overtaken=overtaken, recorder=recorder)
 
 
 def has_row_ids(target: Target) -> bool:

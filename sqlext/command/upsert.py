@@ -22,6 +22,7 @@ from sqlext.command.change_batch import ChangeBatch, change_batch
 from sqlext.command.distribution import order, partition_expressions
 from sqlext.command.enforced_key import have_plain_keys
 from sqlext.command.environment import Environment
+from sqlext.command.given_changes import stores_given, write_given
 from sqlext.command.held_rows import hold
 from sqlext.command.merge_rows import engine_of, explain_merge_rows, merge_rows
 from sqlext.command.outcome import Counts
@@ -73,10 +74,16 @@ def upsert(
     for `in_order`.
     """
     require_upsertable(target)
-    engine = engine_of(target)
-    if engine is not None:
-        return merge_rows(environment, spark, target, engine, rows, isolation=isolation, in_order=in_order)
-    return replace_by_key(environment, spark, target, rows, isolation=isolation, in_order=in_order)
+
+    def write(target: Target, rows: DataFrame) -> Counts:
+        engine = engine_of(target)
+        if engine is not None:
+            return merge_rows(environment, spark, target, engine, rows, isolation=isolation, in_order=in_order)
+        return replace_by_key(environment, spark, target, rows, isolation=isolation, in_order=in_order)
+
+    if stores_given(target):
+        return write_given(environment, spark, target, rows, write, in_order=in_order)
+    return write(target, rows)
 
 
 def replace_by_key(

@@ -12,9 +12,18 @@ from typing import TypeVar
 from sqlext.commit.merge_rules import has_merge_engine, merge_engine
 from sqlext.commit.sequence_field import sequence_columns
 from sqlext.errors import AnalysisError
-from sqlext.properties import UPSERT_ENABLED, UPSERT_MODE, UPSERT_SEQUENCE_FIELD, TableProperty
+from sqlext.properties import (
+    BUCKET,
+    CHANGELOG_PRODUCER,
+    FULL_COMPACTION_COMMITS,
+    UPSERT_ENABLED,
+    UPSERT_MODE,
+    UPSERT_SEQUENCE_FIELD,
+    TableProperty,
+)
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
+from sqlext.spec.stored_changelog import FULL_COMPACTION
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import VoidTransform
 
@@ -37,7 +46,8 @@ def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str)
 
 
 def require_upsert_rules(schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str) -> None:
-    """AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD or INVALID_MERGE_ENGINE."""
+    """AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD, INVALID_MERGE_ENGINE or
+    INVALID_CHANGELOG_PRODUCER."""
     for error in _broken_rules(schema, spec, properties, name):
         raise error
 
@@ -51,6 +61,20 @@ def partition_not_in_key(schema: Schema, spec: PartitionSpec, name: str) -> Anal
     return None
 
 
+def _unproducible_changelog(schema: Schema, properties: Mapping[str, str]) -> str | None:
+    """Why the table's `changelog-producer` cannot do its work, if it cannot."""
+    producer = _value(CHANGELOG_PRODUCER, properties)
+    if producer in (None, "none"):
+        return None
+    if not schema.identifier_field_ids:
+        return "the table has no primary key"
+    if producer == FULL_COMPACTION and BUCKET.name not in properties:
+        return "only tables in buckets are compacted: set the property bucket at CREATE TABLE, or call rescale"
+    if producer != FULL_COMPACTION and FULL_COMPACTION_COMMITS.name in properties:
+        return f"{FULL_COMPACTION_COMMITS.name} goes with {CHANGELOG_PRODUCER.name} = {FULL_COMPACTION}"
+    return None
+
+
 def _broken_rules(
     schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str
 ) -> Iterator[AnalysisError]:
@@ -60,6 +84,10 @@ def _broken_rules(
         error = partition_not_in_key(schema, spec, name)
         if error is not None:
             yield error
+    unproducible = _unproducible_changelog(schema, properties)
+    if unproducible is not None:
+        producer = _value(CHANGELOG_PRODUCER, properties)
+        yield AnalysisError("INVALID_CHANGELOG_PRODUCER", name=name, producer=producer, reason=unproducible)
     try:
         names: tuple[str, ...] = _value(UPSERT_SEQUENCE_FIELD, properties)
         sequence_columns(schema, names, name)

@@ -79,6 +79,11 @@ ROWS: Mapping[str, Condition] = {
         "42616",
         "The merge engine {engine} of {name} is refused: {reason}. Change the table's properties, or its columns.",
     ),
+    "INVALID_CHANGELOG_PRODUCER": Condition(
+        "42616",
+        "The changelog-producer {producer} of {name} is refused: {reason}. Change the table's properties, or set it to"
+        " none: changes are found then when they are read.",
+    ),
     "RETRACTION_REFUSED": Condition(
         "22023",
         "The rows for {table} hold deletes (-D or -U) of the keys {keys}, and its merge engine cannot take a row back."

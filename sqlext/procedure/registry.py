@@ -19,6 +19,7 @@ from sqlext.procedure.migrate import MIGRATE
 from sqlext.procedure.procedure import Procedure
 from sqlext.procedure.publish_changes import PUBLISH_CHANGES
 from sqlext.procedure.register_table import REGISTER_TABLE
+from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
 from sqlext.procedure.snapshot import SNAPSHOT
@@ -40,6 +41,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             MIGRATE,
             PUBLISH_CHANGES,
             REGISTER_TABLE,
+            REMOVE_EXPIRED_CHANGELOGS,
             RESCALE,
             RESET_CONSUMER,
             ROLLBACK_TO_SNAPSHOT,

@@ -19,6 +19,7 @@ from sqlext.spark.time_travel import NamedPlace, readings
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.schema import Schema
 from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.stored_changelog import changelog_table
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import FileIO
 
@@ -134,7 +135,11 @@ class Catalogs:
             self.remember(handle.metadata_location, metadata)
         if metadata.table_uuid != handle.table_uuid:
             raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=handle.full_name)
-        return TableVersion(handle, metadata, _snapshot(metadata, handle), io)
+        snapshot = _snapshot(metadata, handle)
+        if handle.changelog:
+            metadata = changelog_table(metadata, snapshot)
+            snapshot = metadata.current_snapshot()
+        return TableVersion(handle, metadata, snapshot, io)
 
     def remember(self, location: str, metadata: TableMetadata) -> None:
         """Keeps decoded metadata by its location; a metadata file never changes while its table is there."""

@@ -12,10 +12,10 @@ class TableHandle:
 
     `catalog` is None for a table read by its path; `metadata_table` names e.g. `snapshots`. A handle at a branch is at
     its head; one that the metadata does not have begins at the head of main. A snapshot `as_current` is read by the
-    columns that the table has now. The uuid tells a table from one that was dropped before under its name, and
-    `contents` tells versions apart whose metadata files have one name, as those of a table that was registered anew:
-    answers about equal handles are equal. A handle says all that is needed to load the table again, so no state behind
-    it can be lost.
+    columns that the table has now; with `changelog` it stands for the rows of its stored changelog. The uuid tells a
+    table from one that was dropped before under its name, and `contents` tells versions apart whose metadata files have
+    one name, as those of a table that was registered anew: answers about equal handles are equal. A handle says all
+    that is needed to load the table again, so no state behind it can be lost.
     """
 
     catalog: str | None
@@ -28,6 +28,7 @@ class TableHandle:
     metadata_table: str | None = None
     branch: str | None = None
     as_current: bool = False
+    changelog: bool = False
 
     def encode(self) -> str:
         """The handle as text for the shim."""

@@ -55,7 +55,7 @@ def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) 
 
     `at` may have `branch`, `tag`, `snapshot_id`, `at_timestamp` in milliseconds, `timestamp` in microseconds, or
     `version`: a snapshot id, branch or tag, or `@` and the name of a metadata file with, behind a `/`, a branch of it,
-    or behind two a snapshot to be read by the table's columns.
+    or behind two a snapshot to be read by the table's columns, or with `/changelog` behind it its stored changelog.
     """
     pin = pin_of(at)
     if pin is not None:
@@ -68,11 +68,12 @@ def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A metadata file by its name, and of it the head of a branch or a snapshot."""
+    """A metadata file by its name, and of it the head of a branch, or a snapshot or its stored changelog."""
 
     metadata_file: str
     branch: str | None = None
     snapshot_id: int | None = None
+    changelog: bool = False
 
 
 def pin_of(at: Mapping[str, Any]) -> Pin | None:
@@ -81,7 +82,10 @@ def pin_of(at: Mapping[str, Any]) -> Pin | None:
     if not version.startswith("@"):
         return None
     file, _, place = version[1:].partition("/")
-    return Pin(file, None, int(place[1:])) if place.startswith("/") else Pin(file, place or None)
+    if not place.startswith("/"):
+        return Pin(file, place or None)
+    snapshot_id, _, part = place[1:].partition("/")
+    return Pin(file, None, int(snapshot_id), changelog=part == "changelog")
 
 
 def pinned_snapshot(handle: TableHandle, snapshot_id: int) -> TableHandle:
@@ -93,7 +97,7 @@ def _pinned(handle: TableHandle, pin: Pin, branch: str | None) -> TableHandle:
     folder = handle.metadata_location.rpartition("/")[0]
     pinned = replace(handle, metadata_location=f"{folder}/{pin.metadata_file}")
     if pin.snapshot_id is not None:
-        return pinned_snapshot(pinned, pin.snapshot_id)
+        return replace(pinned_snapshot(pinned, pin.snapshot_id), changelog=pin.changelog)
     return replace(pinned, branch=pin.branch or branch)
 
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.change_spans import changing
 from sqlext.command.changes import ChangeFeed, snapshot_pairs
 from sqlext.command.environment import Environment
 from sqlext.commit.consumer import Consumer, MoveConsumer, consumers
@@ -24,20 +25,11 @@ from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
-from sqlext.sql.lowering.changes import (
-    CHANGE_TYPE,
-    DELETE,
-    INSERT,
-    UPDATE_AFTER,
-    UPDATE_BEFORE,
-    ChangeStep,
-    lower_changes,
-)
+from sqlext.sql.lowering.changes import ChangeStep, lower_changes, lower_kinds
 from sqlext.sql.quoting import quote_identifier
 from sqlext.streaming.source_options import SourceOptions, source_options
 
 _VERSION = 1
-_KINDS = {INSERT: "+I", DELETE: "-D", UPDATE_BEFORE: "-U", UPDATE_AFTER: "+U"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +183,11 @@ class StreamingSource:
         steps = [step for step in found if step is not None] or [self._feed.nothing(stream.handle)]
         if not stream.options.row_kinds:
             return f"SELECT {columns} FROM ({lower_changes(steps, replace(schema, identifier_field_ids=()))})"
-        changes = lower_changes(steps, schema)
-        kinds = " ".join(f"WHEN '{change}' THEN '{kind}'" for change, kind in _KINDS.items())
-        return f"SELECT {columns}, CASE `{CHANGE_TYPE}` {kinds} END AS `{ROW_KIND.name}` FROM ({changes})"
+        return lower_kinds(lower_changes(steps, schema), schema)
 
     def _step(self, stream: _Stream, piece: _Piece, ordinal: int) -> ChangeStep | None:
+        if stream.options.row_kinds and piece.before is not None:
+            return self._feed.net_step(stream.handle, stream.metadata, piece.before, piece.after, ordinal)
         step = self._feed.step(stream.handle, piece.before, piece.after, ordinal)
         step = replace(step, added=step.added[piece.first : piece.last])
         if stream.options.row_kinds or not (step.removed or step.touched):
@@ -303,7 +295,7 @@ class _Stream:
         if before == last:
             return
         try:
-            pairs = snapshot_pairs(self.handle, self.metadata, before, last)
+            pairs = changing(snapshot_pairs(self.handle, self.metadata, before, last))
         except AnalysisError as error:
             if error.condition != "CHANGES_EXPIRED" or before is None:
                 raise ValidationConflict("STREAM_POSITION_GONE", name=self.name, start=start.snapshot) from None

@@ -5,74 +5,16 @@ from __future__ import annotations
 import json
 import time
 import zipfile
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from golden_tables.relocation import unpack
-from judges.canonical import canonical_rows
+from session.change_folding import ADDED, changes_of, require_folds, snapshots_of
 
 GOLDEN = Path(__file__).parents[1] / "golden_tables"
-ADDED = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
-
-
-def _rows(frame: DataFrame) -> Counter[str]:
-    return Counter(json.dumps(row, sort_keys=True) for row in canonical_rows(frame))
-
-
-def _snapshots(spark: SparkSession, table: str) -> list[int]:
-    """From the oldest ancestor of main's head on."""
-    parents = {row.snapshot_id: row.parent_id for row in spark.table(f"{table}.snapshots").collect()}
-    head = spark.sql(f"SELECT snapshot_id FROM {table}.refs WHERE name = 'main'").first()
-    assert head is not None
-    chain, at = [], head.snapshot_id
-    while at in parents:
-        chain.append(at)
-        at = parents[at]
-    return chain[::-1]
-
-
-def _folded(rows: Counter[str], changes: Iterable[tuple[str, str]]) -> Counter[str]:
-    folded = Counter(rows)
-    for kind, row in changes:
-        folded[row] += 1 if kind in ("INSERT", "UPDATE_AFTER") else -1
-    assert min(folded.values(), default=0) >= 0, "a row goes that is not there"
-    return +folded
-
-
-def _changes(frame: DataFrame) -> list[tuple[int, int, str, str]]:
-    """Ordinal, snapshot, kind and row of each change."""
-    rows = frame.select([name for name in frame.columns if name not in ADDED])
-    tagged = frame.select(*ADDED, *rows.columns)
-    return sorted((row[1], row[2], row[0], json.dumps(row[3:], sort_keys=True)) for row in canonical_rows(tagged))
-
-
-def _at(spark: SparkSession, table: str, snapshot: int) -> Counter[str]:
-    """A snapshot's rows in the columns that the table has now."""
-    log = spark.sql(f"SELECT file FROM {table}.metadata_log_entries ORDER BY timestamp DESC LIMIT 1").first()
-    assert log is not None
-    file = log.file.rpartition("/")[2]
-    return _rows(spark.sql(f"SELECT * FROM {table} VERSION AS OF '@{file}//{snapshot}'"))
-
-
-def _require_folds(spark: SparkSession, table: str) -> None:
-    """Every step of the whole feed, and so every pair of snapshots; and the net difference of the first and last."""
-    snapshots = _snapshots(spark, table)
-    changes = _changes(spark.sql(f"SELECT * FROM table_changes('{table}')"))
-    rows: Counter[str] = Counter()
-    for snapshot in snapshots:
-        rows = _folded(rows, [(kind, row) for _, of, kind, row in changes if of == snapshot])
-        assert rows == _at(spark, table, snapshot), snapshot
-    net = _changes(spark.sql(f"SELECT * FROM table_changes('{table}', {snapshots[0]}, {snapshots[-1]}, 'net')"))
-    first = _at(spark, table, snapshots[0])
-    assert _folded(first, [(kind, row) for _, _, kind, row in net]) == rows
-    gone, come = (Counter(row for _, _, kind, row in net if kind in kinds) for kinds in (
-        ("DELETE", "UPDATE_BEFORE"), ("INSERT", "UPDATE_AFTER")))  # fmt: skip
-    assert not gone & come
 
 
 @pytest.mark.parametrize(
@@ -95,9 +37,9 @@ def test_changes_of_every_kind(spark: SparkSession, table_name: str, version: in
     spark.sql(f"UPSERT INTO {table_name} VALUES (5, 'e', 5), (4, 'd', NULL)")
     spark.sql(f"CALL lake.system.convert_equality_deletes('{table_name.removeprefix('lake.')}')")
     spark.sql(f"INSERT OVERWRITE {table_name} VALUES (2, 'B', NULL), (7, 'g', 7)")
-    _require_folds(spark, table_name)
+    require_folds(spark, table_name)
 
-    snapshots = _snapshots(spark, table_name)
+    snapshots = snapshots_of(spark, table_name)
     of = f"table_changes('{table_name}', {snapshots[0]}, {snapshots[3]})"
     assert [tuple(row) for row in spark.sql(f"SELECT * FROM {of} ORDER BY _change_ordinal, id, v DESC").collect()] == [
         (2, "b", None, "UPDATE_BEFORE", 0, snapshots[1]),
@@ -108,7 +50,7 @@ def test_changes_of_every_kind(spark: SparkSession, table_name: str, version: in
         (5, "e", None, "INSERT", 2, snapshots[3]),
     ]
     whole = spark.sql(f"SELECT * FROM table_changes('{table_name}')")
-    assert _changes(spark.table(f"{table_name}.changes")) == _changes(whole)
+    assert changes_of(spark.table(f"{table_name}.changes")) == changes_of(whole)
     assert spark.sql(f"SELECT count(*) AS n FROM {table_name}.changes WHERE id = 7").first()["n"] == 1
 
 
@@ -118,7 +60,7 @@ def test_places_and_what_is_refused(spark: SparkSession, table_name: str) -> Non
     assert spark.table(f"{table_name}.changes").count() == 0
     for id in (1, 2, 3):
         spark.sql(f"INSERT INTO {table_name} VALUES ({id})")
-    first, second, third = _snapshots(spark, table_name)
+    first, second, third = snapshots_of(spark, table_name)
     spark.sql(f"ALTER TABLE {table_name} CREATE TAG one AS OF VERSION {first}")
     spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH side AS OF VERSION {first}")
     spark.sql(f"INSERT INTO {table_name}.branch_side VALUES (9)")
@@ -158,7 +100,7 @@ def test_changes_that_flink_wrote(spark: SparkSession, warehouse: Path) -> None:
     folder.mkdir()
     unpack(GOLDEN / "golden_flink_dev.zip", folder)
     for name in _golden_tables("golden_flink_dev.zip", "flink_dev"):
-        _require_folds(spark, f"lake.flink_changes.{name}")
+        require_folds(spark, f"lake.flink_changes.{name}")
 
 
 def _clause(spark: SparkSession, table: str, **given: object) -> list[tuple[str, int, str]]:
@@ -198,7 +140,7 @@ def test_the_clause_of_newer_sparks(spark: SparkSession, table_name: str) -> Non
     ):
         time.sleep(0.01)
         spark.sql(statement)
-    one, two, three, _ = _snapshots(spark, table_name)
+    one, two, three, _ = snapshots_of(spark, table_name)
     came, brought = [("insert", 1, "a")], [("insert", 2, "b")]
     updated, gone = [("update_postimage", 2, "B"), ("update_preimage", 2, "b")], [("delete", 1, "a")]
 

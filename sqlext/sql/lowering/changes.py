@@ -2,6 +2,8 @@
 
 A row that a snapshot both takes and brings, with the same values, is no change: it was moved by a rewrite of its file.
 Where the table has a key, a row that goes and one of its key that comes in the same step are an update.
+
+A snapshot's stored changelog says the same, or what its rows were given as, at the price of the changes alone.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
     IntegerType,
@@ -28,6 +31,8 @@ CHANGE_TYPE = "_change_type"
 ORDINAL = "_change_ordinal"
 SNAPSHOT_ID = "_commit_snapshot_id"
 INSERT, DELETE, UPDATE_BEFORE, UPDATE_AFTER = "INSERT", "DELETE", "UPDATE_BEFORE", "UPDATE_AFTER"
+ROW_KINDS = {INSERT: "+I", DELETE: "-D", UPDATE_BEFORE: "-U", UPDATE_AFTER: "+U"}
+_UNION = "\nUNION ALL\n"
 # In the words of Spark (connector.catalog.Changelog).
 _KINDS = {INSERT: "insert", DELETE: "delete", UPDATE_BEFORE: "update_preimage", UPDATE_AFTER: "update_postimage"}
 
@@ -36,7 +41,8 @@ _KINDS = {INSERT: "insert", DELETE: "delete", UPDATE_BEFORE: "update_preimage", 
 class ChangeStep:
     """What one snapshot, or the way between two, did. `before` and `after` are the relations' texts; None: no rows.
 
-    The paths are those of `ChangedFiles`.
+    The paths are those of `ChangedFiles`. Where there is `stored`, the text of a relation of rows with their kinds, it
+    tells the changes; where there are `parts`, they do together, less the rows that one brings and another takes.
     """
 
     before: str | None
@@ -46,6 +52,8 @@ class ChangeStep:
     removed: Sequence[str]
     added: Sequence[str]
     touched: Sequence[str]
+    stored: str | None = None
+    parts: Sequence[ChangeStep] = ()
 
 
 def change_schema(schema: Schema) -> Schema:
@@ -63,12 +71,19 @@ def change_schema(schema: Schema) -> Schema:
 def lower_changes(steps: Sequence[ChangeStep], schema: Schema) -> str:
     """The table's columns, and behind them what kind of change each row is, in which step and snapshot."""
     columns = [quote_identifier(field.name) for field in schema.fields]
-    parts = [part for step in steps for part in _step(step, columns, schema)]
-    if not parts:
-        return _nothing(steps, columns)
-    rows = "\nUNION ALL\n".join(parts)
+    told = [_stored(step, columns) for step in steps if step.stored is not None]
+    found = [part for step in steps if step.stored is None for part in _step(step, columns, schema)]
     keys = [quote_identifier(field.name) for field in schema.identifier_fields]
-    return _with_updates(rows, columns, keys) if keys else rows
+    if found and keys:
+        found = [_with_updates(_UNION.join(found), columns, keys)]
+    return _UNION.join([*told, *found]) or _nothing(steps, columns)
+
+
+def lower_kinds(changes: str, schema: Schema) -> str:
+    """Such changes as the table's columns, and behind them the kind of each row."""
+    columns = ", ".join(quote_identifier(field.name) for field in schema.fields)
+    kinds = " ".join(f"WHEN '{change}' THEN '{kind}'" for change, kind in ROW_KINDS.items())
+    return f"SELECT {columns}, CASE `{CHANGE_TYPE}` {kinds} END AS `{ROW_KIND.name}` FROM ({changes})"
 
 
 def lower_clause(changes: str, schema: Schema, committed: Mapping[int, int], *, updates: bool) -> str:
@@ -84,14 +99,33 @@ def lower_clause(changes: str, schema: Schema, committed: Mapping[int, int], *, 
     )
 
 
+def _stored(step: ChangeStep, columns: Sequence[str]) -> str:
+    changes = " ".join(f"WHEN '{kind}' THEN '{change}'" for change, kind in ROW_KINDS.items())
+    return (
+        f"SELECT {', '.join(columns)}, CASE `{ROW_KIND.name}` {changes} END AS `{CHANGE_TYPE}`,"
+        f" {step.ordinal} AS `{ORDINAL}`, {step.snapshot_id}L AS `{SNAPSHOT_ID}` FROM {step.stored}"
+    )
+
+
 def _step(step: ChangeStep, columns: Sequence[str], schema: Schema) -> list[str]:
-    went = [part for part in (_rows(step.before, columns, step.removed), _difference(step, columns, gone=True)) if part]
-    came = [part for part in (_rows(step.after, columns, step.added), _difference(step, columns, gone=False)) if part]
-    if went and came and _comparable(schema):
+    went, came = _went_and_came(step, columns)
+    if went and came and can_compare(schema):
         went, came = _without(went, came), _without(came, went)
     return [_tagged(part, columns, DELETE, step) for part in went] + [
         _tagged(part, columns, INSERT, step) for part in came
     ]
+
+
+def _went_and_came(step: ChangeStep, columns: Sequence[str]) -> tuple[list[str], list[str]]:
+    if step.parts:
+        pairs = [_went_and_came(part, columns) for part in step.parts]
+        return [row for went, _ in pairs for row in went], [row for _, came in pairs for row in came]
+    if step.stored is not None:
+        rows = f"SELECT {', '.join(columns)} FROM {step.stored} WHERE `{ROW_KIND.name}` IN"
+        return [f"{rows} ('-U', '-D')"], [f"{rows} ('+I', '+U')"]
+    went = _rows(step.before, columns, step.removed), _difference(step, columns, gone=True)
+    came = _rows(step.after, columns, step.added), _difference(step, columns, gone=False)
+    return [part for part in went if part], [part for part in came if part]
 
 
 def _rows(relation: str | None, columns: Sequence[str], paths: Sequence[str]) -> str | None:
@@ -144,7 +178,7 @@ def _nothing(steps: Sequence[ChangeStep], columns: Sequence[str]) -> str:
     return _tagged(f"SELECT {', '.join(columns)} FROM {steps[-1].after} WHERE false", columns, INSERT, steps[-1])
 
 
-def _comparable(schema: Schema) -> bool:
+def can_compare(schema: Schema) -> bool:
     """Whether Spark can tell whether two rows are the same."""
     return all(_has_equality(field.type) for field in schema.fields)
 

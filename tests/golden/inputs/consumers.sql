@@ -10,4 +10,8 @@ CALL lake.system.reset_consumer('t', 'job', 42);
 
 ALTER TABLE t SET TBLPROPERTIES ('consumer.expiration-time'='7');
 
-ALTER TABLE t SET TBLPROPERTIES ('changelog-producer'='lookup');
+ALTER TABLE t SET TBLPROPERTIES ('changelog-producer'='later');
+
+ALTER TABLE t SET TBLPROPERTIES ('changelog-producer'='lookup', 'full-compaction.delta-commits'='3');
+
+ALTER TABLE t SET TBLPROPERTIES ('changelog-producer.lookup-wait'='false');

@@ -1,0 +1,17 @@
+"""The files of a table's stored changelogs, by what is in their folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlext.spec.stored_changelog import changelog_folder, changelog_id
+from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO, FileStatus
+
+
+def changelog_files(io: FileIO, metadata: TableMetadata) -> Iterator[tuple[str, FileStatus]]:
+    """Each with the id of the changelog that it belongs to; other files that are there are not told."""
+    for file in io.list(changelog_folder(metadata)):
+        id = changelog_id(file.path)
+        if id is not None:
+            yield id, file
