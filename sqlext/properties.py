@@ -126,6 +126,16 @@ def _duration_ms(text: str) -> int | None:
     return int(number) * _UNITS_MS[unit]
 
 
+_UNITS_BYTES = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
+
+
+def _memory_size(text: str) -> int:
+    size = re.fullmatch(r"(\d+)\s*([a-z]*)", text.lower())
+    if size is None or size[2] not in _UNITS_BYTES or int(size[1]) == 0:
+        raise ValueError("it must be a number of bytes, or one with a unit, kb, mb or gb, such as 256 mb")
+    return int(size[1]) * _UNITS_BYTES[size[2]]
+
+
 def _column_names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip().strip("`") for name in text.split(","))
     if not all(names):
@@ -223,6 +233,10 @@ UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved",
 UPSERT_SEQUENCE_FIELD: TableProperty[tuple[str, ...]] = TableProperty(
     "write.upsert.sequence-field", (), _column_names, "sequence.field"
 )
+
+# what a task keeps of the rows that it writes, by Paimon's names
+WRITE_BUFFER_SIZE = TableProperty("write-buffer-size", 256 * 2**20, _memory_size)
+WRITE_BUFFER_SPILLABLE = TableProperty("write-buffer-spillable", True, _boolean)
 
 # tables in buckets, by Paimon's names; the second says it to a CREATE TABLE and is not stored
 BUCKET: TableProperty[int | None] = TableProperty("bucket", None, _bucket_count)

@@ -17,11 +17,11 @@ from sqlext.write.alignment import Aligner
 from sqlext.write.encoding import Encodings, choose_encodings
 from sqlext.write.parquet_file import ParquetFile, ParquetLayout
 from sqlext.write.partitioner import Partition, Partitioner
+from sqlext.write.spill_file import SpilledRows, SpillFile
 from sqlext.write.write_plan import WritePlan
 
-# Bytes are of Arrow memory here. One row group's rows, and those of all partitions of a task together.
+# Of Arrow memory: one row group's rows.
 MAX_GROUP_BYTES = 128 * 1024 * 1024
-MAX_BUFFERED_BYTES = 2 * MAX_GROUP_BYTES
 MAX_OPEN_FILES = 64
 # Rows to split among partitions in one go: the cost of a split is by columns and partitions more than by rows.
 SPLIT_ROWS = 131_072
@@ -37,8 +37,9 @@ _LEAST_DENSITY = 0.05
 class DataWriter:
     """Writes the rows of one task. Columns go by position; files are named by task, attempt and operation.
 
-    Rows are kept until they fill a row group, so a partition of few rows costs no open file. Errors: DataError for a
-    row that the table cannot hold, StorageError from the store. After any error call `abort`.
+    Rows are kept until they fill a row group, so a partition of few rows costs no open file. Where there are too many
+    rows to keep, of more partitions than files may be open, they wait on the local disk. Errors: DataError for a row
+    that the table cannot hold, StorageError from the store. After any error call `abort`.
     """
 
     def __init__(self, io: FileIO, plan: WritePlan, task_id: int, attempt: int) -> None:
@@ -82,6 +83,7 @@ class ContentWriter:
         self._unsplit_bytes = 0
         self._partitions: OrderedDict[object, _PartitionRows] = OrderedDict()
         self._held_bytes = 0
+        self._spill = SpillFile()
         self._encodings: Encodings | None = None
         self._judged_rows = 0
         self._row_bytes = 0.0
@@ -106,10 +108,12 @@ class ContentWriter:
     def close(self) -> list[ContentFile]:
         """Writes what is left; the files in the order they were finished."""
         self._split()
-        for rows in self._partitions.values():
+        # Open files first: no other one has to be finished early for one that opens.
+        for rows in sorted(self._partitions.values(), key=lambda one: one.file is None):
             self._write_group(rows)
             self._finish_file(rows)
         self._partitions.clear()
+        self._spill.close()
         return self._finished
 
     def abort(self) -> None:
@@ -119,6 +123,7 @@ class ContentWriter:
                 rows.file.abort()
         self._partitions.clear()
         self._unsplit.clear()
+        self._spill.close()
         for file in self._finished:
             # What cannot be removed here is left to whoever cleans up the operation.
             with suppress(Exception):
@@ -142,7 +147,7 @@ class ContentWriter:
         size = self._size(batch)
         rows.add(batch, size)
         self._held_bytes += size
-        if rows.held_bytes >= rows.group_bytes:
+        if rows.waiting_bytes >= rows.group_bytes:
             self._write_group(rows)
         self._bound_memory()
 
@@ -151,21 +156,40 @@ class ContentWriter:
         return int(batch.num_rows * self._row_bytes)
 
     def _bound_memory(self) -> None:
-        """Writes the largest row groups early once all partitions together hold too much."""
-        if self._held_bytes <= MAX_BUFFERED_BYTES:
+        """Writes the largest row groups early once all partitions together hold too much.
+
+        Where that takes more files than may be open, all rows go to the local disk instead, in their order: a file
+        that was finished for another's sake would be a small one.
+        """
+        most = self._plan.buffer_size
+        if self._held_bytes <= most:
             return
         for rows in sorted(self._partitions.values(), key=lambda one: one.held_bytes, reverse=True):
+            if self._plan.spills and rows.file is None and self._open_files() >= MAX_OPEN_FILES:
+                self._spill_all()
+                return
             self._write_group(rows)
-            if self._held_bytes <= MAX_BUFFERED_BYTES // 2:
+            if self._held_bytes <= most // 2:
                 return
 
+    def _open_files(self) -> int:
+        return sum(rows.file is not None for rows in self._partitions.values())
+
+    def _spill_all(self) -> None:
+        for rows in self._partitions.values():
+            if rows.batches:
+                rows.spilled.append(self._spill.put(rows.batches, rows.held_bytes))
+                rows.batches, rows.held_bytes = [], 0
+        self._held_bytes = 0
+
     def _write_group(self, rows: _PartitionRows) -> None:
-        if not rows.batches:
+        if not rows.batches and not rows.spilled:
             return
+        self._held_bytes -= rows.held_bytes
+        rows.take_back(self._spill)
         if rows.file is None:
             self._bound_open_files()
             rows.file = self._open_file(rows)
-        self._held_bytes -= rows.held_bytes
         rows.write_group(rows.file)
         if rows.file.size >= _FULL * self._plan.target_file_size:
             self._finish_file(rows)
@@ -198,12 +222,14 @@ class ContentWriter:
 
 
 class _PartitionRows:
-    """The rows of one partition that wait for a row group, and its open file if it has one."""
+    """The rows of one partition that wait for a row group, those that were spilled before the others, and its open
+    file if it has one."""
 
     def __init__(self, partition: Partition, plan: WritePlan) -> None:
         self.partition = partition
         self.batches: list[pa.RecordBatch] = []
         self.held_bytes = 0
+        self.spilled: list[SpilledRows] = []
         self.file: ParquetFile | None = None
         self._plan = plan
         # Encoded bytes per byte of Arrow memory; a guess on the safe side until a row group was written.
@@ -215,6 +241,17 @@ class _PartitionRows:
         written = 0 if self.file is None else self.file.size
         encoded = min(self._plan.row_group_size, self._plan.target_file_size - written)
         return int(min(MAX_GROUP_BYTES, encoded / self._density))
+
+    @property
+    def waiting_bytes(self) -> int:
+        """What the rows of the next row group take in memory, wherever they wait."""
+        return self.held_bytes + sum(one.held_bytes for one in self.spilled)
+
+    def take_back(self, spill: SpillFile) -> None:
+        """Brings the spilled rows back before the others."""
+        self.held_bytes = self.waiting_bytes
+        self.batches = [*(batch for one in self.spilled for batch in spill.take(one)), *self.batches]
+        self.spilled = []
 
     def add(self, batch: pa.RecordBatch, size: int) -> None:
         self.batches.append(batch)

@@ -187,6 +187,8 @@ class _Changes:
 
     def abort(self) -> None:
         self._data.abort()
+        if self._keys is not None:
+            self._keys.close()
 
 
 class _Upsert:
@@ -228,6 +230,8 @@ class _Upsert:
     def abort(self) -> None:
         self._data.abort()
         self._deletes.abort()
+        if self._keys is not None:
+            self._keys.close()
 
 
 def _chosen(batch: pa.RecordBatch, mask: NDArray[np.bool_]) -> pa.RecordBatch:

@@ -14,6 +14,8 @@ from sqlext.properties import (
     PARQUET_COMPRESSION_LEVEL,
     PARQUET_ROW_GROUP_SIZE_BYTES,
     TARGET_FILE_SIZE_BYTES,
+    WRITE_BUFFER_SIZE,
+    WRITE_BUFFER_SPILLABLE,
     require_writable,
 )
 from sqlext.spec.constraint import RowRule
@@ -38,7 +40,8 @@ class WritePlan:
     `spec` is what new rows are partitioned by; `specs` are all of the table's, since a delete file lies in the
     partition of the data it deletes from. Sizes are bytes: of a file on disk, of a row group as encoded at most.
     `operation_id` is in the name of every file the operation makes. `rules` are those that the rows' own column
-    `__violated` counts. `io` is the store that the files go to, as executors reach it.
+    `__violated` counts. `buffer_size` is how many bytes of rows a task keeps in memory, and `spills` whether others
+    wait on its local disk. `io` is the store that the files go to, as executors reach it.
     """
 
     table_name: str
@@ -57,6 +60,8 @@ class WritePlan:
     layout: FileLayout
     delete_granularity: str
     rules: tuple[RowRule, ...] = ()
+    buffer_size: int = WRITE_BUFFER_SIZE.default
+    spills: bool = WRITE_BUFFER_SPILLABLE.default
     io: FileIO = field(default_factory=LocalFileIO, compare=False)
 
     @property
@@ -104,6 +109,8 @@ class WritePlan:
             rules=tuple(rules),
             layout=FileLayout.from_properties(properties),
             delete_granularity=DELETE_GRANULARITY.of(properties),
+            buffer_size=WRITE_BUFFER_SIZE.of(properties),
+            spills=WRITE_BUFFER_SPILLABLE.of(properties),
         )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -121,9 +122,9 @@ def test_a_table_of_void_fields_is_one_partition(tmp_path: Path) -> None:
 
 def test_few_files_are_open_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_writer, "MAX_OPEN_FILES", 3)
-    monkeypatch.setattr(data_writer, "MAX_BUFFERED_BYTES", 1_000)
     monkeypatch.setattr(data_writer, "SPLIT_ROWS", 100)
-    writer = DataWriter(LocalFileIO(), plan(tmp_path, spec=BY_NAME), 0, 0)
+    held = replace(plan(tmp_path, spec=BY_NAME), buffer_size=1_000, spills=False)
+    writer = DataWriter(LocalFileIO(), held, 0, 0)
     opened = 0
     for start in range(0, 2_000, 100):
         writer.write(batch(KEYED, list(range(start, start + 100)), [f"p{i % 20}" for i in range(100)]))
