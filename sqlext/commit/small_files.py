@@ -20,7 +20,7 @@ from sqlext.spec.content_file import ContentFile
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
-# What one commit reads and writes again, at most: it keeps everybody waiting, in about half a second.
+# What one commit reads and writes again, at most, as everybody waits for it. A file takes one to three milliseconds.
 _MOST_BYTES = 32 * 1024 * 1024
 _MOST_ROWS = 500_000
 
