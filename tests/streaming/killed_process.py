@@ -21,6 +21,9 @@ from sessions import open_session
 from sqlext.command import compaction
 from sqlext.streaming import sink
 
+SOURCE = "source"
+# The tables, and the output modes of their queries.
+MODES = {"log": "append", "state": "update"}
 SCHEMA = "id BIGINT, v STRING, _row_kind STRING"
 # Claimed, its files not written; written, not staged; staged, not committed; committed, staged files not removed;
 # removed, and Spark's log not written.
@@ -59,16 +62,22 @@ def kill_at(stream: str, fault: str, nth: int) -> None:
     around(sink._BatchWrite, "_landed", "committed", "removed", lambda self, *given: self.batch.table.name)
 
 
-def run(spark: SparkSession, folder: Path, table: str, mode: str) -> None:
-    """All batches there are."""
-    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / "source"))
-    rows = rows if mode == "update" else rows.drop("_row_kind")
-    writer = rows.writeStream.outputMode(mode).option("checkpointLocation", str(folder / f"checkpoint-{table}"))
-    writer.trigger(availableNow=True).toTable(f"lake.db.{table}").awaitTermination()
+def run(spark: SparkSession, folder: Path, source: str, namespace: str, table: str) -> None:
+    """All batches there are of a source's files for a table."""
+    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / source))
+    rows = rows if MODES[table] == "update" else rows.drop("_row_kind")
+    known = str(checkpoint(folder, source, table))
+    writer = rows.writeStream.outputMode(MODES[table]).option("checkpointLocation", known)
+    writer.trigger(availableNow=True).toTable(f"{namespace}.{table}").awaitTermination()
+
+
+def checkpoint(folder: Path, source: str, table: str) -> Path:
+    """Where Spark keeps how far the query has come."""
+    return folder / f"checkpoint-{source}-{table}"
 
 
 if __name__ == "__main__":
     kill_at(sys.argv[3], sys.argv[4], int(sys.argv[5]))
     session = open_session(Path(sys.argv[1]))
-    for name, query_mode in (("log", "append"), ("state", "update")):
-        run(session, Path(sys.argv[2]), name, query_mode)
+    for name in MODES:
+        run(session, Path(sys.argv[2]), SOURCE, "lake.db", name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -9,11 +10,13 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.commit.action import CommitContext, StagedChange
@@ -24,13 +27,16 @@ from sqlext.spec.requirement import AssertTableUUID
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import LocalFileIO
+from sqlext.streaming.sink import BATCH_ID, QUERY_ID
 from streaming.json_stream import folded, write_file
-from streaming.killed_process import COMPACTION_FAULTS, FAULTS
+from streaming.killed_process import COMPACTION_FAULTS, FAULTS, MODES, SOURCE, checkpoint, run
 
 PROCESS = Path(__file__).with_name("killed_process.py")
-TABLES = ("log", "state")
+# The files of a query that nobody kills, and whose keys are its own.
+OTHER_SOURCE = "other"
 FILES_A_RUN = 2
 KEYS = 5
+IN_BETWEEN = ("nothing", "expiry", "rollback", "compaction", "another query")
 
 
 @dataclass(frozen=True)
@@ -52,19 +58,27 @@ class ExpireAllButHeads:
 
 
 class KilledStreams:
-    """Two streams over one folder of files, in a warehouse of their own."""
+    """Streams over folders of files, in a warehouse of their own: two that are killed and two that are not.
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    One file is one batch, so that a snapshot's batch id is the number of a file.
+    """
+
+    def __init__(self, spark: SparkSession, folder: Path, seed: int) -> None:
+        self._spark = spark
         self._rng = random.Random(seed)
         self._folder = folder
         self._warehouse = folder / "warehouse"
-        self._events: list[dict[str, Any]] = []
-        self._files = 0
+        self._files: dict[str, list[list[dict[str, Any]]]] = {SOURCE: [], OTHER_SOURCE: []}
+        # By table: the files whose rows a rollback has taken.
+        self._rolled_back: dict[str, set[tuple[str, int]]] = {table: set() for table in MODES}
         self.kills: Counter[str] = Counter()
-        (folder / "source").mkdir(parents=True)
+        self.in_between: Counter[str] = Counter()
+        for source in self._files:
+            (folder / source).mkdir(parents=True)
 
-    def create_tables(self, spark: SparkSession) -> None:
+    def create_tables(self) -> None:
         """In the parent's session, whose catalog `killed` is on the streams' warehouse."""
+        spark = self._spark
         spark.conf.set("spark.sql.catalog.killed", "io.sqlext.Catalog")
         spark.conf.set("spark.sql.catalog.killed.warehouse", str(self._warehouse))
         mode = self._rng.choice(["resolved", "equality"])
@@ -77,41 +91,49 @@ class KilledStreams:
         )
 
     def run_and_kill(self) -> None:
-        """New files, and a run that ends at some point of some batch."""
-        self._put_files()
-        stream = self._rng.choice(TABLES)
+        """New files, a run that ends at some point of some batch, and what others do before the next one."""
+        for _ in range(FILES_A_RUN):
+            self._put_file(SOURCE)
+        stream = self._rng.choice(list(MODES))
         fault = self._rng.choice(FAULTS if stream == "log" else FAULTS + COMPACTION_FAULTS)
         may_not_come = fault in COMPACTION_FAULTS
         nth = 1 if fault == "claimed" or may_not_come else self._rng.randint(1, FILES_A_RUN)
         ended = self._run(stream, fault, nth)
         assert ended == -9 or (may_not_come and ended == 0), f"{stream} came to {fault} less than {nth} times"
         self.kills[f"{stream} {fault}"] += ended == -9
-        if self._rng.random() < 0.5:
-            self._expire()
+        self._do(self._rng.choice(IN_BETWEEN))
 
     def run_to_the_end(self) -> None:
         """What is left is written."""
         assert self._run("-", "-", 1) == 0
 
-    def check(self, spark: SparkSession) -> None:
+    def check(self) -> None:
         """The tables against the model, and nothing is left of what was staged."""
-        log = Counter((row.id, row.v) for row in spark.table("killed.db.log").collect())
-        assert log == Counter((event["id"], event["v"]) for event in self._events)
-        state = sorted((row.id, row.v) for row in spark.table("killed.db.state").collect())
-        assert state == sorted((row["id"], row["v"]) for row in folded(self._events).values())
+        log = Counter((row.id, row.v) for row in self._spark.table("killed.db.log").collect())
+        assert log == Counter((event["id"], event["v"]) for event in self._events("log"))
+        state = sorted((row.id, row.v) for row in self._spark.table("killed.db.state").collect())
+        assert state == sorted((row["id"], row["v"]) for row in folded(self._events("state")).values())
         assert not list(self._warehouse.rglob("stream-*"))
 
-    def _put_files(self) -> None:
-        for _ in range(FILES_A_RUN):
-            events = [self._event() for _ in range(self._rng.randint(1, 6))]
-            self._events += events
-            write_file(self._folder / "source", self._files, events)
-            self._files += 1
+    def _events(self, table: str) -> list[dict[str, Any]]:
+        """What a table was given and has not lost. Keys are of one source, so that no order is between the sources."""
+        return [
+            event
+            for source, files in self._files.items()
+            for number, events in enumerate(files)
+            if (source, number) not in self._rolled_back[table]
+            for event in events
+        ]
 
-    def _event(self) -> dict[str, Any]:
-        number = len(self._events)
+    def _put_file(self, source: str) -> None:
+        files = self._files[source]
+        first = 0 if source == SOURCE else KEYS
+        files.append([self._event(first, f"{source}{len(files)}") for _ in range(self._rng.randint(1, 6))])
+        write_file(self._folder / source, len(files) - 1, files[-1])
+
+    def _event(self, first: int, name: str) -> dict[str, Any]:
         kind = self._rng.choice(["+I", "+U", "-D"])
-        return {"id": self._rng.randrange(KEYS), "v": f"v{number}.{self._rng.random()}", "_row_kind": kind}
+        return {"id": first + self._rng.randrange(KEYS), "v": f"{name}.{self._rng.random()}", "_row_kind": kind}
 
     def _run(self, *fault: object) -> int:
         command = [sys.executable, str(PROCESS), str(self._warehouse), str(self._folder), *map(str, fault)]
@@ -119,17 +141,52 @@ class KilledStreams:
             process = subprocess.Popen(command, stdout=errors, stderr=errors, start_new_session=True, env=os.environ)
             return process.wait(600)
 
-    def _expire(self) -> None:
-        catalog = WarehouseCatalog("killed", str(self._warehouse), LocalFileIO())
-        for table in TABLES:
-            loaded = catalog.load_table(TableIdentifier(("db",), table))
-            now = time.time_ns() // 1_000_000
-            commit(
-                catalog,
-                loaded.identifier,
-                ExpireAllButHeads(),
-                base=loaded,
-                clock=lambda now=now: now,
-                rng=self._rng,
-                manifests=ManifestCache(),
-            )
+    def _do(self, what: str) -> None:
+        """What others do to the tables while the streams are down."""
+        self.in_between[what] += 1
+        if what == "another query":
+            self._put_file(OTHER_SOURCE)
+        for table in MODES:
+            if what == "expiry":
+                self._expire(table)
+            elif what == "rollback":
+                self._roll_back(table)
+            elif what == "another query":
+                run(self._spark, self._folder, OTHER_SOURCE, "killed.db", table)
+        if what == "compaction":
+            self._spark.sql("CALL killed.system.compact('db.state')")
+
+    def _roll_back(self, table: str) -> None:
+        """By one snapshot, where the one before is there. What the stream has committed does not come again."""
+        metadata = self._load(table).metadata
+        head = metadata.current_snapshot()
+        if head is None or head.parent_snapshot_id not in {one.snapshot_id for one in metadata.snapshots}:
+            return
+        if BATCH_ID in head.summary:
+            source = next(one for one in self._files if self._query_id(one, table) == head.summary[QUERY_ID])
+            self._rolled_back[table].add((source, int(head.summary[BATCH_ID])))
+        self._spark.sql(f"CALL killed.system.rollback_to_snapshot('db.{table}', {head.parent_snapshot_id})")
+
+    def _query_id(self, source: str, table: str) -> str | None:
+        told = checkpoint(self._folder, source, table) / "metadata"
+        return str(json.loads(told.read_text())["id"]) if told.exists() else None
+
+    def _expire(self, table: str) -> None:
+        loaded = self._load(table)
+        now = time.time_ns() // 1_000_000
+        commit(
+            self._catalog,
+            loaded.identifier,
+            ExpireAllButHeads(),
+            base=loaded,
+            clock=lambda: now,
+            rng=self._rng,
+            manifests=ManifestCache(),
+        )
+
+    def _load(self, table: str) -> LoadedTable:
+        return self._catalog.load_table(TableIdentifier(("db",), table))
+
+    @cached_property
+    def _catalog(self) -> WarehouseCatalog:
+        return WarehouseCatalog("killed", str(self._warehouse), LocalFileIO())

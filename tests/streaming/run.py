@@ -31,13 +31,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for number in range(0, given.kills, KILLS_A_WAREHOUSE):
             spark = open_session(Path(folder, "session"))
-            streams = KilledStreams(Path(folder, str(number)), given.seed + number)
-            streams.create_tables(spark)
+            streams = KilledStreams(spark, Path(folder, str(number)), given.seed + number)
+            streams.create_tables()
             for _ in range(min(KILLS_A_WAREHOUSE, given.kills - number)):
                 streams.run_and_kill()
             streams.run_to_the_end()
-            streams.check(spark)
-            print(f"seed {given.seed + number}: every row once after {dict(streams.kills)}", flush=True)
+            streams.check()
+            told = f"{dict(streams.kills)}, in between {dict(streams.in_between)}"
+            print(f"seed {given.seed + number}: every row once after {told}", flush=True)
             spark.stop()
     return 0
 

@@ -17,12 +17,12 @@ KILLS = 10
 
 
 def test_killed_streams_write_each_row_once(spark: SparkSession, tmp_path: Path) -> None:
-    streams = KilledStreams(tmp_path, seed=7)
-    streams.create_tables(spark)
+    streams = KilledStreams(spark, tmp_path, seed=7)
+    streams.create_tables()
     for _ in range(KILLS):
         streams.run_and_kill()
     streams.run_to_the_end()
-    streams.check(spark)
+    streams.check()
 
 
 def test_killed_streams_write_each_batch_to_all_tables_once(spark: SparkSession, tmp_path: Path) -> None:
