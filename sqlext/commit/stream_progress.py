@@ -7,7 +7,7 @@ a rollback and the branch, and goes with a table that is renamed (docs/decisions
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlext.commit.action import Action, CommitContext, StagedChange, Staging
@@ -69,6 +69,8 @@ class StreamProgress:
 class AdvanceStream:
     """A batch of a streaming query, or with no `action` the claim of a run: the progress goes on from `expected`.
 
+    `landed` is told the snapshot, if there is one, once it is in the table.
+
     `ValidationConflict` STREAM_FENCED where it is no more what is expected, as another run wrote meanwhile.
     """
 
@@ -76,6 +78,7 @@ class AdvanceStream:
     expected: StreamProgress | None
     progress: StreamProgress
     action: Action | None = None
+    landed: Callable[[Snapshot | None], None] | None = None
 
     def begin(self, context: CommitContext) -> Staging:
         return _Staging(self, context, None if self.action is None else self.action.begin(context))
@@ -107,6 +110,8 @@ class _Staging:
     def finish(self, landed: Snapshot | None) -> None:
         if self._inner is not None:
             self._inner.finish(landed)
+        if self._advance.landed is not None:
+            self._advance.landed(landed)
 
     def abandon(self) -> None:
         if self._inner is not None:

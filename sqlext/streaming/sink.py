@@ -33,6 +33,7 @@ from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import Content
 from sqlext.storage.file_io import FileIO
+from sqlext.streaming.batch_figures import BatchFigures
 from sqlext.streaming.routed_batch import RoutedBatch
 from sqlext.streaming.sink_options import SinkOptions, sink_options
 
@@ -116,20 +117,19 @@ class StreamingSink:
             _LOG.warning("batch %d of query %s is in %s already", batch.batch_id, batch.query_id, target.name)
             return {"metrics": {"alreadyCommitted": "true"}}
         run.plans[batch.batch_id] = plan
-        started = self.environment.clock()
-        write = _BatchWrite(self, batch, run, rows, plan)
+        write = _BatchWrite(self, batch, run, rows, plan, BatchFigures(self.environment.clock))
         if batch.options.route_by is not None:
             routed = write.route(spark, target)
-            return {"metrics": self._metrics(run, routed, started, write.committed)}
+            return {"metrics": self._metrics(write, routed)}
         written = write.finish_staged(spark)
         if written is not None:
-            return {"metrics": {**self._metrics(run, written, started, committed=True), "finishedStaged": "true"}}
+            return {"metrics": {**self._metrics(write, written), "finishedStaged": "true"}}
         written = run_until_not_overtaken(self.environment, lambda now: write.run(now, spark))
         if write.committed:
             compact_after_commit(self.environment, spark, target)
         else:
             write.pass_over(spark)
-        return {"metrics": self._metrics(run, written, started, write.committed)}
+        return {"metrics": self._metrics(write, written)}
 
     def _target(self, environment: Environment, spark: SparkSession, batch: MicroBatch) -> Target:
         name = written_table(batch.table)
@@ -174,16 +174,11 @@ class StreamingSink:
             )
         return True
 
-    def _metrics(self, run: _Run, written: int | None, started: int, committed: bool) -> Mapping[str, str]:
-        now, before = self.environment.clock(), run.committed_ms
-        if committed:
-            run.committed_ms = now
-        figures = {
-            "rowsWritten": written,
-            "writeMs": now - started,
-            "sinceLastCommitMs": None if before is None else now - before,
-        }
-        return {name: str(value) for name, value in figures.items() if value is not None}
+    def _metrics(self, write: _BatchWrite, rows: int | None) -> Mapping[str, str]:
+        told = write.figures.metrics(rows, write.of_run.committed_ms)
+        if write.committed:
+            write.of_run.committed_ms = self.environment.clock()
+        return told
 
     def reload(self, environment: Environment, spark: SparkSession, batch: MicroBatch, run: _Run) -> Target:
         """The batch's target as it is now. ValidationConflict where the key is no more what it was for the run."""
@@ -227,6 +222,7 @@ class _BatchWrite:
     of_run: _Run
     rows: DataFrame
     plan: str
+    figures: BatchFigures
     committed: bool = False
     staged: StagedBatch | None = None
 
@@ -355,8 +351,10 @@ class _BatchWrite:
 
     def _advance(self, action: Action) -> Action:
         self.committed = True
-        before = self.of_run.progress
-        return AdvanceStream(self.batch.query_id, before, before.after(self.batch.batch_id, self.of_run.plans), action)
+        self.figures.commit_begins()
+        run, batch = self.of_run, self.batch
+        after = run.progress.after(batch.batch_id, run.plans)
+        return AdvanceStream(batch.query_id, run.progress, after, action, self.figures.commit_landed)
 
     def _mode(self) -> Any:
         if self.batch.output_mode == "complete" or self.batch.options.overwrite == "static":
