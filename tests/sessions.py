@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -11,17 +12,23 @@ from pyspark.sql import SparkSession
 import sqlext
 
 
-def open_session(warehouse: Path) -> SparkSession:
-    """A session whose catalog `lake` keeps its tables in `warehouse`; the process's zone becomes UTC."""
+def open_session(warehouse: Path, more: Mapping[str, str] | None = None) -> SparkSession:
+    """A session whose catalog `lake` keeps its tables in `warehouse`; the process's zone becomes UTC.
+
+    `more`: settings beside those that all sessions have.
+    """
     os.environ["TZ"] = "UTC"
     time.tzset()
     settings = {
         "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1",
+        # The code cache that Java gives one compiler alone is full after some hundred statements, and then nothing more
+        # is compiled.
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        **(more or {}),
     }
     return sqlext.session(lake=str(warehouse), master="local[2]", conf=settings)
