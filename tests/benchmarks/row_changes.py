@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from pyspark.errors import PySparkException
 
 from benchmarks.bench import Bench, Result
 from benchmarks.data import tpch_table
-from benchmarks.measure import Cost, least, measured
+from benchmarks.measure import Cost, least, measured, middle
 
 MERGE = """
 MERGE INTO {table} AS t USING {source} AS s ON t.o_orderkey = s.o_orderkey
@@ -62,34 +63,44 @@ def _warm_up(bench: Bench, statements: Iterator[str]) -> None:
 
 
 def scan_after(bench: Bench) -> Iterator[Result]:
-    """A scan of orders after so many commits of 5,000 scattered keys each, beside the same scan before them; also of a
-    table in buckets, which compacts itself."""
+    """A scan of orders after so many commits of 5,000 scattered keys each, beside the same table before them, and of a
+    table in buckets, which compacts itself: the versions of one table in turns, so that a noisy minute hits all."""
     source = tpch_table(bench.data, bench.scale, "orders")
     bench.view(source, "source")
-    rows = bench.spark.table("source").count()
     ways = dict(bench.system.merge_modes)
     ways |= {f"{way}, 4 buckets": {**properties, "bucket": "4"} for way, properties in ways.items()}
+    rng = random.Random(bench.repeats)
     for mode, properties in ways.items() if bench.system.name == "sqlext" else ():
         target = bench.table("scan_after")
         bench.spark.sql(f"DROP TABLE IF EXISTS {target}")
         columns = bench.columns(source)
         bench.spark.sql(bench.system.create_table("scan_after", columns, properties, key="o_orderkey"))
         bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
-        yield _scan(bench, target, mode, "no upserts")
-        commits = 0
-        for wanted in COMMITS:
-            while commits < wanted:
-                changed = f"SELECT * FROM source WHERE pmod(xxhash64(o_orderkey), {rows // KEYS_A_COMMIT}) = {commits}"
-                bench.spark.sql(MERGE.format(table=target, source=f"({changed})"))
-                commits += 1
-            yield _scan(bench, target, mode, f"{wanted} upserts")
+        scans = {case: STATE.format(table=version) for case, version in _upserted(bench, target).items()}
+        costs: dict[str, list[Cost]] = {case: [] for case in scans}
+        for _ in range(4 * bench.repeats + 2):
+            for case in rng.sample(list(scans), len(scans)):
+                costs[case].append(bench.cost(scans[case]))
+        for case, scan in scans.items():
+            yield Result("scan_after", case, bench.system.name, mode, middle(costs[case][2:]), bench.answer(scan))
         bench.spark.sql(f"DROP TABLE {target}")
 
 
-def _scan(bench: Bench, table: str, mode: str, case: str) -> Result:
-    question = STATE.format(table=table)
-    costs = [bench.cost(question) for _ in range(2 * bench.repeats + 1)]
-    return Result("scan_after", case, bench.system.name, mode, least(costs[1:]), bench.answer(question))
+def _upserted(bench: Bench, table: str) -> dict[str, str]:
+    """The table's versions before and after so many upserts."""
+    versions = {"no upserts": _version(bench, table)}
+    shares = bench.spark.table("source").count() // KEYS_A_COMMIT
+    for number in range(max(COMMITS)):
+        changed = f"SELECT * FROM source WHERE pmod(xxhash64(o_orderkey), {shares}) = {number}"
+        bench.spark.sql(MERGE.format(table=table, source=f"({changed})"))
+        if number + 1 in COMMITS:
+            versions[f"{number + 1} upserts"] = _version(bench, table)
+    return versions
+
+
+def _version(bench: Bench, table: str) -> str:
+    newest = bench.answer(f"SELECT max_by(snapshot_id, committed_at) FROM {table}.snapshots")[0][0]
+    return f"{table} VERSION AS OF {newest}"
 
 
 def delete_update(bench: Bench) -> Iterator[Result]:
