@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -12,11 +11,8 @@ from pyspark.sql import SparkSession
 import sqlext
 
 
-def open_session(warehouse: Path, more: Mapping[str, str] | None = None) -> SparkSession:
-    """A session whose catalog `lake` keeps its tables in `warehouse`; the process's zone becomes UTC.
-
-    `more`: settings beside those that all sessions have.
-    """
+def open_session(warehouse: Path) -> SparkSession:
+    """A session whose catalog `lake` keeps its tables in `warehouse`; the process's zone becomes UTC."""
     os.environ["TZ"] = "UTC"
     time.tzset()
     settings = {
@@ -29,6 +25,5 @@ def open_session(warehouse: Path, more: Mapping[str, str] | None = None) -> Spar
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
-        **(more or {}),
     }
     return sqlext.session(lake=str(warehouse), master="local[2]", conf=settings)
