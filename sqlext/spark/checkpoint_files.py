@@ -13,7 +13,8 @@ _DIGITS = 16
 def batch_plan(spark: SparkSession, checkpoint: str, batch_id: int) -> str:
     """A fingerprint of what the batch was planned to read, with the time when; it is planned before it is run.
 
-    A batch that is run again has the same one. Empty where Spark keeps none.
+    A batch that is run again has the same one. Empty where Spark keeps none. Py4JJavaError where it cannot be read, as
+    in a query that is stopped meanwhile.
     """
     jvm = spark._jvm
     path = jvm.org.apache.hadoop.fs.Path(checkpoint, f"offsets/{batch_id}")
@@ -23,6 +24,9 @@ def batch_plan(spark: SparkSession, checkpoint: str, batch_id: int) -> str:
             text = str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         finally:
             stream.close()
-    except Py4JJavaError:
+    except Py4JJavaError as failure:
+        # Any other one is no answer: a batch that went in without a fingerprint would be refused when it comes again.
+        if failure.java_exception.getClass().getName() != "java.io.FileNotFoundException":
+            raise
         return ""
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

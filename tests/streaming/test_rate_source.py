@@ -27,7 +27,8 @@ def test_values_of_the_rate_source_come_once(spark: SparkSession, table_name: st
         for checkpoint in tmp_path.glob("*/offsets"):
             # As if each had been killed before Spark heard of its last commit.
             last = max((path.name for path in checkpoint.glob("[0-9]*")), key=int)
-            (checkpoint.parent / "commits" / last).unlink(missing_ok=True)
+            for name in (last, f".{last}.crc"):
+                (checkpoint.parent / "commits" / name).unlink(missing_ok=True)
 
     values = sorted(row.value for row in spark.table(log).collect())
     assert values == list(range(len(values)))
