@@ -138,19 +138,18 @@ def test_changes_of_statements_that_race(spark: SparkSession, table_name: str) -
     spark.sql(f"INSERT INTO {table_name} SELECT id, 'first' FROM range(20)")
     failures: list[BaseException] = []
 
-    def run(*statements: str) -> None:
+    def run(statement: str) -> None:
         try:
-            for statement in statements:
-                spark.sql(statement)
+            spark.sql(statement)
         except BaseException as failure:
             failures.append(failure)
 
     threads = [
-        threading.Thread(target=run, args=statements)
-        for statements in (
-            [f"UPSERT INTO {table_name} VALUES ({id}, 'one')" for id in (1, 30)],
-            [f"DELETE FROM {table_name} WHERE id IN ({id}, 9)" for id in (2, 3)],
-            [f"DELETE FROM {table_name} WHERE id IN ({id}, 9)" for id in (4, 5)],
+        threading.Thread(target=run, args=(statement,))
+        for statement in (
+            f"UPSERT INTO {table_name} VALUES (1, 'one'), (30, 'one')",
+            f"DELETE FROM {table_name} WHERE id IN (2, 9)",
+            f"DELETE FROM {table_name} WHERE id IN (3, 10)",
         )
     ]
     for thread in threads:
