@@ -54,10 +54,12 @@ def _parsed(cursor: TokenCursor) -> TransactionStatement | None:
 
 def _is_serializable(cursor: TokenCursor) -> bool:
     """By the isolation level, if one comes next; PostgreSQL calls that of snapshots REPEATABLE READ."""
-    if cursor.accept("ISOLATION", "LEVEL", "SERIALIZABLE"):
+    if not cursor.accept("ISOLATION", "LEVEL"):
+        return False
+    if cursor.accept("SERIALIZABLE"):
         return True
-    if not cursor.accept("ISOLATION", "LEVEL", "SNAPSHOT"):
-        cursor.accept("ISOLATION", "LEVEL", "REPEATABLE", "READ")
+    if not cursor.accept("SNAPSHOT") and not cursor.accept("REPEATABLE", "READ"):
+        cursor.fail("SERIALIZABLE, SNAPSHOT or REPEATABLE READ")
     return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sqlext.errors import ParseError
 from sqlext.sql.parser import parse
 from sqlext.sql.transaction_statement import (
     BeginTransaction,
@@ -48,8 +49,6 @@ def test_statements(text: str, statement: object) -> None:
         "BEGIN SELECT 1; END",
         "BEGIN\n  DECLARE x INT DEFAULT 1;\n  SELECT x;\nEND",
         "BEGIN TRANSACTION READ ONLY",
-        "BEGIN ISOLATION LEVEL READ COMMITTED",
-        "BEGIN ISOLATION LEVEL",
         "START",
         "COMMIT AND CHAIN",
         "ROLLBACK TO",
@@ -61,3 +60,9 @@ def test_statements(text: str, statement: object) -> None:
 )
 def test_the_rest_is_left_to_spark(text: str) -> None:
     assert parse(text, catalogs=["lake"], current=("lake", "db")) is None
+
+
+@pytest.mark.parametrize("level", ["READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE", ""])
+def test_other_isolation_levels_are_refused_with_those_there_are(level: str) -> None:
+    with pytest.raises(ParseError, match="SERIALIZABLE, SNAPSHOT or REPEATABLE READ"):
+        parse(f"BEGIN ISOLATION LEVEL {level}", catalogs=["lake"], current=("lake", "db"))
