@@ -5,24 +5,20 @@ Nothing here looks into a catalog: what is asked is asked through its interface,
 
 from __future__ import annotations
 
-import random
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from multiprocessing import get_context
-from multiprocessing.queues import Queue
-from typing import Any
 
 import pytest
 
-from small_tables import ORDERS, SCHEMA, UNPARTITIONED, UNSORTED, Clock
-from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
+from catalog.made_tables import DB, OTHER, VIEW, changed, create, land, said_last, view_at
+from catalog.racers import TURNS, Opener, count_both_up, count_up, create_one, in_processes
+from small_tables import ORDERS
+from sqlext.catalog.catalog import Catalog, TableCommit
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.property_change import ChangeProperties
 from sqlext.commit.registration import RegisterTable
-from sqlext.commit.table_creation import CreateTable
-from sqlext.commit.transaction import commit
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
@@ -32,20 +28,9 @@ from sqlext.errors import (
     UnsupportedError,
     ValidationConflict,
 )
-from sqlext.spec.metadata_update import AddSnapshot, SetSnapshotRef, apply_updates
-from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
-from sqlext.storage.location import join, metadata_location
-from unit.spec.test_view_metadata import LONGS, version, view
+from unit.spec.test_view_metadata import LONGS, version
 
-Opener = Callable[[], Catalog]
-
-DB = ("db",)
-OTHER = TableIdentifier(DB, "other")
-VIEW = TableIdentifier(DB, "big_orders")
 RACERS = 3
-TURNS = 5
 
 
 class CatalogContract:
@@ -424,106 +409,3 @@ class CatalogContract:
         assert in_processes(RACERS, count_both_up, opener) == [TURNS] * RACERS
         for identifier in (ORDERS, OTHER):
             assert said_last(catalog.load_table(identifier))["counter"] == str(RACERS * TURNS)
-
-
-def land(catalog: Catalog, action: Any, identifier: TableIdentifier, base: LoadedTable | None = None) -> LoadedTable:
-    """Commits with a clock and randomness of its own."""
-    clock = Clock()
-    rng = random.Random(uuid.uuid4().int)
-    return commit(catalog, identifier, action, base=base, clock=clock, rng=rng).table
-
-
-def create(catalog: Catalog, identifier: TableIdentifier = ORDERS, **given: Any) -> LoadedTable:
-    action = CreateTable(
-        schema=SCHEMA,
-        spec=UNPARTITIONED,
-        sort_order=UNSORTED,
-        properties=given.get("properties", {}),
-        format_version=2,
-        location=given.get("location") or catalog.default_table_location(identifier),
-    )
-    return land(catalog, action, identifier)
-
-
-def changed(base: LoadedTable, **said: str) -> TableMetadata:
-    """The table with one more snapshot, of no files, that says these things in its summary."""
-    metadata = base.metadata
-    before = metadata.current_snapshot()
-    snapshot = Snapshot(
-        snapshot_id=uuid.uuid4().int >> 66,
-        parent_snapshot_id=None if before is None else before.snapshot_id,
-        sequence_number=metadata.last_sequence_number + 1,
-        timestamp_ms=metadata.last_updated_ms + 1,
-        manifest_list=join(metadata_location(metadata), f"snap-{uuid.uuid4()}.avro"),
-        summary={"operation": "append", **said},
-        schema_id=metadata.current_schema_id,
-    )
-    updates = (AddSnapshot(snapshot), SetSnapshotRef(MAIN_BRANCH, SnapshotReference(snapshot.snapshot_id)))
-    return apply_updates(metadata, updates, now_ms=snapshot.timestamp_ms)
-
-
-def said_last(table: LoadedTable) -> Mapping[str, str]:
-    """What the newest snapshot says."""
-    snapshot = table.metadata.current_snapshot()
-    return {} if snapshot is None else snapshot.summary
-
-
-def view_at(catalog: Catalog) -> Any:
-    """Metadata of the view `VIEW` where the catalog keeps it."""
-    return replace(view(comment="c"), location=catalog.views.default_view_location(VIEW))
-
-
-def count_up(opener: Opener, answers: Queue[Any]) -> None:
-    """Raises a counter some times, each time from what it is at present; answers with the number of times."""
-    catalog, acknowledged = opener(), 0
-    while acknowledged < TURNS:
-        base = catalog.load_table(ORDERS)
-        number = int(said_last(base).get("counter", "0")) + 1
-        try:
-            catalog.commit(ORDERS, base, changed(base, counter=str(number)))
-        except CommitConflict:
-            continue
-        acknowledged += 1
-    answers.put(acknowledged)
-
-
-def count_both_up(opener: Opener, answers: Queue[Any]) -> None:
-    """As `count_up`, the counters of two tables at once, which must be the same whenever one looks."""
-    catalog, acknowledged = opener(), 0
-    while acknowledged < TURNS:
-        bases = {identifier: catalog.load_table(identifier) for identifier in (ORDERS, OTHER)}
-        number = int(said_last(bases[ORDERS]).get("counter", "0")) + 1
-        changes = [TableCommit(one, base, changed(base, counter=str(number))) for one, base in bases.items()]
-        try:
-            catalog.commit_tables(changes)
-        except CommitConflict:
-            continue
-        counters = {said_last(base).get("counter") for base in bases.values()}
-        # Both were read before the commit, one after the other, and had not changed until it.
-        if len(counters) != 1:
-            answers.put(f"drifted apart: {counters}")
-            return
-        acknowledged += 1
-    answers.put(acknowledged)
-
-
-def create_one(opener: Opener, answers: Queue[Any]) -> None:
-    try:
-        create(opener())
-        answers.put("made")
-    except Exception as error:
-        answers.put(type(error).__name__)
-
-
-def in_processes(count: int, work: Callable[[Opener, Queue[Any]], None], opener: Opener) -> list[Any]:
-    """What each of `count` processes that run at the same time answers."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    answers: Queue[Any] = context.Queue()
-    processes = [context.Process(target=work, args=(opener, answers)) for _ in range(count)]
-    for process in processes:
-        process.start()
-    said = [answers.get(timeout=120) for _ in processes]
-    for process in processes:
-        process.join()
-    return said

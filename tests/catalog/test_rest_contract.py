@@ -9,7 +9,9 @@ from functools import partial
 
 import pytest
 
-from catalog.contract import DB, CatalogContract, Opener, create
+from catalog.contract import CatalogContract
+from catalog.made_tables import DB, create
+from catalog.racers import Opener
 from catalog.rest_server import RestServer
 from security.hostile_names import hostile_names
 from sqlext.catalog.catalog import Catalog

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from catalog.contract import CatalogContract, Opener
+from catalog.contract import CatalogContract
+from catalog.racers import Opener
 from catalog.rest_model_server import RestModelServer
 from sqlext.catalog.catalog_settings import open_catalog
 

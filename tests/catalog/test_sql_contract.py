@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from catalog.contract import CatalogContract, Opener
+from catalog.contract import CatalogContract
 from catalog.postgres_server import PostgresServer
+from catalog.racers import Opener
 from sqlext.catalog.catalog_settings import open_catalog
 
 

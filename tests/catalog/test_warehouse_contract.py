@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from catalog.contract import CatalogContract, Opener
+from catalog.contract import CatalogContract
+from catalog.racers import Opener
 from catalog.s3_server import S3Server
 from small_tables import warehouse_catalog
 from sqlext.catalog.catalog_settings import open_catalog

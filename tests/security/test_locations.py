@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.contract import create, land
+from catalog.made_tables import create, land
 from catalog.s3_server import S3Server
 from security.conftest import SECRET_TEXT, Place
 from small_tables import data_file

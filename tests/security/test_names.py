@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from catalog.contract import create
+from catalog.made_tables import create
 from catalog.s3_server import S3Server
 from security.conftest import Place
 from security.hostile_names import hostile_names

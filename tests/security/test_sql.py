@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.contract import create, land
+from catalog.made_tables import create, land
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.sql.database import Row, SqliteDatabase, Step
 from sqlext.catalog.sql.records import CatalogRecords

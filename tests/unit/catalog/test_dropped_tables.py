@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.contract import DB, OTHER, create
+from catalog.made_tables import DB, OTHER, create
 from small_tables import ORDERS, Clock, files_below
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.sql.database import SqliteDatabase

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from catalog.contract import DB, changed, create
+from catalog.made_tables import DB, changed, create
 from catalog.s3_server import KEY, SECRET, Answer, Application, S3Server
 from small_tables import ORDERS, Writer
 from sqlext.catalog.catalog_settings import open_catalog

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from catalog.contract import DB, OTHER, changed, create, said_last
+from catalog.made_tables import DB, OTHER, changed, create, said_last
 from catalog.rest_door import RestDoor
 from catalog.rest_server import RestServer
 from catalog.s3_server import S3Server

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.contract import DB, OTHER, VIEW, changed, create, said_last, view_at
+from catalog.made_tables import DB, OTHER, VIEW, changed, create, said_last, view_at
 from catalog.postgres_server import PostgresServer
 from small_tables import ORDERS, files_below
 from sqlext.catalog.catalog import Catalog

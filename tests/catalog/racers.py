@@ -1,0 +1,74 @@
+"""Processes that race each other through one catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
+from typing import Any
+
+from catalog.made_tables import OTHER, changed, create, said_last
+from small_tables import ORDERS
+from sqlext.catalog.catalog import Catalog, TableCommit
+from sqlext.errors import CommitConflict
+
+Opener = Callable[[], Catalog]
+"""Opens one and the same catalog anew, also in another process: it can be pickled."""
+
+TURNS = 5
+
+
+def count_up(opener: Opener, answers: Queue[Any]) -> None:
+    """Raises a counter some times, each time from what it is at present; answers with the number of times."""
+    catalog, acknowledged = opener(), 0
+    while acknowledged < TURNS:
+        base = catalog.load_table(ORDERS)
+        number = int(said_last(base).get("counter", "0")) + 1
+        try:
+            catalog.commit(ORDERS, base, changed(base, counter=str(number)))
+        except CommitConflict:
+            continue
+        acknowledged += 1
+    answers.put(acknowledged)
+
+
+def count_both_up(opener: Opener, answers: Queue[Any]) -> None:
+    """As `count_up`, the counters of two tables at once, which must be the same whenever one looks."""
+    catalog, acknowledged = opener(), 0
+    while acknowledged < TURNS:
+        bases = {identifier: catalog.load_table(identifier) for identifier in (ORDERS, OTHER)}
+        number = int(said_last(bases[ORDERS]).get("counter", "0")) + 1
+        changes = [TableCommit(one, base, changed(base, counter=str(number))) for one, base in bases.items()]
+        try:
+            catalog.commit_tables(changes)
+        except CommitConflict:
+            continue
+        counters = {said_last(base).get("counter") for base in bases.values()}
+        # Both were read before the commit, one after the other, and had not changed until it.
+        if len(counters) != 1:
+            answers.put(f"drifted apart: {counters}")
+            return
+        acknowledged += 1
+    answers.put(acknowledged)
+
+
+def create_one(opener: Opener, answers: Queue[Any]) -> None:
+    try:
+        create(opener())
+        answers.put("made")
+    except Exception as error:
+        answers.put(type(error).__name__)
+
+
+def in_processes(count: int, work: Callable[[Opener, Queue[Any]], None], opener: Opener) -> list[Any]:
+    """What each of `count` processes that run at the same time answers."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    answers: Queue[Any] = context.Queue()
+    processes = [context.Process(target=work, args=(opener, answers)) for _ in range(count)]
+    for process in processes:
+        process.start()
+    said = [answers.get(timeout=120) for _ in processes]
+    for process in processes:
+        process.join()
+    return said
