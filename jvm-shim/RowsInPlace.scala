@@ -9,10 +9,11 @@ import org.apache.spark.sql.types._
   * for each value, which is as much as decoding it. So the loops stand here one by one, without a function that they
   * would share. */
 private[sqlext] object RowsInPlace {
+  /** Whether the rows of such vectors are moved here. */
   def canMove(dataType: DataType): Boolean = dataType match {
     case s: StructType => s.forall(f => canMove(f.dataType))
-    case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType | DateType | TimestampType |
-        TimestampNTZType | BinaryType => true
+    case BooleanType | IntegerType | LongType | FloatType | DoubleType | DateType | TimestampType | TimestampNTZType |
+        BinaryType => true
     case _: DecimalType | _: StringType | _: ArrayType | _: MapType => true
     case _ => false
   }
@@ -31,8 +32,6 @@ private[sqlext] object RowsInPlace {
     else vector.dataType match {
       case s: StructType => s.indices.foreach(child => move(vector.getChild(child), rows, first))
       case BooleanType => moveBooleans(vector, rows, first)
-      case ByteType => moveBytes(vector, rows, first)
-      case ShortType => moveShorts(vector, rows, first)
       case IntegerType | DateType => moveInts(vector, rows, first)
       case LongType | TimestampType | TimestampNTZType => moveLongs(vector, rows, first)
       case FloatType => moveFloats(vector, rows, first)
@@ -72,22 +71,6 @@ private[sqlext] object RowsInPlace {
     var row = first
     while (row < rows.length) {
       vector.putBoolean(row, vector.getBoolean(rows(row)))
-      row += 1
-    }
-  }
-
-  private def moveBytes(vector: WritableColumnVector, rows: Array[Int], first: Int): Unit = {
-    var row = first
-    while (row < rows.length) {
-      vector.putByte(row, vector.getByte(rows(row)))
-      row += 1
-    }
-  }
-
-  private def moveShorts(vector: WritableColumnVector, rows: Array[Int], first: Int): Unit = {
-    var row = first
-    while (row < rows.length) {
-      vector.putShort(row, vector.getShort(rows(row)))
       row += 1
     }
   }
