@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from sqlext.catalog.changelog_files import changelog_files
@@ -23,18 +23,18 @@ def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata 
     No other table may have it: it was never committed. Files that a snapshot added in place stay.
     """
     known = set() if kept is None else {snapshot.snapshot_id for snapshot in kept.snapshots}
-    for snapshot in discarded.snapshots:
-        if snapshot.snapshot_id not in known:
-            for path in [*_added(io, discarded, snapshot), *_changelog(io, discarded, snapshot)]:
-                with suppress(SqlextError, OSError):
-                    io.delete(path)
-
-
-def _changelog(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:
-    stored = StoredChangelog.of(snapshot)
-    if stored is not None:
+    gone = [snapshot for snapshot in discarded.snapshots if snapshot.snapshot_id not in known]
+    added = [path for snapshot in gone for path in _added(io, discarded, snapshot)]
+    for path in [*added, *_changelogs(io, discarded, gone)]:
         with suppress(SqlextError, OSError):
-            yield from [file.path for id, file in changelog_files(io, metadata) if id == stored.id]
+            io.delete(path)
+
+
+def _changelogs(io: FileIO, metadata: TableMetadata, snapshots: Sequence[Snapshot]) -> Iterator[str]:
+    ids = {stored.id for stored in map(StoredChangelog.of, snapshots) if stored is not None}
+    if ids:
+        with suppress(SqlextError, OSError):
+            yield from [file.path for id, file in changelog_files(io, metadata) if id in ids]
 
 
 def _added(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:
