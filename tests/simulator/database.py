@@ -125,19 +125,7 @@ class FaultyDatabase(SqliteDatabase):
             raise FileExistsError(str(error)) from error
 
     def _step(self, point: str) -> str | None:
-        """What befalls the process there."""
-        process, world = self._process, self._process.world
-        if process.killed:
-            raise Killed
-        world.wait()
-        struck = [fault for fault in world.faults if fault.strikes_at(point)] if world.is_running else []
-        what = struck[0].what if struck else None
-        world.trace.append((world.steps, process.name, point, what))
-        if what == "hung":
-            process.hang()
-        if what == "killed before":
-            process.killed = True
-            raise Killed
+        what = self._process.befallen(point)
         if what == "refused":
             raise StorageError("CATALOG_FAILURE", name="lake", reason="a simulated refusal")
         if what == "busy":

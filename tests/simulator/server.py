@@ -102,7 +102,7 @@ class _FaultyClient(_Client):
             return super()._transported(method, path, **given)
         # A table that is staged is the server's answer to a question.
         is_query = method in ("GET", "HEAD") or "stage-create" in (given.get("json") or {})
-        what = self._step(self._process, QUERY if is_query else CHANGE)
+        what = self._process.befallen(QUERY if is_query else CHANGE)
         if what == "busy" and method == "POST":
             return self._response((409, {"error": {"type": "CommitFailedException", "message": "simulated"}}))
         if what in ("failed", "busy"):
@@ -123,22 +123,6 @@ class _FaultyClient(_Client):
 
     def _lost(self) -> Any:
         raise NoAnswer("simulated: the connection was closed")
-
-    def _step(self, process: Process, point: str) -> str | None:
-        """What befalls the process there."""
-        world = process.world
-        if process.killed:
-            raise Killed
-        world.wait()
-        struck = [fault for fault in world.faults if fault.strikes_at(point)] if world.is_running else []
-        what = struck[0].what if struck else None
-        world.trace.append((world.steps, process.name, point, what))
-        if what == "hung":
-            process.hang()
-        if what == "killed before":
-            process.killed = True
-            raise Killed
-        return what
 
 
 class _ServerIO:

@@ -189,6 +189,21 @@ class Process:
         self.hung_until = self.world.steps + _HANG_STEPS
         self.world.wait()
 
+    def befallen(self, point: str) -> str | None:
+        """What befalls the process at a point of its catalog's server or database. `Killed` where it ends there."""
+        if self.killed:
+            raise Killed
+        self.world.wait()
+        struck = [fault for fault in self.world.faults if fault.strikes_at(point)] if self.world.is_running else []
+        what = struck[0].what if struck else None
+        self.world.trace.append((self.world.steps, self.name, point, what))
+        if what == "hung":
+            self.hang()
+        if what == "killed before":
+            self.killed = True
+            raise Killed
+        return what
+
     def execute(self, statement: Statement) -> None:
         """Runs a statement to one of its outcomes. Violation for an error that is none of ours."""
         self.statement = statement
