@@ -2,6 +2,7 @@ package org.apache.spark.sql.sqlext
 
 import java.io.FileNotFoundException
 import java.lang.reflect.InvocationTargetException
+import java.util.UUID
 
 import org.apache.spark.{SparkException, SparkRuntimeException}
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
@@ -17,6 +18,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, File
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.BaseJoinExec
+import org.apache.spark.sql.execution.streaming.ProcessingTimeTrigger
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.sources.Filter
@@ -48,6 +50,12 @@ object SparkInternals {
   /** The id of the run that a streaming query is in, which is the group of its jobs. */
   def runOfQuery(data: DataFrame): String =
     data.asInstanceOf[classic.DataFrame].sparkSession.sparkContext.getLocalProperty("spark.jobGroup.id")
+
+  /** The milliseconds between the batches of a running query, where its trigger says so. */
+  def triggerInterval(data: DataFrame, query: String): Option[Long] = {
+    val running = data.asInstanceOf[classic.DataFrame].sparkSession.sharedState.activeStreamingQueries
+    Option(running.get(UUID.fromString(query))).map(_.trigger).collect { case ProcessingTimeTrigger(ms) if ms > 0 => ms }
+  }
 
   /** The name with its catalog, which is open then. */
   def nameInCatalog(name: String): Seq[String] =

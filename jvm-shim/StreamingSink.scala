@@ -39,6 +39,7 @@ class StreamingSink(table: SqlextTable, outputMode: OutputMode, checkpoint: Stri
       "output_mode" -> outputMode.toString.toLowerCase(util.Locale.ROOT),
       "in_order" -> SparkInternals.keepsOrder(data),
       "checkpoint" -> checkpoint,
+      "trigger_ms" -> SparkInternals.triggerInterval(data, query),
       "options" -> options), SparkInternals.rowsOfBatch(data))
     figures = answer.get("metrics").properties.asScala.map(e => e.getKey -> e.getValue.asText).toMap
   }

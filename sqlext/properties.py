@@ -262,6 +262,9 @@ CHANGELOG_PRODUCER = TableProperty(
     _one_of("none", "input", "lookup", "full-compaction"),
 )
 FULL_COMPACTION_COMMITS: TableProperty[int | None] = TableProperty("full-compaction.delta-commits", None, _integer(1))
+FULL_COMPACTION_INTERVAL: TableProperty[int | None] = TableProperty(
+    "changelog-producer.compaction-interval", None, _duration_ms
+)
 CHANGELOG_LOOKUP_WAIT = TableProperty(
     "changelog-producer.lookup-wait", "true", _only("true", "a commit has its changes, or its readers find them anew")
 )

@@ -6,7 +6,6 @@ are right whatever landed before it. A snapshot that only adds files has none st
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.command.change_spans import ancestors
 from sqlext.command.changes import ChangeFeed
 from sqlext.command.environment import Environment
+from sqlext.command.full_compaction import last_told
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.action import StagedChange
 from sqlext.commit.changelog_storage import remove_changelog, write_changelog_manifests
@@ -29,7 +28,6 @@ from sqlext.spec.metadata_update import apply_updates
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.stored_changelog import (
-    BEGINNING,
     CHANGELOG_ID,
     FULL_COMPACTION,
     LOOKUP,
@@ -102,25 +100,6 @@ class CompactionRecorder:
 
     def discard(self, entries: Mapping[str, str]) -> None:
         _discard(self._environment, self._catalog, self._table, entries)
-
-
-def last_told(metadata: TableMetadata, head: Snapshot) -> int:
-    """Up to which snapshot the changes are told by changelogs of full compactions; where none is known, the oldest, or
-    `BEGINNING` where the history begins with it."""
-    chain = ancestors(metadata, head)
-    for one in chain:
-        stored = StoredChangelog.of(one)
-        if stored is not None and stored.span is not None and metadata.snapshot_or_none(stored.span[1]) is not None:
-            return stored.span[1]
-    return BEGINNING if chain[-1].parent_snapshot_id is None else chain[-1].snapshot_id
-
-
-def untold_commits(metadata: TableMetadata, head: Snapshot) -> int:
-    """How many snapshots have changed rows since what changelogs of full compactions tell."""
-    start = last_told(metadata, head)
-    chain = ancestors(metadata, head)
-    untold = itertools.takewhile(lambda one: one.snapshot_id != start, chain)
-    return sum(one.operation != "replace" for one in untold)
 
 
 def _store_difference(

@@ -14,9 +14,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.changelog_recorder import CompactionRecorder, can_store_changes, untold_commits
+from sqlext.command.changelog_recorder import CompactionRecorder, can_store_changes
 from sqlext.command.distribution import distribute, order
 from sqlext.command.environment import Environment
+from sqlext.command.full_compaction import full_compaction_is_due
 from sqlext.command.row_level import Target, has_row_ids
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.action import Action, Destination
@@ -26,7 +27,7 @@ from sqlext.commit.changelog_storage import remove_unneeded_changelogs
 from sqlext.commit.compaction import RewriteFiles
 from sqlext.commit.recorded_action import RecordedAction
 from sqlext.errors import SqlextError, StaleRead
-from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER, FULL_COMPACTION_COMMITS, WRITE_ONLY
+from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER, WRITE_ONLY
 from sqlext.scan.file_filter import partition_key
 from sqlext.scan.sorted_runs import Bucket, CompactionRules, find_buckets, runs_to_merge
 from sqlext.spark import journal
@@ -78,19 +79,29 @@ class _Due:
 Due = Callable[[Target, Sequence[Bucket]], _Due]
 
 
-def compact_after_commit(environment: Environment, spark: SparkSession, target: Target) -> None:
+def compact_after_commit(
+    environment: Environment, spark: SparkSession, target: Target, trigger_ms: int | None = None
+) -> None:
     """Merges what a commit to the table has made due, unless its property `write-only` leaves that to others.
 
-    A failure is a warning: the commit has landed.
+    `trigger_ms` is the time between the batches of a stream. A failure is a warning: the commit has landed.
     """
     metadata = target.table.metadata
     if bucket_count(metadata) is None or target.destination.wap_id is not None:
         return
+
+    def due(target: Target, buckets: Sequence[Bucket]) -> _Due:
+        """By the table's rules; all of it where its changes are to be stored."""
+        metadata, head = target.table.metadata, target.version.snapshot
+        if head is not None and full_compaction_is_due(metadata, head, environment.clock(), trigger_ms):
+            return _everything(target, buckets, tells=True)
+        return _due(target, buckets)
+
     try:
         if WRITE_ONLY.of(metadata.properties) or environment.transactions.is_open(session_id(spark)):
             return
         name = TableName((target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name))
-        done = _compact(environment, spark, name, target.destination.branch, _due_after_commit)
+        done = _compact(environment, spark, name, target.destination.branch, due)
         if done.buckets and CHANGELOG_PRODUCER.of(metadata.properties) != "none":
             _remove_unneeded_changelogs(environment, name)
         if done.given_up:
@@ -159,16 +170,6 @@ def _target(environment: Environment, name: TableName, branch: str) -> Target:
 
 def _buckets(environment: Environment, target: Target) -> list[Bucket]:
     return find_buckets(environment.scans.live_entries(target.version))
-
-
-def _due_after_commit(target: Target, buckets: Sequence[Bucket]) -> _Due:
-    """By the table's rules; all of it where that many commits have gone by that their changes are to be stored."""
-    metadata, head = target.table.metadata, target.version.snapshot
-    if CHANGELOG_PRODUCER.of(metadata.properties) == FULL_COMPACTION and head is not None:
-        commits = FULL_COMPACTION_COMMITS.of(metadata.properties) or 1
-        if untold_commits(metadata, head) >= commits:
-            return _everything(target, buckets, tells=True)
-    return _due(target, buckets)
 
 
 def _due(target: Target, buckets: Sequence[Bucket]) -> _Due:

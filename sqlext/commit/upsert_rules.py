@@ -16,6 +16,7 @@ from sqlext.properties import (
     BUCKET,
     CHANGELOG_PRODUCER,
     FULL_COMPACTION_COMMITS,
+    FULL_COMPACTION_INTERVAL,
     UPSERT_ENABLED,
     UPSERT_MODE,
     UPSERT_SEQUENCE_FIELD,
@@ -70,8 +71,9 @@ def _unproducible_changelog(schema: Schema, properties: Mapping[str, str]) -> st
         return "the table has no primary key"
     if producer == FULL_COMPACTION and BUCKET.name not in properties:
         return "only tables in buckets are compacted: set the property bucket at CREATE TABLE, or call rescale"
-    if producer != FULL_COMPACTION and FULL_COMPACTION_COMMITS.name in properties:
-        return f"{FULL_COMPACTION_COMMITS.name} goes with {CHANGELOG_PRODUCER.name} = {FULL_COMPACTION}"
+    for known in (FULL_COMPACTION_COMMITS, FULL_COMPACTION_INTERVAL):
+        if producer != FULL_COMPACTION and known.name in properties:
+            return f"{known.name} goes with {CHANGELOG_PRODUCER.name} = {FULL_COMPACTION}"
     return None
 
 

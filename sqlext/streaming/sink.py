@@ -47,7 +47,8 @@ COMMIT_USER = "sqlext.commit-user"
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """One batch as Spark hands it over. `in_order`: rows come in the order that the source's tasks have them in."""
+    """One batch as Spark hands it over. `in_order`: rows come in the order that the source's tasks have them in.
+    `trigger_ms`: how far apart batches begin, where the query's trigger says so."""
 
     table: TableHandle
     query_id: str
@@ -56,6 +57,7 @@ class MicroBatch:
     output_mode: str
     in_order: bool
     checkpoint: str
+    trigger_ms: int | None
     options: SinkOptions
 
     @property
@@ -76,6 +78,7 @@ class MicroBatch:
             arguments["output_mode"],
             arguments["in_order"],
             arguments["checkpoint"],
+            arguments["trigger_ms"],
             sink_options(arguments["options"]),
         )
 
@@ -126,7 +129,7 @@ class StreamingSink:
             return {"metrics": {**self._metrics(write, written), "finishedStaged": "true"}}
         written = run_until_not_overtaken(self.environment, lambda now: write.run(now, spark))
         if write.committed:
-            compact_after_commit(self.environment, spark, target)
+            compact_after_commit(self.environment, spark, target, batch.trigger_ms)
         else:
             write.pass_over(spark)
         return {"metrics": self._metrics(write, written)}
@@ -302,7 +305,7 @@ class _BatchWrite:
         self._landed(self.sink.environment, spark)
         for one in targets:
             renew_caches(spark, one.name.parts)
-            compact_after_commit(self.sink.environment, spark, one)
+            compact_after_commit(self.sink.environment, spark, one, batch.trigger_ms)
         return written
 
     def pass_over(self, spark: SparkSession) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -311,6 +312,55 @@ def test_full_compactions_tell_net_changes(spark: SparkSession, table_name: str)
         assert expected == rows_at(spark, table_name, last)
 
 
+def _told_commits(spark: SparkSession, table: str) -> list[int]:
+    """After how many commits each full compaction of the table came."""
+    rows = spark.sql(
+        f"SELECT operation, summary['sqlext.changelog-until'] AS until FROM {table}.snapshots ORDER BY committed_at"
+    ).collect()
+    commits = itertools.accumulate(row.operation != "replace" for row in rows)
+    return [number for number, row in zip(commits, rows, strict=True) if row.until is not None]
+
+
+def _require_told_in_all(spark: SparkSession, table: str) -> None:
+    """The whole feed folds to the table."""
+    changes = changes_of(spark.sql(f"SELECT * FROM table_changes('{table}')"))
+    whole = folded(Counter(), [(kind, row) for _, _, kind, row in changes])
+    assert whole == rows_at(spark, table, snapshots_of(spark, table)[-1])
+
+
+def test_the_interval_of_full_compactions(spark: SparkSession, table_name: str) -> None:
+    spark.sql(
+        f"CREATE TABLE {table_name} (id INT, PRIMARY KEY (id)) TBLPROPERTIES ('bucket'='1',"
+        " 'changelog-producer'='full-compaction', 'changelog-producer.compaction-interval'='1 h')"
+    )
+    for number in range(3):
+        spark.sql(f"UPSERT INTO {table_name} VALUES (9), ({number})")
+    assert _told_commits(spark, table_name) == []
+    spark.sql(f"ALTER TABLE {table_name} SET TBLPROPERTIES ('changelog-producer.compaction-interval'='1 ms')")
+    spark.sql(f"UPSERT INTO {table_name} VALUES (3), (9)")
+    assert _told_commits(spark, table_name) == [4]
+    _require_told_in_all(spark, table_name)
+
+
+def test_the_interval_is_commits_in_a_stream(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
+    """Any of these batches takes longer than the whole interval, which yet holds two of them."""
+    spark.sql(
+        f"CREATE TABLE {table_name} (id INT, v STRING, PRIMARY KEY (id)) TBLPROPERTIES ('bucket'='1',"
+        " 'changelog-producer'='full-compaction', 'changelog-producer.compaction-interval'='21 ms')"
+    )
+    stream = JsonStream(spark, tmp_path, "id INT, v STRING")
+    for number in range(5):
+        stream.put({"id": 0, "v": f"{number}"}, {"id": number, "v": "own"} if number else {"id": 9, "v": "own"})
+    writer = stream.frame().writeStream.outputMode("update").option("checkpointLocation", str(stream.checkpoint))
+    query = writer.trigger(processingTime="10 milliseconds").toTable(table_name)
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert _told_commits(spark, table_name) == [2, 4]
+    _require_told_in_all(spark, table_name)
+
+
 def test_a_compaction_job_tells_the_changes(spark: SparkSession, table_name: str) -> None:
     spark.sql(
         f"CREATE TABLE {table_name} (id INT, PRIMARY KEY (id)) TBLPROPERTIES ('bucket'='1', 'write-only'='true',"
@@ -338,6 +388,12 @@ def test_producers_that_cannot_do_their_work_are_refused(spark: SparkSession, ta
             "'changelog-producer'='lookup', 'full-compaction.delta-commits'='3'",
             "goes with changelog-producer = full-compaction",
         ),
+        (
+            "id INT, PRIMARY KEY (id)",
+            "'changelog-producer'='lookup', 'changelog-producer.compaction-interval'='1 h'",
+            "compaction-interval goes with changelog-producer = full-compaction",
+        ),
+        ("id INT", "'changelog-producer.compaction-interval'='soon'", "a number with a unit"),
     ):
         with pytest.raises(AnalysisException, match=reason):
             create(columns, properties)
