@@ -7,14 +7,16 @@ are right whatever landed before it. A snapshot that only adds files has none st
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.changes import ChangeFeed
 from sqlext.command.environment import Environment
+from sqlext.command.few_changes import few_changes
 from sqlext.command.full_compaction import last_told
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.action import StagedChange
@@ -23,7 +25,7 @@ from sqlext.properties import CHANGELOG_PRODUCER
 from sqlext.spark.catalogs import handle_of
 from sqlext.spark.driver_rows import is_small
 from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.write_job import run_few, run_write, task_identity
+from sqlext.spark.write_job import WriteTask, WrittenFiles, run_few, run_write, task_identity, write_on_driver
 from sqlext.spec.metadata_update import apply_updates
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.snapshot import Snapshot
@@ -39,7 +41,7 @@ from sqlext.sql.lowering.changes import lower_changes, lower_kinds
 from sqlext.storage.file_io import FileIO
 from sqlext.write.task import write_rows
 
-# Changes that are likely to be no more than these come to the driver.
+# Changes that are no more than these, or are likely not to be, are written by the driver.
 _FEW_ROWS = 65_536
 _CHANGING = ("overwrite", "delete")
 
@@ -111,12 +113,15 @@ def _store_difference(
     after: Snapshot,
 ) -> str:
     """Stores what lies between two snapshots; the changelog's id."""
-    schema = table.metadata.schema()
-    step = ChangeFeed(environment).step(handle_of(catalog, table), before, after, 0)
+    schema, name, handle = table.metadata.schema(), str(table.identifier), handle_of(catalog, table)
+    io = environment.catalogs.catalog(catalog).io
+    found = few_changes(environment, handle, before, after, _FEW_ROWS)
+    if found is not None:
+        return _write_changelog(environment, io, table.metadata, name, partial(write_on_driver, found))
+    step = ChangeFeed(environment).step(handle, before, after, 0)
     rows = lowered_query(spark, lower_kinds(lower_changes([step], schema), schema))
     likely = _likely_rows(after) if before is not None and before.snapshot_id == after.parent_snapshot_id else None
-    io = environment.catalogs.catalog(catalog).io
-    return write_changelog(environment, io, table.metadata, str(table.identifier), rows, likely)
+    return write_changelog(environment, io, table.metadata, name, rows, likely)
 
 
 def _discard(environment: Environment, catalog: str, table: LoadedTable, entries: Mapping[str, str]) -> None:
@@ -145,13 +150,25 @@ def write_changelog(
 
     `likely` is how many there are, as far as that is known before. If it fails nothing is left.
     """
-    operation = begin_write(changelog_table(metadata), io, name, environment.rng)
-    task = write_rows(operation.plan, task_identity=task_identity)
-    with operation.cleaned_on_failure():
+
+    def write(task: WriteTask) -> WrittenFiles:
         few = likely is not None and likely <= _FEW_ROWS
         written = run_few(rows, task, _FEW_ROWS) if few else None
-        if written is None:
-            written = run_write(rows, task, on_driver=not few and is_small(rows))
+        return written or run_write(rows, task, on_driver=not few and is_small(rows))
+
+    return _write_changelog(environment, io, metadata, name, write)
+
+
+def _write_changelog(
+    environment: Environment,
+    io: FileIO,
+    metadata: TableMetadata,
+    name: str,
+    write: Callable[[WriteTask], WrittenFiles],
+) -> str:
+    operation = begin_write(changelog_table(metadata), io, name, environment.rng)
+    with operation.cleaned_on_failure():
+        written = write(write_rows(operation.plan, task_identity=task_identity))
         write_changelog_manifests(io, metadata, operation.plan.operation_id, written.data_files)
     return operation.plan.operation_id
 

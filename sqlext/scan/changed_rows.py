@@ -1,0 +1,69 @@
+"""Which rows came and went between two snapshots, by their places in the data files, while they are few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyroaring import BitMap64
+
+from sqlext.scan.changed_files import changed_files
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan
+from sqlext.spec.content_file import ContentFile
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOfFile:
+    """Some rows of a data file."""
+
+    file: ContentFile
+    positions: BitMap64
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRows:
+    """Rows that are live before only, and after only; one that a rewrite of its file moved is among both."""
+
+    went: tuple[RowsOfFile, ...] = ()
+    came: tuple[RowsOfFile, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return sum(len(rows.positions) for rows in (*self.went, *self.came))
+
+    @property
+    def bytes(self) -> float:
+        """Their share of their files."""
+        return sum(
+            len(rows.positions) * rows.file.file_size_in_bytes / max(rows.file.record_count, 1)
+            for rows in (*self.went, *self.came)
+        )
+
+
+def changed_rows(before: ScanPlan, after: ScanPlan, most: int) -> ChangedRows | None:
+    """The rows by the plans of two whole scans.
+
+    None where there are more than `most`, or where equality deletes leave it open which there are.
+    """
+    if before.equality_groups or after.equality_groups:
+        return None
+    then = {task.file.file_path: task for task in before.tasks}
+    now = {task.file.file_path: task for task in after.tasks}
+    files = changed_files(before, after)
+    removed, added = [then[path] for path in files.removed], [now[path] for path in files.added]
+    if sum(task.file.record_count - task.deleted_rows for task in (*removed, *added)) > most:
+        return None
+    touched = [(now[path].file, _deleted(then[path]), _deleted(now[path])) for path in files.touched]
+    went = [*map(_live, removed), *(RowsOfFile(file, later - earlier) for file, earlier, later in touched)]
+    came = [*map(_live, added), *(RowsOfFile(file, earlier - later) for file, earlier, later in touched)]
+    changed = ChangedRows(
+        tuple(rows for rows in went if rows.positions), tuple(rows for rows in came if rows.positions)
+    )
+    return changed if changed.count <= most else None
+
+
+def _live(task: FileScanTask) -> RowsOfFile:
+    return RowsOfFile(task.file, BitMap64(range(task.file.record_count)) - _deleted(task))
+
+
+def _deleted(task: FileScanTask) -> BitMap64:
+    return BitMap64() if task.position_deletes is None else BitMap64.deserialize(task.position_deletes)
