@@ -24,8 +24,10 @@ from sqlext.properties import MAX_RERUNS
 from sqlext.spark.session_settings import session_id
 from sqlext.spark.store_assignment import align
 from sqlext.spec.row_kind import ROW_KIND
+from sqlext.spec.snapshot import Snapshot
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import TableName
+from sqlext.streaming.batch_figures import BatchFigures
 from sqlext.streaming.sink_options import SinkOptions
 
 _NAMED_TABLES = 5
@@ -35,7 +37,7 @@ _NAMED_TABLES = 5
 class RoutedBatch:
     """`target` keeps the query's progress. `advance` is the action that moves it; it takes what it commits with it.
 
-    With `updates` rows go in by their keys wherever they go.
+    With `updates` rows go in by their keys wherever they go. `figures` are told of the commit.
     """
 
     target: Target
@@ -43,6 +45,7 @@ class RoutedBatch:
     options: SinkOptions
     updates: bool
     advance: Callable[[], Action]
+    figures: BatchFigures
 
     def write(self, environment: Environment, spark: SparkSession) -> tuple[int, Sequence[Target]]:
         """Writes and commits the rows; how many they are, and the tables that have got some. No rows: no commit.
@@ -75,10 +78,13 @@ class RoutedBatch:
             targets = [self._write_part(within, spark, name, part) for name, part in parts.items()]
             keeper = load_target(within, spark, self.target.name)
             commit_change(within, keeper, self.advance())
+            snapshots = _new_snapshots(within, targets)
         except BaseException:
             transactions.roll_back(session)
             raise
+        self.figures.commit_begins()
         transactions.commit(session)
+        self.figures.tables_landed(snapshots)
         return targets
 
     def _write_part(self, environment: Environment, spark: SparkSession, name: TableName, rows: DataFrame) -> Target:
@@ -153,3 +159,13 @@ class RoutedBatch:
             except AnalysisError:
                 continue
         return None
+
+
+def _new_snapshots(environment: Environment, targets: Sequence[Target]) -> Mapping[str, Snapshot]:
+    """Those that the transaction has made of the targets, by the tables' names."""
+    found = {}
+    for target in targets:
+        snapshot = environment.catalogs.load(target.name.parts).metadata.current_snapshot()
+        if snapshot is not None and snapshot != target.version.snapshot:
+            found[target.table.identifier.name] = snapshot
+    return found

@@ -296,7 +296,8 @@ class _BatchWrite:
             )
         before = run.progress
         advance = AdvanceStream(batch.query_id, before, before.after(batch.batch_id, run.plans))
-        routed = RoutedBatch(target, self.rows, options, batch.output_mode == "update", lambda: advance)
+        updates = batch.output_mode == "update"
+        routed = RoutedBatch(target, self.rows, options, updates, lambda: advance, self.figures)
         written, targets = routed.write(self.sink.environment, spark)
         if not targets:
             self.pass_over(spark)

@@ -101,6 +101,20 @@ def test_counters_of_batches_that_go_to_many_tables(
                 for id in range(3)
             )
         )
-    stream.run(f"{space}.log", route_by="kind")
+    query = stream.run(f"{space}.log", route_by="kind")
+    metrics = [one["sink"]["metrics"] for one in query.recentProgress]
+    assert len(metrics) == BATCHES
+    totals = {name: [0] * BATCHES for name in ("addedDataFiles", "addedDeleteFiles")}
     for kind in ("log", "sums", "buckets"):
-        assert len(_check(warehouse, f"{space}.{kind}")) >= BATCHES
+        counters = _check(warehouse, f"{space}.{kind}")
+        assert len(counters) >= BATCHES
+        rows = spark.sql(f"SELECT snapshot_id, summary FROM {space}.{kind}.snapshots WHERE operation <> 'replace'")
+        for row in rows.collect():
+            batch, told = int(row.summary["spark.sql.streaming.epochId"]), counters[row.snapshot_id]
+            for name, counter in (("addedDataFiles", "added-data-files"), ("addedDeleteFiles", "added-delete-files")):
+                assert int(metrics[batch][f"{kind}.{name}"]) == told.get(counter, 0)
+                totals[name][batch] += told.get(counter, 0)
+    for name, of_batches in totals.items():
+        assert [int(one[name]) for one in metrics] == of_batches
+    for one, progress in zip(metrics, query.recentProgress, strict=True):
+        assert 0 <= int(one["commitMs"]) <= int(one["writeMs"]) <= progress["durationMs"]["addBatch"]
