@@ -8,6 +8,7 @@ class Extensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser(Parser.around)
     extensions.injectHintResolutionRule(_ => ChangesClause)
+    extensions.injectHintResolutionRule(_ => ContinuousStreams)
     extensions.injectResolutionRule(_ => ReadOptions)
     extensions.injectResolutionRule(_ => ViewsAsSuch)
     extensions.injectResolutionRule(_ => ResolveMergeColumns)

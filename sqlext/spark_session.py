@@ -42,6 +42,7 @@ from sqlext.spark.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
 from sqlext.spark.shim_jar import shim_jar
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
+from sqlext.streaming.continuous import refuse_continuous
 from sqlext.streaming.sink import StreamingSink
 from sqlext.streaming.source import StreamingSource
 from sqlext.write.merged_file import merge_data_files
@@ -171,6 +172,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "aggregate": answers.aggregate,
         "column statistics": answers.column_statistics,
         "metadata rows": scans.metadata_rows,
+        "refuse continuous stream": refuse_continuous,
         "refuse expression": refuse_expression,
     }
     commands = {

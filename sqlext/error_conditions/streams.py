@@ -39,6 +39,11 @@ STREAMS: Mapping[str, Condition] = {
         "0A000",
         "A stream of {name} is refused: only a table of a catalog, or a branch of it, can be streamed.",
     ),
+    "STREAM_CONTINUOUS": Condition(
+        "0A000",
+        "The streaming {kind} of {name} with a continuous trigger is refused: rows come and go in micro-batches, each"
+        " of which is one commit. Use a trigger with processingTime or availableNow.",
+    ),
     "STREAM_SNAPSHOT_CHANGES_ROWS": Condition(
         "55000",
         "The stream of {name} ends at snapshot {snapshot}: its operation is {operation}, and it takes rows away"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -239,6 +239,27 @@ def test_by_format_and_dynamic_overwrite(spark: SparkSession, stream: JsonStream
     query = writer.option("checkpointLocation", str(stream.checkpoint)).trigger(availableNow=True).start()
     query.awaitTermination()
     assert _rows(spark, table_name) == [(2, "b"), (3, "a")]
+
+
+def test_a_continuous_trigger_is_refused(
+    spark: SparkSession, stream: JsonStream, table_name: str, tmp_path: Path
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (timestamp TIMESTAMP, value BIGINT)")
+    rate = spark.readStream.format("rate").load()
+    written = rate.writeStream.option("checkpointLocation", str(stream.checkpoint)).trigger(continuous="1 second")
+    with pytest.raises(
+        AnalysisException, match=f"streaming write of {table_name} with a continuous.*processingTime"
+    ) as told:
+        written.toTable(table_name)
+    assert told.value.getCondition() == "STREAM_CONTINUOUS"
+    for rows in (spark.readStream.table(table_name), spark.readStream.table(table_name).where("value > 1")):
+        read = rows.writeStream.format("console").option("checkpointLocation", str(tmp_path / "of_read"))
+        with pytest.raises(AnalysisException, match=f"streaming read of {table_name}.*availableNow") as told:
+            read.trigger(continuous="1 second").start()
+        assert told.value.getCondition() == "STREAM_CONTINUOUS"
+    # Others have theirs.
+    query = rate.writeStream.format("noop").trigger(continuous="1 second").start()
+    query.stop()
 
 
 def test_the_builder(spark: SparkSession, stream: JsonStream, table_name: str) -> None:
