@@ -22,6 +22,7 @@ from sqlext.command.changes import ChangeFeed
 from sqlext.command.changes_clause import ChangesClause
 from sqlext.command.environment import Environment
 from sqlext.command.table_changes import TableDefinitions
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.group_committers import GroupCommitters
 from sqlext.dispatch import Dispatch
 from sqlext.errors import NotFoundError
@@ -136,7 +137,7 @@ def attach(spark: SparkSession) -> SparkSession:
     )
     scans = ScanBridge(catalogs, manifests, PositionDeleteCache())
     answers = MetadataAnswers(catalogs, manifests)
-    rng = random.Random()
+    rng, queue = random.Random(), AttemptQueue()
     transactions = OpenTransactions(catalogs, rng)
     environment = Environment(
         catalogs,
@@ -145,7 +146,8 @@ def attach(spark: SparkSession) -> SparkSession:
         rng=rng,
         sleep=time.sleep,
         transactions=transactions,
-        groups=GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep, merge=merge_data_files),
+        queue=queue,
+        groups=GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep, queue=queue, merge=merge_data_files),
     )
     dispatch = Dispatch(environment)
     feed = ChangeFeed(environment)

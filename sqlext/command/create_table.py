@@ -154,6 +154,7 @@ def _define(
         clock=environment.clock,
         rng=environment.rng,
         sleep=environment.sleep,
+        queue=environment.queue,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.group_committers import GroupCommitters
 from sqlext.commit.recorded_action import RecordedAction
 from sqlext.commit.transaction import CommitOutcome, commit
@@ -35,6 +36,7 @@ class Environment:
     rng: random.Random
     sleep: Callable[[float], None]
     transactions: OpenTransactions
+    queue: AttemptQueue
     groups: GroupCommitters
     overtaken: Overtaken | None = None
 
@@ -66,4 +68,5 @@ class Environment:
             clock=self.clock,
             rng=self.rng,
             sleep=self.sleep,
+            queue=self.queue,
         )

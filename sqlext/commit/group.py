@@ -22,6 +22,7 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.commit.append import AppendFiles
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.commit.overwrite_rows import OverwriteRows
 from sqlext.commit.own_files import delete_files
@@ -81,6 +82,7 @@ def commit_group(
     sleep: Callable[[float], None],
     manifests: ManifestCache | None = None,
     small: SmallFiles | None = None,
+    queue: AttemptQueue | None = None,
 ) -> list[Verdict]:
     """Commits changes of one table, from the version `base`, which is none older than those of the members.
 
@@ -90,7 +92,17 @@ def commit_group(
     """
     group = _Group(members, small)
     try:
-        outcome = commit(catalog, identifier, group, base=base, clock=clock, rng=rng, sleep=sleep, manifests=manifests)
+        outcome = commit(
+            catalog,
+            identifier,
+            group,
+            base=base,
+            clock=clock,
+            rng=rng,
+            sleep=sleep,
+            manifests=manifests,
+            queue=queue,
+        )
     except Exception as error:
         return group.verdicts(error)
     return group.verdicts(outcome)

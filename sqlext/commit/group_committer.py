@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.group import Member, Verdict, abandon_member, commit_group, may_land_together
 from sqlext.commit.small_files import SmallFiles
 from sqlext.commit.transaction import CommitOutcome, commit
@@ -63,13 +64,15 @@ class GroupCommitter:
         rng: random.Random,
         sleep: Callable[[float], None] = time.sleep,
         small: SmallFiles | None = None,
+        queue: AttemptQueue | None = None,
     ) -> None:
-        """`clock` tells milliseconds since 1970, `sleep` takes seconds; `small` as of `commit_group`."""
+        """`clock` tells milliseconds since 1970, `sleep` takes seconds; `small` and `queue` as of `commit_group`."""
         self._catalog = catalog
         self._clock = clock
         self._rng = rng
         self._sleep = sleep
         self._small = small
+        self._queue = queue or AttemptQueue()
         self._lock = threading.Lock()
         # Not that of scans: it knows manifests of commits that may never land.
         self._manifests = ManifestCache(_CACHE_BYTES)
@@ -92,6 +95,7 @@ class GroupCommitter:
                 clock=self._clock,
                 rng=self._rng,
                 sleep=self._sleep,
+                queue=self._queue,
             )
         return self.commit_member(identifier, Member(action, base, destination, self.new_id()))
 
@@ -167,6 +171,7 @@ class GroupCommitter:
                 sleep=self._sleep,
                 manifests=self._manifests,
                 small=self._small,
+                queue=self._queue,
             )
         except BaseException as error:  # whatever it is, nobody may be left waiting
             table.newest = None

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import GroupCommit
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.group_committer import GroupCommitter
 from sqlext.commit.host_committer import HostCommitter
 from sqlext.commit.host_socket import MeetingPlace
@@ -22,11 +23,18 @@ class GroupCommitters:
     """`merge` is what small files are merged by, where a catalog asks for that; others as of `GroupCommitter`."""
 
     def __init__(
-        self, *, clock: Callable[[], int], rng: random.Random, sleep: Callable[[float], None], merge: MergeFiles
+        self,
+        *,
+        clock: Callable[[], int],
+        rng: random.Random,
+        sleep: Callable[[float], None],
+        queue: AttemptQueue,
+        merge: MergeFiles,
     ) -> None:
         self._clock = clock
         self._rng = rng
         self._sleep = sleep
+        self._queue = queue
         self._merge = merge
         self._lock = threading.Lock()
         self._committers: dict[str, tuple[Catalog, Committer]] = {}
@@ -44,6 +52,10 @@ class GroupCommitters:
     def _made(self, catalog: Catalog, group: GroupCommit) -> Committer:
         small = SmallFiles(group.min_file_bytes, self._merge) if group.min_file_bytes else None
         if group.settings is None:
-            return GroupCommitter(catalog, clock=self._clock, rng=self._rng, sleep=self._sleep, small=small)
+            return GroupCommitter(
+                catalog, clock=self._clock, rng=self._rng, sleep=self._sleep, small=small, queue=self._queue
+            )
         place = partial(MeetingPlace.of, group.settings)
-        return HostCommitter(catalog, place, clock=self._clock, rng=self._rng, sleep=self._sleep, small=small)
+        return HostCommitter(
+            catalog, place, clock=self._clock, rng=self._rng, sleep=self._sleep, small=small, queue=self._queue
+        )

@@ -16,6 +16,7 @@ from dataclasses import replace
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.commit_answer import Answer, Landed, NotTaken, decode_answer
 from sqlext.commit.commit_request import CommitRequest, encode_request
 from sqlext.commit.group import Member, abandon_member, may_land_together
@@ -45,6 +46,7 @@ class HostCommitter:
         rng: random.Random,
         sleep: Callable[[float], None] = time.sleep,
         small: SmallFiles | None = None,
+        queue: AttemptQueue | None = None,
     ) -> None:
         self._catalog = catalog
         self._open_place = open_place
@@ -52,7 +54,7 @@ class HostCommitter:
         self._rng = rng
         self._sleep = sleep
         self._place: MeetingPlace | None = None
-        self._own = GroupCommitter(catalog, clock=clock, rng=rng, sleep=sleep, small=small)
+        self._own = GroupCommitter(catalog, clock=clock, rng=rng, sleep=sleep, small=small, queue=queue)
         self._service: HostService | None = None
         self._lock = threading.Lock()
 

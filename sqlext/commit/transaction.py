@@ -18,6 +18,7 @@ from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.bucket_layout import require_buckets_kept
 from sqlext.commit.commit_token import CommitToken
 from sqlext.commit.pace import Pace
@@ -57,13 +58,15 @@ def commit(
     sleep: Callable[[float], None] = time.sleep,
     deadline_s: float | None = None,
     manifests: ManifestCache | None = None,
+    queue: AttemptQueue | None = None,
 ) -> CommitOutcome:
     """Commits `action` on a table, starting from the version `base`; None makes the table.
 
     A snapshot that the action makes goes to `destination`.
 
     `clock` tells milliseconds since 1970, `sleep` takes seconds. After `deadline_s` seconds (default: the table's
-    `commit.retry.total-timeout-ms`) no further attempt is made. `manifests` may be shared with scans of the process.
+    `commit.retry.total-timeout-ms`) no further attempt is made. `manifests` may be shared with scans of the process,
+    and `queue` with all that it commits.
 
     Errors: `ValidationConflict`, when another commit changed what the action relies on; `CommitConflict` at the
     deadline; `AlreadyExistsError` and `NotFoundError`, when the table was made or dropped meanwhile. After any error
@@ -77,9 +80,11 @@ def commit(
         rng=rng,
         manifests=ManifestCache() if manifests is None else manifests,
         destination=destination,
+        planned_on=None if base is None else base.metadata,
     )
     properties: Mapping[str, str] = {} if base is None else base.metadata.properties
-    pace = Pace(clock, rng, sleep, properties, deadline_s)
+    line = context.commit_id if base is None else base.metadata.table_uuid
+    pace = Pace(clock, rng, sleep, properties, deadline_s, queue, line)
     return _Commit(catalog, identifier, action.begin(context), context, pace).run(base)
 
 
@@ -106,9 +111,13 @@ class _Commit:
                 if base is None or isinstance(error, NotFoundError):
                     self._catalog.discard_creation(self._identifier)
             raise
+        finally:
+            self._pace.end()
 
     def _run(self, base: LoadedTable | None) -> CommitOutcome:
         attempts = 0
+        if self._pace.wait_for_turn():
+            base = self._refreshed(base)
         while True:
             attempts += 1
             change = self._stage(base)
@@ -117,7 +126,8 @@ class _Commit:
                 self._staging.finish(change.snapshot)
                 return CommitOutcome(table, change.snapshot, attempts)
             self._pace.wait_for_retry(self._context.name, attempts)
-            base = self._refreshed(base)
+            before, base = base, self._refreshed(base)
+            self._pace.tell(has_moved=_location(before) != _location(base))
 
     def _stage(self, base: LoadedTable | None) -> StagedChange:
         metadata = None if base is None else base.metadata

@@ -114,6 +114,8 @@ def _apply(made: Json, one: Json, added: dict[str, Any]) -> None:
             _set_ref(made, {k: v for k, v in one.items() if k != "action"}, added["snapshots"])
         case "remove-snapshot-ref":
             made["refs"].pop(one["ref-name"], None)
+            if one["ref-name"] == _MAIN:
+                made["current-snapshot-id"] = None
         case "remove-snapshots":
             gone = set(one["snapshot-ids"])
             made["snapshots"] = [kept for kept in made["snapshots"] if kept["snapshot-id"] not in gone]

@@ -17,6 +17,7 @@ from simulator.faults import kind_of
 from simulator.statements import Change, Compact, Create, Drop, Replace, Rows, Statement, live_rows
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.errors import CommitStateUnknown, SqlextError, StorageError, ValidationConflict
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.storage.file_io import LocalFileIO
@@ -73,6 +74,7 @@ class LocalProcess:
             self.catalog._io = io  # type: ignore[attr-defined]
         self.io = self.catalog.io
         self.manifests = ManifestCache()
+        self.queue = AttemptQueue()
         self.rng = random.Random(f"process {seed}")
 
     def clock(self) -> int:

@@ -28,6 +28,7 @@ from simulator.statements import (
 from simulator.together import Together
 from simulator.world import CatalogKind, Process, Violation, World
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.errors import CommitStateUnknown, SqlextError
 
 KINDS = ("append", "append", "delete", "update", "update", "merge", "upsert", "copy")
@@ -52,6 +53,8 @@ _SHARE_OF_GROUPS = 0.25
 _SHARE_OF_MERGING = 0.5
 """Of the seeds with groups."""
 _SHARE_OF_COMPACTIONS = 0.2
+_SHARE_OF_THREADS = 0.3
+"""Of the seeds, those whose processes take turns as threads of one."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,10 @@ def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
         merges = random.Random(f"merging {seed}").random() < _SHARE_OF_MERGING
         for process in processes:
             process.statements = [_together(of_groups, one, merges) for one in process.statements]
+    if random.Random(f"threads {seed}").random() < _SHARE_OF_THREADS:
+        queue = AttemptQueue(world.wait_for)
+        for process in processes:
+            process.queue = queue
     return processes
 
 

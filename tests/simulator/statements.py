@@ -93,6 +93,7 @@ class Statement:
             rng=process.rng,
             sleep=process.sleep,
             manifests=process.manifests,
+            queue=process.queue,
         )
 
     def __str__(self) -> str:

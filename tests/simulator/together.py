@@ -54,7 +54,7 @@ class Together(Statement):
                     abandon_member(process.catalog, self.table, member, process.rng)
             return
         given: dict[str, Any] = {"clock": process.clock, "rng": process.rng, "sleep": process.sleep}
-        given["small"] = SmallFiles(1 << 20, _merge) if self.merges else None
+        given |= {"small": SmallFiles(1 << 20, _merge) if self.merges else None, "queue": process.queue}
         newest = members[-1].base
         for part, verdict in zip(
             self.parts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, TypeVar
@@ -16,6 +17,7 @@ from simulator.store import Store
 from sqlext.catalog.rest.rest_catalog import RestCatalog
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.errors import CommitStateUnknown, SqlextError
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.storage.file_io import FileStatus
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 WAREHOUSE = "file:///simulated/warehouse"
 _MOST_STEPS = 20_000
 _HANG_STEPS = 400
+_LOOK_EVERY_S = 0.02
 
 CatalogKind: TypeAlias = Literal["folder", "sql", "rest"]
 T = TypeVar("T")
@@ -100,6 +103,11 @@ class World:
         if self._hub is not None:
             self._hub.switch()
 
+    def wait_for(self, event: threading.Event, seconds: float) -> bool:
+        """The wait of whoever has the step, for threads that have one queue."""
+        assert self._last is not None
+        return self._last.wait_for(event, seconds)
+
     def later(self, effect: Callable[[], Any], by: Process) -> None:
         self.delayed.append((self.steps + self.rng.choice((1, 5, 30, 150, 600)), effect, by))
 
@@ -155,6 +163,7 @@ class Process:
             else world.shared.catalog_of(self, WAREHOUSE)
         )
         self.manifests = ManifestCache()
+        self.queue = AttemptQueue(self.wait_for)
         self.statements: list[Statement] = []
         self.statement: Statement | None = None
         self.killed = False
@@ -180,7 +189,16 @@ class Process:
     def clock(self) -> int:
         return self.world.now_ms + self.clock_skew_ms
 
+    def wait_for(self, event: threading.Event, seconds: float) -> bool:
+        """Lets the others go on until the event has come, or that time is over."""
+        end_ms = self.world.now_ms + int(seconds * 1000)
+        while not event.is_set() and self.world.now_ms < end_ms:
+            self.sleep(_LOOK_EVERY_S)
+        return event.is_set()
+
     def sleep(self, seconds: float) -> None:
+        if self.killed:
+            raise Killed
         self.wakes_ms = self.world.now_ms + int(seconds * 1000)
         self.world.wait()
 

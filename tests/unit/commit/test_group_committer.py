@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from small_tables import (
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.catalog_settings import GroupCommit
 from sqlext.commit.append import AppendFiles
+from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.group_committer import GroupCommitter
 from sqlext.commit.group_committers import GroupCommitters
 from sqlext.commit.overwrite import OverwriteFiles
@@ -201,7 +203,8 @@ def test_a_change_that_is_taken_back_leaves_no_files(tmp_path: Path, writer: Wri
 
 
 def test_a_catalog_that_takes_the_name_of_another_has_its_own(tmp_path: Path) -> None:
-    groups = GroupCommitters(clock=_now_ms, rng=random.Random(1), sleep=time.sleep, merge=merge_data_files)
+    given: dict[str, Any] = {"clock": _now_ms, "rng": random.Random(1), "sleep": time.sleep, "queue": AttemptQueue()}
+    groups = GroupCommitters(**given, merge=merge_data_files)
     first, second = warehouse_catalog(tmp_path), warehouse_catalog(tmp_path)
     assert groups.of(first, GroupCommit()) is groups.of(first, GroupCommit())
     assert groups.of(second, GroupCommit()) is not groups.of(first, GroupCommit())
