@@ -10,6 +10,7 @@ from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
     CommitConflict,
+    CommitStateUnknown,
     NotFoundError,
     StorageError,
     UnsupportedError,
@@ -61,6 +62,11 @@ class CatalogNames:
     def no_answer(self, name: str, reason: object) -> StorageError:
         """`name`: what the catalog was asked about."""
         return StorageError("CATALOG_NO_ANSWER", name=self.catalog, object=name, reason=reason)
+
+    def unknown(self, identifier: TableIdentifier, reason: object) -> CommitStateUnknown:
+        """A change of that table or view which may have happened."""
+        name = self.table(identifier)
+        return CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement")
 
     def conflict(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
         return CommitConflict("COMMIT_CONFLICT", name=self.table(identifier), reason=reason)

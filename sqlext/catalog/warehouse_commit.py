@@ -246,8 +246,7 @@ class WarehouseCommits:
 
     def unknown(self, identifier: TableIdentifier, reason: str) -> CommitStateUnknown:
         """The error for a change of the table of which the store does not say whether it happened."""
-        name = self._names.table(identifier)
-        return CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement")
+        return self._names.unknown(identifier, reason)
 
     def _require_same_table(self, identifier: TableIdentifier, base: LoadedTable) -> None:
         """The base file is still there, and still of this table: a table dropped and made anew counts from 1 again."""

@@ -15,7 +15,6 @@ from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, versio
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import (
     CommitConflict,
-    CommitStateUnknown,
     SqlextError,
 )
 from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata, is_view_metadata
@@ -110,12 +109,7 @@ class WarehouseViews:
         except SqlextError:
             raise
         except Exception as error:
-            raise CommitStateUnknown(
-                "COMMIT_STATE_UNKNOWN",
-                name=self._names.table(identifier),
-                reason=str(error) or type(error).__name__,
-                commit_id="of the statement",
-            ) from error
+            raise self._names.unknown(identifier, str(error) or type(error).__name__) from error
 
     def _require_same_view(self, identifier: TableIdentifier, base: LoadedView) -> None:
         """The base file is still there and of this view: one that is dropped and made anew counts from 1 again."""

@@ -28,7 +28,7 @@ from sqlext.commit.row_delta import RowDelta
 from sqlext.commit.schema_change import ChangeSchema
 from sqlext.commit.table_creation import CreateTable, ReplaceTable
 from sqlext.commit.transaction import commit
-from sqlext.errors import CommitStateUnknown, SqlextError, StaleRead, StorageError
+from sqlext.errors import SqlextError, StaleRead
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, In
@@ -330,14 +330,7 @@ class Drop(Statement):
     """Drops the table. Without an answer nobody knows whether it has."""
 
     def run(self, process: Process) -> None:
-        try:
-            process.catalog.drop_table(self.table, purge=False)
-        except StorageError as error:
-            if error.condition != "CATALOG_NO_ANSWER":
-                raise
-            raise CommitStateUnknown(
-                "COMMIT_STATE_UNKNOWN", name=str(self.table), reason="no answer", commit_id=self.name
-            ) from error
+        process.catalog.drop_table(self.table, purge=False)
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
@@ -18,7 +18,6 @@ from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
-    CommitStateUnknown,
     NotFoundError,
     SqlextError,
 )
@@ -138,7 +137,10 @@ class RestCatalog:
         return tuple(TableIdentifier(namespace, name) for name in names)
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
-        """The server deletes files if `purge` asks for it; UnsupportedError where `gc.enabled` forbids that."""
+        """The server deletes files if `purge` asks for it; UnsupportedError where `gc.enabled` forbids that.
+
+        Without an answer it has happened where the table is gone; where it is not, it may still: `CommitStateUnknown`.
+        """
         if purge and not self._may_purge(identifier):
             raise self._names.unsupported(
                 f"DROP TABLE {self._names.table(identifier)} PURGE",
@@ -146,8 +148,8 @@ class RestCatalog:
                 "Leave PURGE out.",
             )
         try:
-            with self._translated(identifier):
-                asked = {"purgeRequested": "true" if purge else "false"}
+            asked = {"purgeRequested": "true" if purge else "false"}
+            with self._translated(identifier), self._looked_for(identifier, lambda: self._is_gone(identifier)):
                 self._client.ask("DELETE", self._path(identifier), parameters=asked)
         except NotFoundError:
             if self._views.view_exists(identifier):
@@ -176,8 +178,25 @@ class RestCatalog:
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         self._require_namespace(to.namespace)
         body = {"source": _json(identifier), "destination": _json(to)}
-        with self._translated(identifier, taken=to):
+        with (
+            self._translated(identifier, taken=to),
+            self._looked_for(identifier, lambda: self._is_gone(identifier) and not self._is_gone(to)),
+        ):
             self._client.ask("POST", "tables/rename", body)
+
+    @contextmanager
+    def _looked_for(self, identifier: TableIdentifier, has_happened: Callable[[], bool]) -> Iterator[None]:
+        """Around a change without an answer: `CommitStateUnknown`, unless it is seen to have happened."""
+        try:
+            yield
+        except NoAnswer as error:
+            with suppress(Refusal, NoAnswer, SqlextError):
+                if has_happened():
+                    return
+            raise self._names.unknown(identifier, error) from None
+
+    def _is_gone(self, identifier: TableIdentifier) -> bool:
+        return not self._client.exists(self._path(identifier))
 
     # namespaces
 
@@ -268,13 +287,10 @@ class RestCatalog:
     @contextmanager
     def _committed(self, identifier: TableIdentifier, base: LoadedTable | None) -> Iterator[None]:
         """What the answers to a commit mean: no answer, and nothing is known."""
-        name = self._names.table(identifier)
         try:
             yield
         except NoAnswer as error:
-            raise CommitStateUnknown(
-                "COMMIT_STATE_UNKNOWN", name=name, reason=error, commit_id="of the statement"
-            ) from None
+            raise self._names.unknown(identifier, error) from None
         except Refusal as refusal:
             if refusal.status == 404:
                 raise self._names.not_found(identifier) from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlext.catalog.catalog_names import CatalogNames
@@ -16,7 +16,6 @@ from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import (
-    CommitStateUnknown,
     NotFoundError,
 )
 from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata
@@ -69,10 +68,7 @@ class RestViews:
         try:
             answer = self._create(identifier, updated) if base is None else self._replace(identifier, base, updated)
         except NoAnswer as error:
-            name = self._names.table(identifier)
-            raise CommitStateUnknown(
-                "COMMIT_STATE_UNKNOWN", name=name, reason=str(error), commit_id="of the statement"
-            ) from None
+            raise self._names.unknown(identifier, error) from None
         except Refusal as refusal:
             if refusal.status == 404:
                 raise self._names.not_found(identifier) from None
@@ -86,12 +82,22 @@ class RestViews:
     def drop_view(self, identifier: TableIdentifier) -> bool:
         try:
             with self._translated(identifier):
-                self._client.ask("DELETE", self._path(identifier))
+                self._drop(identifier)
         except NotFoundError:
             if self._is_table(identifier):
                 raise self._names.is_table(identifier) from None
             return False
         return True
+
+    def _drop(self, identifier: TableIdentifier) -> None:
+        """Without an answer it has happened where the view is gone; where it is not, it may still."""
+        try:
+            self._client.ask("DELETE", self._path(identifier))
+        except NoAnswer as error:
+            with suppress(Refusal, NoAnswer):
+                if not self._client.exists(self._path(identifier)):
+                    return
+            raise self._names.unknown(identifier, error) from None
 
     def _create(self, identifier: TableIdentifier, updated: ViewMetadata) -> dict[str, Any]:
         if self._is_table(identifier):

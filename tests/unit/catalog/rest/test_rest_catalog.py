@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from catalog.made_tables import DB, OTHER, changed, create, said_last
+from catalog.made_tables import DB, OTHER, VIEW, changed, create, said_last, view_at
 from catalog.rest_door import RestDoor
 from catalog.rest_server import RestServer
 from catalog.s3_server import S3Server
@@ -90,6 +90,34 @@ def test_a_commit_that_stays_without_an_answer_deletes_nothing(catalog: Any, doo
     assert catalog.io.exists(file.file_path)
     door.after = lambda *request: None
     assert rows_of(catalog.load_table(ORDERS)) == [{"id": 1, "region": "eu"}]
+
+
+@pytest.mark.parametrize("what", ["drop_table", "rename_table", "drop_view"])
+@pytest.mark.parametrize("arrived", [True, False])
+def test_a_change_of_a_name_whose_answer_is_lost_is_looked_for(
+    catalog: Any, door: RestDoor, what: str, arrived: bool
+) -> None:
+    """Where it has not happened it still may, as the request may be on its way."""
+    create(catalog)
+    catalog.views.commit_view(VIEW, None, view_at(catalog))
+    changes = {
+        "drop_table": lambda: catalog.drop_table(ORDERS, purge=False),
+        "rename_table": lambda: catalog.rename_table(ORDERS, OTHER),
+        "drop_view": lambda: catalog.views.drop_view(VIEW),
+    }
+
+    def deaf(method: str, path: str, body: bytes, headers: Any) -> tuple[int, bytes] | None:
+        return (502, b"") if method == "DELETE" or path.endswith("/rename") else None
+
+    door.before, door.after = (door.before, deaf) if arrived else (deaf, door.after)
+    if arrived:
+        changes[what]()
+    else:
+        with pytest.raises(CommitStateUnknown):
+            changes[what]()
+    there = {"orders": catalog.table_exists(ORDERS), "other": catalog.table_exists(OTHER)}
+    assert there == {"orders": not arrived or what == "drop_view", "other": arrived and what == "rename_table"}
+    assert catalog.views.view_exists(VIEW) == (not arrived or what != "drop_view")
 
 
 def test_a_server_that_is_not_there(door: RestDoor) -> None:
