@@ -14,18 +14,27 @@ from fault.writing_process import POINTS, TABLE, FaultyIO, LocalProcess
 from simulator.statements import Change, Files
 from sqlext.commit.host_committer import HostCommitter
 from sqlext.commit.host_socket import MeetingPlace
+from sqlext.commit.small_files import SmallFiles
 
 
 class GroupedProcess(LocalProcess):
     """A process whose changes go through the committer of the machine."""
 
-    def __init__(self, options: Mapping[str, str], runtime: Path, seed: object = 0, io: FaultyIO | None = None) -> None:
+    def __init__(
+        self,
+        options: Mapping[str, str],
+        runtime: Path,
+        seed: object = 0,
+        io: FaultyIO | None = None,
+        small: SmallFiles | None = None,
+    ) -> None:
         super().__init__(options, seed, io)
         self.committer = HostCommitter(
             self.catalog,
             lambda: MeetingPlace.of("settings", {"XDG_RUNTIME_DIR": str(runtime)}),
             clock=self.clock,
             rng=self.rng,
+            small=small,
         )
 
     def change(self, statement: Change) -> None:

@@ -3,13 +3,24 @@ or out, as its outcome says, and nothing that the table names is missing."""
 
 from __future__ import annotations
 
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyiceberg.table import StaticTable
 
-from fault.merging_process import POINTS, ROWS, append_two_files
-from fault.writing_process import FAULTS, TABLE, LocalProcess, processes
+from fault.merging_process import (
+    OF_SERVING,
+    POINTS,
+    ROWS,
+    append_through_the_host,
+    append_two_files,
+    serve_a_group,
+)
+from fault.writing_process import FAULTS, TABLE, LocalProcess, kill_after, kill_before, processes
 from simulator.statements import Change, Create
 from small_tables import files_below
 
@@ -62,3 +73,50 @@ def test_without_a_fault_one_file_is_left(tmp_path: Path) -> None:
     (name,) = _data_files(tmp_path)
     assert "00000-0-" in name
     assert "small" not in name
+
+
+@pytest.fixture
+def runtime() -> Iterator[Path]:
+    """Short enough for a socket's name."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize(
+    ("point", "befalls"),
+    [
+        (None, None),
+        ("merged file", kill_after),
+        ("compare-and-swap", kill_after),
+        ("clean-up", kill_before),
+    ],
+)
+def test_processes_whose_files_another_one_merges(
+    tmp_path: Path, runtime: Path, point: str | None, befalls: Callable[[Any], Any] | None
+) -> None:
+    """The one that commits dies in the middle of that, or lives; what the others were told is so."""
+    process = LocalProcess({"warehouse": str(tmp_path)})
+    assert process.run(Create("s", TABLE)) == "acknowledged"
+    ready = processes.Event()
+    serving = processes.Process(target=serve_a_group, args=(tmp_path, runtime, ready, point, befalls))
+    serving.start()
+    assert ready.wait(60)
+    others = [
+        processes.Process(target=append_through_the_host, args=(tmp_path, runtime, number))
+        for number in range(len(ROWS))
+    ]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join(120)
+    assert [other.exitcode for other in others] == [0] * len(others)
+    if befalls is None:
+        serving.kill()
+    serving.join(60)
+    assert serving.exitcode == -signal.SIGKILL
+    assert _rows(process) == [*ROWS, OF_SERVING]
+    if befalls is None:
+        # Its own, and one in the place of the others', which are gone.
+        assert len(_data_files(tmp_path)) == 2
+    table = process.catalog.load_table(TABLE).metadata
+    assert len({one.sequence_number for one in table.snapshots}) == len(table.snapshots)
