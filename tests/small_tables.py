@@ -20,6 +20,7 @@ from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.table_creation import CreateTable
 from sqlext.commit.transaction import CommitOutcome, commit
+from sqlext.errors import StorageError
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.content_file import Content, ContentFile
@@ -205,6 +206,17 @@ def summary_of(table: LoadedTable) -> dict[str, str]:
     snapshot = table.metadata.current_snapshot()
     assert snapshot is not None
     return dict(snapshot.summary)
+
+
+def no_space_for(part: str) -> InterruptedIO:
+    """A store that is full once a file with `part` in its name is to be made."""
+
+    def full(location: str, create: Callable[[], None]) -> None:
+        if part in location:
+            raise StorageError("STORAGE_FAILURE", operation="Writing", path=location, reason="No space left on device")
+        create()
+
+    return InterruptedIO(full)
 
 
 class InterruptedIO(LocalFileIO):

@@ -35,6 +35,7 @@ from sqlext.spec.expression import AlwaysTrue, In
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import AddColumn
+from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.types import LongType, NestedField, StringType
 
@@ -78,6 +79,12 @@ class Statement:
     def may_change(self) -> frozenset[str]:
         """Of a table's metadata: what is not the same afterwards, beside snapshots and the branch."""
         return frozenset()
+
+    def _at_head(self, process: Process) -> tuple[LoadedTable, Snapshot] | None:
+        """The table, and the head of main if it has one."""
+        base = process.catalog.load_table(self.table)
+        head = base.metadata.current_snapshot()
+        return None if head is None else (base, head)
 
     def _commit(self, process: Process, action: Action, base: LoadedTable | None) -> None:
         branch = self.branch()
@@ -180,10 +187,10 @@ class Convert(Statement):
         return "main"
 
     def run(self, process: Process) -> None:
-        base = process.catalog.load_table(self.table)
-        head = base.metadata.current_snapshot()
-        if head is None:
+        found = self._at_head(process)
+        if found is None:
             return
+        base, head = found
         plan = plan_scan(process.io, base.metadata, head, AlwaysTrue(), manifests=process.manifests)
         equality = {one.file.file_path: one.file for group in plan.equality_groups for one in group.files}
         if not equality:
@@ -212,10 +219,10 @@ class Compact(Statement):
         return "main"
 
     def run(self, process: Process) -> None:
-        base = process.catalog.load_table(self.table)
-        head = base.metadata.current_snapshot()
-        if head is None:
+        found = self._at_head(process)
+        if found is None:
             return
+        base, head = found
         live, stored = live_rows(process, base, "main")
         if not live:
             return

@@ -98,6 +98,11 @@ class World:
     def is_running(self) -> bool:
         return self._hub is not None
 
+    def struck(self, strikes: Callable[[Fault], bool]) -> str | None:
+        """What one of the faults does where it strikes; every one of them is asked, as they count."""
+        struck = [fault for fault in self.faults if strikes(fault)] if self.is_running else []
+        return struck[0].what if struck else None
+
     def wait(self) -> None:
         """Gives the next step to somebody."""
         if self._hub is not None:
@@ -209,12 +214,16 @@ class Process:
 
     def befallen(self, point: str) -> str | None:
         """What befalls the process at a point of its catalog's server or database. `Killed` where it ends there."""
+        return self.takes_step(lambda: self.world.struck(lambda fault: fault.strikes_at(point)), point)
+
+    def takes_step(self, struck: Callable[[], str | None], *told: str) -> str | None:
+        """One more step, which `told` tells in the trace; what `struck` says befalls the process there. `Killed` where
+        it ends there."""
         if self.killed:
             raise Killed
         self.world.wait()
-        struck = [fault for fault in self.world.faults if fault.strikes_at(point)] if self.world.is_running else []
-        what = struck[0].what if struck else None
-        self.world.trace.append((self.world.steps, self.name, point, what))
+        what = struck()
+        self.world.trace.append((self.world.steps, self.name, *told, what))
         if what == "hung":
             self.hang()
         if what == "killed before":
@@ -331,17 +340,8 @@ class ProcessIO:
 
     def _step(self, operation: str, location: str, effect: Callable[[], T]) -> T:
         process, world = self._process, self._process.world
-        if process.killed:
-            raise Killed
-        world.wait()
-        what = self._fault(operation, location)
         name = location.rpartition("/warehouse/")[2]
-        world.trace.append((world.steps, process.name, operation, name, what))
-        if what == "hung":
-            process.hang()
-        if what == "killed before":
-            process.killed = True
-            raise Killed
+        what = process.takes_step(lambda: self._fault(operation, location), operation, name)
         if what == "refused":
             raise refused(operation, location)
         if what == "stale":
@@ -373,8 +373,7 @@ class ProcessIO:
         first, last = world.full_between
         if first <= world.steps < last and operation in ("create", "replace"):
             return "refused"
-        struck = [fault for fault in world.faults if fault.strikes(operation, location)]
-        return struck[0].what if struck else None
+        return world.struck(lambda fault: fault.strikes(operation, location))
 
     def _half_answered(self, what: str, operation: str, location: str, effect: Callable[[], Any]) -> None:
         """Of these operations an answer that got lost is an error of the store."""

@@ -18,6 +18,7 @@ from small_tables import (
     equality_deletes,
     files_below,
     ids_read_by_pyiceberg,
+    no_space_for,
     position_deletes,
     rows_of,
     summary_of,
@@ -354,12 +355,7 @@ def test_a_full_disk_takes_the_files_of_all(tmp_path: Path, writer: Writer) -> N
     base = writer.append(1).table
     before = files_below(tmp_path)
 
-    def full(location: str, create: Callable[[], None]) -> None:
-        if "/snap-" in location:
-            raise StorageError("STORAGE_FAILURE", operation="Writing", path=location, reason="no space left")
-        create()
-
-    unlucky = Writer(warehouse_catalog(tmp_path, InterruptedIO(full)), seed=3)
+    unlucky = Writer(warehouse_catalog(tmp_path, no_space_for("/snap-")), seed=3)
     verdicts = _group(unlucky, [_append(base, 2), _append(base, 3), _upsert(base, 4)])
 
     assert [type(one) for one in verdicts] == [StorageError] * 3

@@ -20,6 +20,7 @@ from small_tables import (
     equality_deletes,
     files_below,
     ids_read_by_pyiceberg,
+    no_space_for,
     rows_of,
     summary_of,
     warehouse_catalog,
@@ -219,12 +220,7 @@ def test_a_failed_commit_takes_all_of_its_files(tmp_path: Path, writer: Writer) 
     base = writer.append(0).table
     before = files_below(tmp_path)
 
-    def full(location: str, create: Callable[[], None]) -> None:
-        if "/snap-" in location:
-            raise StorageError("STORAGE_FAILURE", operation="Writing", path=location, reason="no space left")
-        create()
-
-    unlucky = Writer(warehouse_catalog(tmp_path, InterruptedIO(full)), seed=3)
+    unlucky = Writer(warehouse_catalog(tmp_path, no_space_for("/snap-")), seed=3)
     verdicts = _group(unlucky, _members(base, [_append(base, writer, 1), _append(base, writer, 2)]), base)
     assert [type(one) for one in verdicts] == [StorageError] * 2
     assert files_below(tmp_path) == before

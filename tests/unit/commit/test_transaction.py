@@ -16,6 +16,7 @@ from small_tables import (
     data_file,
     files_below,
     ids_read_by_pyiceberg,
+    no_space_for,
     summary_of,
     warehouse_catalog,
 )
@@ -265,14 +266,9 @@ def test_a_creation_without_an_answer_that_another_won_is_refused(tmp_path: Path
 
 @pytest.mark.parametrize("part", ["-m0.avro", "snap-", ".metadata.json"])
 def test_a_full_disk_leaves_the_table_and_the_folder_as_they_were(tmp_path: Path, writer: Writer, part: str) -> None:
-    def full(location: str, create: Callable[[], None]) -> None:
-        if part in location:
-            raise StorageError("STORAGE_FAILURE", operation="Writing", path=location, reason="No space left on device")
-        create()
-
     before = files_below(tmp_path)
     with pytest.raises(StorageError, match="No space left"):
-        Writer(warehouse_catalog(tmp_path, InterruptedIO(full)), seed=3).append(1)
+        Writer(warehouse_catalog(tmp_path, no_space_for(part)), seed=3).append(1)
     assert files_below(tmp_path) == before
 
 
