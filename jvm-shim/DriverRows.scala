@@ -56,7 +56,11 @@ object DriverRows {
 
   private def execute(frame: DataFrame)(run: SparkPlan => Array[Byte]): String = {
     val execution = withLocalRows(frame.asInstanceOf[classic.DataFrame]).queryExecution
-    val bytes = SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(execution.executedPlan))
+    // What stands in the plan needs no job; to announce one, Spark writes the whole plan out.
+    val bytes = execution.executedPlan match {
+      case local: LocalTableScanExec => run(local)
+      case plan => SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(plan))
+    }
     if (bytes == null) null
     else if (bytes.isEmpty) ""
     else Base64.getEncoder.encodeToString(Zstd.compress(bytes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -126,22 +126,32 @@ def _replaced_rows(arguments: Mapping[str, Any], target: Target) -> ReplacedRows
     return ReplacedRows(arguments["condition"], None if described is None else exact_predicate(described, schema))
 
 
-def write_rows_to(
-    environment: Environment,
-    target: Target,
-    rows: DataFrame,
-    mode: WriteMode,
-) -> int:
+def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mode: WriteMode) -> int:
     """Writes and commits rows that are in the table's columns; the number of rows written."""
+
+    def write(operation: WriteOperation) -> WrittenFiles:
+        return write_files(operation, target.written_as, rows)
+
+    return commit_written(environment, rows.sparkSession, target, mode, write)
+
+
+def commit_written(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    mode: WriteMode,
+    write: Callable[[WriteOperation], WrittenFiles],
+) -> int:
+    """Commits the files of `write`, which it removes where that fails; the number of rows in them."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         removal: OverwriteRows | None = None
         positions: Mapping[str, BitMap64] = {}
         if mode.replaced is not None:
-            removal, positions = take_out(environment, rows.sparkSession, target, operation, mode.replaced)
-        files = write_files(operation, target.written_as, rows).data_files
+            removal, positions = take_out(environment, spark, target, operation, mode.replaced)
+        files = write(operation).data_files
         removed = _removed(environment, target, mode, files, removal, positions)
-        read = require_unique_keys(environment, rows.sparkSession, target, files, removed)
+        read = require_unique_keys(environment, spark, target, files, removed)
         action = _action(target, files, mode, read) if removal is None else _overwrite(removal, files, read)
     if action is not None:
         commit_change(environment, target, action)

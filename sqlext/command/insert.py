@@ -12,6 +12,7 @@ from sqlext.command.compaction import compact_after_commit
 from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
 from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
+from sqlext.command.literal_insert import literal_rows, write_literals
 from sqlext.command.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, load_target
@@ -32,6 +33,19 @@ from sqlext.sql.statement import Insert
 
 
 @dataclass(frozen=True, slots=True)
+class _Way:
+    """Where the rows of a statement go, and how: by their keys with `upserts`, and new columns with them if `evolving`.
+
+    `query` is their source.
+    """
+
+    target: Target
+    upserts: bool
+    evolving: bool
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Source:
     """The statement's rows in the columns of its target, which has those that the statement gives it.
 
@@ -45,9 +59,15 @@ class _Source:
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
-    source = _source(environment, spark, statement)
-    counts = _written(environment, spark, statement, source)
-    compact_after_commit(environment, spark, source.target)
+    way = _way(environment, spark, statement)
+    literals = None if way.upserts or way.evolving else literal_rows(spark, statement, way.query, way.target)
+    if literals is None:
+        source = _source(environment, spark, statement, way)
+        counts = _written(environment, spark, statement, source)
+        compact_after_commit(environment, spark, source.target)
+    else:
+        counts = Counts(inserted=write_literals(environment, spark, way.target, literals))
+        compact_after_commit(environment, spark, way.target)
     return Outcome([counts.row()])
 
 
@@ -62,7 +82,7 @@ def _written(environment: Environment, spark: SparkSession, statement: Insert, s
 
 def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:
     """How the statement would write its rows."""
-    source = _source(environment, spark, statement)
+    source = _source(environment, spark, statement, _way(environment, spark, statement))
     target, rows = source.target, source.rows
     if statement.conflict is not None:
         return explain_on_conflict(environment, spark, target, statement, statement.conflict, rows)
@@ -82,8 +102,8 @@ def explain_insert(environment: Environment, spark: SparkSession, statement: Ins
             return Explanation("overwrite where", "files of the partition go, and of others its rows", rows)
 
 
-def _source(environment: Environment, spark: SparkSession, statement: Insert) -> _Source:
-    """Errors: those of names, options and the assignment of values."""
+def _way(environment: Environment, spark: SparkSession, statement: Insert) -> _Way:
+    """Errors: those of names and options."""
     options = write_options(statement.options)
     if statement.upsert:
         options = replace(options, upsert=True)
@@ -94,7 +114,13 @@ def _source(environment: Environment, spark: SparkSession, statement: Insert) ->
     evolving = statement.evolving or (merges_schema(spark) if options.merge_schema is None else options.merge_schema)
     query = _query(statement, _value_columns(statement, target.table.metadata.schema(), evolving=evolving or upserts))
     journal.record(query)
-    rows = lowered_query(spark, query)
+    return _Way(target, upserts, evolving, query)
+
+
+def _source(environment: Environment, spark: SparkSession, statement: Insert, way: _Way) -> _Source:
+    """Errors: those of names and the assignment of values."""
+    target, upserts, evolving = way.target, way.upserts, way.evolving
+    rows = lowered_query(spark, way.query)
     kind = row_kind_column(target, statement.columns or rows.columns) if upserts else None
     rows, by_name = _in_columns(rows, statement, target, evolving=evolving, kind=kind)
     if evolving:

@@ -9,7 +9,6 @@ import json
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,8 @@ from pyroaring import BitMap64
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType, VariantType
+
+from sqlext.spark.shim_object import shim_object
 
 SMALL_BYTES = 32 * 1024 * 1024
 # Spark's own figure for what a row has beside its columns.
@@ -96,13 +97,7 @@ def _batches(streams: str) -> list[pa.RecordBatch]:
 
 
 def _shim(rows: DataFrame) -> Any:
-    return _found_in(rows.sparkSession.sparkContext._jvm)
-
-
-@lru_cache(maxsize=1)
-def _found_in(jvm: Any) -> Any:
-    # Each dot is a call to the JVM.
-    return jvm.io.sqlext.DriverRows
+    return shim_object(rows.sparkSession, "DriverRows")
 
 
 def _is_arrow(type: DataType, *, repeated: bool = False) -> bool:

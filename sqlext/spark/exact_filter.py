@@ -7,6 +7,7 @@ import json
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.spark.pushdown import exact_predicate
+from sqlext.spark.shim_object import shim_object
 from sqlext.spec.expression import Predicate
 from sqlext.spec.schema import Schema
 
@@ -16,5 +17,5 @@ def exact_filter(spark: SparkSession, query: DataFrame, schema: Schema) -> Predi
 
     `schema` is the table's. Conditions with subqueries, functions or columns that no file holds are none.
     """
-    described = spark._jvm.io.sqlext.ExactFilter.of(query._jdf)
+    described = shim_object(spark, "ExactFilter").of(query._jdf)
     return None if described is None else exact_predicate(json.loads(described), schema)

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.pushdown import predicate_of
+from sqlext.spark.shim_object import shim_object
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.expression import AlwaysTrue, Or, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
@@ -41,7 +42,7 @@ def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:
 def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, list[Any], bool | None]]:
     """Of each scan of the table its handle, its filters, and which files it has by what equality deletes may touch."""
     optimized = query._jdf.queryExecution().optimizedPlan()
-    found = json.loads(query.sparkSession.sparkContext._jvm.io.sqlext.ReadTables.of(optimized))
+    found = json.loads(shim_object(query.sparkSession, "ReadTables").of(optimized))
     scans = [(TableHandle.decode(text), filters, touched_by_key) for text, filters, touched_by_key in found]
     return [scan for scan in scans if scan[0].table_uuid == version.handle.table_uuid]
 

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.errors import AnalysisError
 from sqlext.spark.data_type import schema_to_spark
+from sqlext.spark.shim_object import shim_object
 from sqlext.spec.schema import Schema
 
 _POLICY = "spark.sql.storeAssignmentPolicy"
@@ -24,12 +25,17 @@ def require_strict_policy(spark: SparkSession) -> None:
         raise AnalysisError("SETTING_INVALID", name=_POLICY, value=policy, allowed="ANSI or STRICT")
 
 
+def is_ansi(spark: SparkSession) -> bool:
+    """Whether values are assigned by the rules that Spark has by default."""
+    return str(spark.conf.get(_POLICY)).upper() == "ANSI"
+
+
 def align(spark: SparkSession, rows: DataFrame, table: Sequence[str], schema: Schema, *, by_name: bool) -> DataFrame:
     """The rows in the schema's columns, order and types; by name a missing column is null.
 
     Spark's own AnalysisException tells of a column that does not fit; AnalysisError for the policy LEGACY.
     """
     require_strict_policy(spark)
-    shim = spark._jvm.io.sqlext.StoreAssignment
     quoted = ".".join(f"`{part}`" for part in table)
+    shim = shim_object(spark, "StoreAssignment")
     return DataFrame(shim.align(rows._jdf, quoted, json.dumps(schema_to_spark(schema)), by_name), spark)

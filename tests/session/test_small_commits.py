@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 # In a process of its own, which has read the table before; each line that comes makes it read again.
@@ -21,6 +25,32 @@ for line in sys.stdin:
     print("count", spark.sql(f"SELECT count(*) FROM {sys.argv[2]}").collect()[0][0], spark.table(sys.argv[2]).count())
     sys.stdout.flush()
 """
+
+# Of each type literals that say themselves what the column gets, and texts that Spark has to evaluate or to assign.
+PLAIN: dict[str, Callable[[random.Random], str]] = {
+    "INT": lambda rng: str(rng.choice([0, -1, 2**31 - 1, -(2**31), rng.randrange(-(10**6), 10**6)])),
+    "BIGINT": lambda rng: str(rng.choice([2**63 - 1, -(2**63), rng.randrange(10**12)])),
+    "DOUBLE": lambda rng: rng.choice(["-0.0", "0.1", str(rng.randrange(2**62)), _decimal(rng, 15)]),
+    "DECIMAL(20,10)": lambda rng: rng.choice([str(rng.randrange(-(10**9), 10**9)), _decimal(rng, 10)]),
+    "DECIMAL(9,2)": lambda rng: rng.choice(["-0.00", "12.5", "9999999.99"]),
+    "STRING": lambda rng: rng.choice(["'a, (b)'", "''", "'ü'", "'--'", "'/* */'"]),
+    "DATE": lambda rng: f"DATE '{date(1, 1, 1) + timedelta(days=rng.randrange(3_000_000))}'",
+    "BOOLEAN": lambda rng: rng.choice(["TRUE", "false"]),
+}
+EVALUATED = {
+    "INT": ("7Y", "1 + 1"),
+    "BIGINT": ("7L", "abs(-3)"),
+    "DOUBLE": ("1e-3", "2.5D"),
+    "DECIMAL(20,10)": ("1.5BD", "1.00000000005"),
+    "DECIMAL(9,2)": ("1.005", "1 / 3"),
+    "STRING": ("'it''s'", r"'\u00fc\n'", "'x' 'y'", '"q"', "r'\\n'"),
+    "DATE": ("DATE '2024-1'", "to_date('2024-01-01')"),
+    "BOOLEAN": ("1 = 1",),
+}
+
+
+def _decimal(rng: random.Random, digits: int) -> str:
+    return f"{rng.choice(['', '-'])}{rng.randrange(10 ** rng.randrange(1, 10))}.{rng.randrange(10**digits):0{digits}}"
 
 
 def _jobs(spark: SparkSession) -> int:
@@ -80,3 +110,50 @@ def test_the_newest_snapshot_is_seen_by_the_next_statement_of_any_session(
             assert line.split() == ["count", str(count), str(count)]
         process.stdin.close()
         assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_literals_become_what_spark_makes_of_them(spark: SparkSession, table_name: str, seed: int) -> None:
+    rng = random.Random(seed)
+    columns = ", ".join(f"c{number} {type}" for number, type in enumerate(PLAIN))
+    for way in ("literals", "evaluated"):
+        spark.sql(f"CREATE TABLE {table_name}_{way} (n INT, {columns})")
+    for statement in range(12):
+        rows = []
+        for number in range(rng.choice([1, 1, 3])):
+            drawn = {type: rng.choice([draw(rng), draw(rng), "NULL"]) for type, draw in PLAIN.items()}
+            if statement % 3 == 0:
+                type = rng.choice(list(EVALUATED))
+                drawn[type] = rng.choice(EVALUATED[type])
+            rows.append(f"({statement * 10 + number}, {', '.join(drawn.values())})")
+        values = f"VALUES {', '.join(rows)}"
+        for way, source in (("literals", values), ("evaluated", f"SELECT * FROM ({values})")):
+            spark.sql(f"INSERT INTO {table_name}_{way} {source}")
+    found, expected = (
+        [repr(row) for row in spark.sql(f"SELECT * FROM {table_name}_{way} ORDER BY n").collect()]
+        for way in ("literals", "evaluated")
+    )
+    assert found == expected, f"seed {seed}"
+
+
+def test_literals_are_assigned_by_the_policy_of_the_session(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (amount DOUBLE)")
+    spark.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
+    try:
+        with pytest.raises(AnalysisException, match="CANNOT_SAFELY_CAST"):
+            spark.sql(f"INSERT INTO {table_name} VALUES (1.5)")
+    finally:
+        spark.conf.unset("spark.sql.storeAssignmentPolicy")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1.5)")
+    assert [row.amount for row in spark.table(table_name).collect()] == [1.5]
+
+
+def test_literals_are_held_to_the_rules_and_the_order_of_the_table(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT NOT NULL, name STRING, CONSTRAINT positive CHECK (id > 0))")
+    spark.sql(f"ALTER TABLE {table_name} WRITE ORDERED BY id")
+    for refused, condition in (("(-1, 'a')", "CHECK_CONSTRAINT_VIOLATION"), ("(NULL, 'a')", "NULL_IN_REQUIRED_COLUMN")):
+        with pytest.raises(Exception, match=condition):
+            spark.sql(f"INSERT INTO {table_name} VALUES {refused}")
+    spark.sql(f"ALTER TABLE {table_name} DROP CONSTRAINT positive")
+    spark.sql(f"INSERT INTO {table_name} (name, id) VALUES ('b', 2), ('a', 1), ('c', 3)")
+    assert [tuple(row) for row in spark.table(table_name).collect()] == [(1, "a"), (2, "b"), (3, "c")]
