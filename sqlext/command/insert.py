@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change_batch import align_changes, row_kind_column
@@ -12,7 +13,8 @@ from sqlext.command.compaction import compact_after_commit
 from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
 from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
-from sqlext.command.literal_insert import literal_rows, write_literals
+from sqlext.command.literal_insert import append_literals, literal_rows
+from sqlext.command.literal_upsert import upsert_literals, upserts_literals
 from sqlext.command.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, load_target
@@ -60,15 +62,25 @@ class _Source:
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
     way = _way(environment, spark, statement)
-    literals = None if way.upserts or way.evolving else literal_rows(spark, statement, way.query, way.target)
+    target = way.target
+    literals = _literals(environment, spark, statement, way)
     if literals is None:
         source = _source(environment, spark, statement, way)
+        target = source.target
         counts = _written(environment, spark, statement, source)
-        compact_after_commit(environment, spark, source.target)
+    elif way.upserts:
+        counts = upsert_literals(environment, target, literals)
     else:
-        counts = Counts(inserted=write_literals(environment, spark, way.target, literals))
-        compact_after_commit(environment, spark, way.target)
+        counts = Counts(inserted=append_literals(environment, spark, target, literals))
+    compact_after_commit(environment, spark, target)
     return Outcome([counts.row()])
+
+
+def _literals(environment: Environment, spark: SparkSession, statement: Insert, way: _Way) -> pa.Table | None:
+    """The rows, where they go into the table as they are written."""
+    if way.evolving or (way.upserts and not upserts_literals(environment, way.target)):
+        return None
+    return literal_rows(spark, statement, way.query, way.target)
 
 
 def _written(environment: Environment, spark: SparkSession, statement: Insert, source: _Source) -> Counts:

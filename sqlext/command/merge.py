@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType as SparkStruct
 from sqlext.command.change_batch import has_order_or_kinds
 from sqlext.command.compaction import compact_after_commit
 from sqlext.command.environment import Environment
+from sqlext.command.literal_upsert import literal_source, literal_upsert, merged_literals
 from sqlext.command.outcome import Outcome
 from sqlext.command.reads import OWN_KEYS, Reach
 from sqlext.command.row_level import Target, has_row_ids, load_target
@@ -17,14 +18,14 @@ from sqlext.command.schema_evolution import changes_for_merge, grown
 from sqlext.command.strategy.insert_only import insert_only
 from sqlext.command.strategy.key_upsert import changelog_upsert, equality_upsert, lookup_upsert
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
+from sqlext.command.strategy.strategy import Choice, RowChange, Strategy, likely_few
 from sqlext.command.upsert import by_position, can_look_up, goes_by_equality
 from sqlext.properties import AUTO, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.driver_rows import estimate
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.session_settings import is_case_sensitive
-from sqlext.spark.store_assignment import require_strict_policy
+from sqlext.spark.store_assignment import is_ansi, require_strict_policy
 from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
@@ -51,6 +52,9 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     """
     require_strict_policy(spark)
     target = load_target(environment, spark, statement.table)
+    choice = _choose_literals(environment, spark, target, statement)
+    if choice is not None:
+        return target, choice
     source = lowered_query(spark, source_select(statement))
     if statement.evolving:
         target = grown(environment, target, changes_for_merge(target, statement, source))
@@ -77,11 +81,30 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     return target, by_mode(target, MERGE_MODE, change)
 
 
+def _choose_literals(environment: Environment, spark: SparkSession, target: Target, statement: Merge) -> Choice | None:
+    """The way of a key upsert of plain literals by equality deletes, if it is one: it asks Spark for nothing."""
+    literals = None if statement.evolving else literal_source(statement)
+    if literals is None or not is_ansi(spark) or has_order_or_kinds(target, literals.names):
+        return None
+    exact = is_case_sensitive(spark)
+    upsert = key_upsert(statement, target.table.metadata.schema(), literals.names, case_sensitive=exact)
+    if upsert is None or not goes_by_equality(environment, target):
+        return None
+    rows = merged_literals(target, upsert, literals)
+    isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
+    change = RowChange(lower_upsert_source(upsert), isolation)
+    return None if rows is None else _by_equality(literal_upsert(rows), change)
+
+
+def _by_equality(run: Strategy, change: RowChange) -> Choice:
+    return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", run, change)
+
+
 def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, source: DataFrame) -> Choice:
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     rows = RowChange(lower_upsert_source(upsert), isolation)
     if goes_by_equality(environment, target):
-        return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", equality_upsert, rows)
+        return _by_equality(equality_upsert, rows)
     lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
     few = likely_few(target, estimate(source).rows)
     one_copy = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target), one_copy=True)

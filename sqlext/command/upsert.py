@@ -9,7 +9,7 @@ equality way does not know it, and the order of commits decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ from sqlext.command.strategy.auto import rewrites_files
 from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
-from sqlext.command.write_operation import begin_write
+from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.bucket_layout import bucket_count
 from sqlext.commit.conflict import SNAPSHOT
 from sqlext.commit.sequence_field import sequence_columns
@@ -42,7 +42,7 @@ from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIE
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
 from sqlext.spark.driver_rows import collect_rows, estimate, is_small
 from sqlext.spark.temporary_relation import named_rows
-from sqlext.spark.write_job import run_write, task_identity, write_on_driver
+from sqlext.spark.write_job import WrittenFiles, run_write, task_identity, write_on_driver
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
@@ -52,7 +52,7 @@ from sqlext.sql.quoting import quote_identifier
 from sqlext.write.distinct_keys import require_distinct
 from sqlext.write.refused_rows import accepted_rows
 from sqlext.write.row_operation import DELETE
-from sqlext.write.task import upsert_rows, write_rows
+from sqlext.write.task import WriteTask, upsert_rows, write_rows
 
 # Above this the target's keys are no more read by the driver, but joined by Spark.
 _LOOKUP_BYTES = 256 * 1024 * 1024
@@ -194,26 +194,37 @@ def require_upsertable(target: Target) -> None:
 def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBatch) -> Counts:
     """Equality deletes of the keys, and the rows. Which keys were there is not known."""
     metadata = target.table.metadata
+
+    def write(operation: WriteOperation, task: WriteTask) -> WrittenFiles:
+        rows = hold(batch.rows, operation.plan, operations=True)
+        on_driver = is_small(rows)
+        if not on_driver and bucket_count(metadata) is not None:
+            # All rows of a key are in one bucket, and all rows of a bucket come to one task.
+            rows = rows.repartition(*map(F.expr, partition_expressions(metadata)))
+        elif not on_driver and not batch.one_row_a_key:
+            rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
+        return run_write(order(rows, metadata, one_task=on_driver), task, on_driver=on_driver)
+
+    return commit_by_equality(environment, target, write, distinct_keys=not batch.one_row_a_key)
+
+
+def commit_by_equality(
+    environment: Environment,
+    target: Target,
+    write: Callable[[WriteOperation, WriteTask], WrittenFiles],
+    *,
+    distinct_keys: bool,
+) -> Counts:
+    """Commits what the task makes of rows with `__operation` before the table's columns; see `upsert_rows` for it."""
+    metadata = target.table.metadata
     refused = partition_not_in_key(metadata.schema(), metadata.spec(), str(target.name))
     if refused is not None:
         raise refused
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
-    rows = hold(batch.rows, operation.plan, operations=True)
-    on_driver = is_small(rows)
-    if not on_driver and bucket_count(metadata) is not None:
-        # All rows of a key are in one bucket, and all rows of a bucket come to one task.
-        rows = rows.repartition(*map(F.expr, partition_expressions(metadata)))
-    elif not on_driver and not batch.one_row_a_key:
-        rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
-    rows = order(rows, metadata, one_task=on_driver)
+    key_ids = metadata.schema().identifier_field_ids
+    task = upsert_rows(operation.plan, key_ids, task_identity=task_identity, distinct_keys=distinct_keys)
     with operation.cleaned_on_failure():
-        task = upsert_rows(
-            operation.plan,
-            metadata.schema().identifier_field_ids,
-            task_identity=task_identity,
-            distinct_keys=not batch.one_row_a_key,
-        )
-        written = run_write(rows, task, on_driver=on_driver)
+        written = write(operation, task)
         delta = row_delta(environment, target, operation, written, reads=Reads(), isolation="snapshot")
     if delta is not None:
         commit_change(environment, target, delta)

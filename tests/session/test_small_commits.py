@@ -29,10 +29,10 @@ for line in sys.stdin:
 # Of each type literals that say themselves what the column gets, and texts that Spark has to evaluate or to assign.
 PLAIN: dict[str, Callable[[random.Random], str]] = {
     "INT": lambda rng: str(rng.choice([0, -1, 2**31 - 1, -(2**31), rng.randrange(-(10**6), 10**6)])),
-    "BIGINT": lambda rng: str(rng.choice([2**63 - 1, -(2**63), rng.randrange(10**12)])),
-    "DOUBLE": lambda rng: rng.choice(["-0.0", "0.1", str(rng.randrange(2**62)), _decimal(rng, 15)]),
+    "BIGINT": lambda rng: str(rng.choice([2**63 - 1, "CAST('-7' AS bigint)", rng.randrange(10**12)])),
+    "DOUBLE": lambda rng: rng.choice(["-0.0", "CAST('-0.0' AS double)", str(rng.randrange(2**62)), _decimal(rng, 15)]),
     "DECIMAL(20,10)": lambda rng: rng.choice([str(rng.randrange(-(10**9), 10**9)), _decimal(rng, 10)]),
-    "DECIMAL(9,2)": lambda rng: rng.choice(["-0.00", "12.5", "9999999.99"]),
+    "DECIMAL(9,2)": lambda rng: rng.choice(["-0.00", "CAST('12.5' AS DECIMAL(5,2))", "9999999.99"]),
     "STRING": lambda rng: rng.choice(["'a, (b)'", "''", "'ü'", "'--'", "'/* */'"]),
     "DATE": lambda rng: f"DATE '{date(1, 1, 1) + timedelta(days=rng.randrange(3_000_000))}'",
     "BOOLEAN": lambda rng: rng.choice(["TRUE", "false"]),
@@ -51,6 +51,21 @@ EVALUATED = {
 
 def _decimal(rng: random.Random, digits: int) -> str:
     return f"{rng.choice(['', '-'])}{rng.randrange(10 ** rng.randrange(1, 10))}.{rng.randrange(10**digits):0{digits}}"
+
+
+def _written(verb: str, table: str, rows: list[list[str]], *, evaluated: bool) -> str:
+    """A statement that writes the rows; Spark evaluates them in one that reads them from a query of its own."""
+    values = "VALUES " + ", ".join(f"({', '.join(row)})" for row in rows)
+    if verb != "MERGE":
+        return f"{verb} INTO {table} " + (f"SELECT * FROM ({values})" if evaluated else values)
+    names = ["n", *(f"c{number}" for number in range(len(PLAIN)))]
+    query, listed = values, f"({', '.join(names)})"
+    if len(rows) == 1:
+        selected = (f"{value} AS {name}" for value, name in zip(rows[0], names, strict=True))
+        query, listed = f"SELECT {', '.join(selected)}", ""
+    source = f"(SELECT * FROM ({query}))" if evaluated else f"({query})"
+    matched = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    return f"MERGE INTO {table} AS t USING {source} AS s{listed} ON t.n = s.n {matched}"
 
 
 def _jobs(spark: SparkSession) -> int:
@@ -73,7 +88,7 @@ def test_literals_go_in_without_a_spark_job_and_as_few_files(
     spark.sql(f"INSERT INTO {table_name} VALUES (0, 'first')")
     before, jobs = _files(warehouse, table_name), _jobs(spark)
     spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b')")
-    if not upserts:
+    if upserts != "resolved":
         assert _jobs(spark) == jobs
     made = sorted(Path(path).name for path in _files(warehouse, table_name) - before)
     # an upsert has a delete file beside its data file, and a manifest of it
@@ -116,8 +131,9 @@ def test_the_newest_snapshot_is_seen_by_the_next_statement_of_any_session(
 def test_literals_become_what_spark_makes_of_them(spark: SparkSession, table_name: str, seed: int) -> None:
     rng = random.Random(seed)
     columns = ", ".join(f"c{number} {type}" for number, type in enumerate(PLAIN))
+    key = "PRIMARY KEY (n) NOT ENFORCED) TBLPROPERTIES ('write.upsert.mode'='equality'"
     for way in ("literals", "evaluated"):
-        spark.sql(f"CREATE TABLE {table_name}_{way} (n INT, {columns})")
+        spark.sql(f"CREATE TABLE {table_name}_{way} (n INT, {columns}, {key})")
     for statement in range(12):
         rows = []
         for number in range(rng.choice([1, 1, 3])):
@@ -125,10 +141,12 @@ def test_literals_become_what_spark_makes_of_them(spark: SparkSession, table_nam
             if statement % 3 == 0:
                 type = rng.choice(list(EVALUATED))
                 drawn[type] = rng.choice(EVALUATED[type])
-            rows.append(f"({statement * 10 + number}, {', '.join(drawn.values())})")
-        values = f"VALUES {', '.join(rows)}"
-        for way, source in (("literals", values), ("evaluated", f"SELECT * FROM ({values})")):
-            spark.sql(f"INSERT INTO {table_name}_{way} {source}")
+            # every third statement changes the rows of the one before it
+            key = str((statement - (statement % 3 == 1)) * 10 + number)
+            rows.append([key, *drawn.values()])
+        verb = rng.choice(["UPSERT", "MERGE"]) if statement % 3 == 1 else "INSERT"
+        for way in ("literals", "evaluated"):
+            spark.sql(_written(verb, f"{table_name}_{way}", rows, evaluated=way == "evaluated"))
     found, expected = (
         [repr(row) for row in spark.sql(f"SELECT * FROM {table_name}_{way} ORDER BY n").collect()]
         for way in ("literals", "evaluated")

@@ -20,14 +20,17 @@ from sqlext.spec.types import (
     TimestampType,
     Type,
 )
-from sqlext.sql.values_clause import literal_columns
+from sqlext.sql.literal_query import column_values, literal_query
 
 PAIR = (NestedField(1, "a", LongType()), NestedField(2, "b", StringType()))
 
 
 def values(type: Type, text: str, *, required: bool = False) -> list[Any] | None:
-    columns = literal_columns(f"VALUES ({text})", [NestedField(1, "a", type, required=required)])
-    return None if columns is None else columns[0]
+    query = literal_query(f"SELECT {text} AS a")
+    try:
+        return None if query is None else column_values(query, 0, NestedField(1, "a", type, required=required))
+    except ValueError:
+        return None
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,23 @@ def values(type: Type, text: str, *, required: bool = False) -> list[Any] | None
     ],
 )
 def test_rows_of_literals_become_columns(text: str, expected: list[list[Any]]) -> None:
-    assert literal_columns(text, PAIR) == expected
+    query = literal_query(text)
+    assert query is not None
+    assert [column_values(query, number, field) for number, field in enumerate(PAIR)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("VALUES (1, 'x', NULL)", ("col1", "col2", "col3")),
+        ("SELECT 1 AS id, 'x' as `a name`", ("id", "a name")),
+        ("\n select CAST('1' AS BIGINT) AS id , null AS b\n", ("id", "b")),
+    ],
+)
+def test_columns_have_the_names_that_spark_gives_them(text: str, names: tuple[str, ...]) -> None:
+    query = literal_query(text)
+    assert query is not None
+    assert query.names == names
 
 
 @pytest.mark.parametrize(
@@ -59,8 +78,6 @@ def test_rows_of_literals_become_columns(text: str, expected: list[list[Any]]) -
         "VALUES (1, upper('x'))",
         "VALUES (1, 'x') AS t(a, b)",
         "VALUES (1, 'x'), (2)",
-        "VALUES (1)",
-        "VALUES (1, 'x', 3)",
         "VALUES 1, 'x'",
         "VALUES (1, 'x'), 2",
         "VALUES (1, nullif)",
@@ -68,12 +85,20 @@ def test_rows_of_literals_become_columns(text: str, expected: list[list[Any]]) -
         "VALUES (1, 'x'",
         "VALUES ()",
         "SELECT 1, 'x'",
+        "SELECT 1 AS a FROM t",
+        "SELECT 1 a",
+        "SELECT 1 AS a LIMIT 1",
+        "SELECT DISTINCT 1 AS a",
+        "SELECT a AS b",
+        "SELECT CAST(a AS INT) AS a",
+        "SELECT CAST('1' AS INT",
+        "SELECT CAST(1 AS INT) + 1 AS a",
         "VALUES (١, 'x')",
         "",
     ],
 )
 def test_all_else_is_left_to_spark(text: str) -> None:
-    assert literal_columns(text, PAIR) is None
+    assert literal_query(text) is None
 
 
 @pytest.mark.parametrize(
@@ -92,6 +117,14 @@ def test_all_else_is_left_to_spark(text: str) -> None:
         (DecimalType(10, 2), "-7", Decimal(-7)),
         (DecimalType(38, 30), "1234567.25", Decimal("1234567.25")),
         (DecimalType(2, 2), "0.25", Decimal("0.25")),
+        (LongType(), "CAST('-12' AS bigint)", -12),
+        (IntegerType(), "cast( 7 as INT )", 7),
+        (DecimalType(12, 2), "CAST('1.5' AS DECIMAL(12, 2))", Decimal("1.5")),
+        (DoubleType(), "CAST('1.5' AS decimal(3,1))", 1.5),
+        (DoubleType(), "CAST('-2.5' AS double)", -2.5),
+        (DateType(), "CAST('1996-01-02' AS date)", date(1996, 1, 2)),
+        (StringType(), "CAST(' x ' AS string)", " x "),
+        (BooleanType(), "CAST('TRUE' AS boolean)", True),
     ],
 )
 def test_a_literal_is_the_value_that_its_column_holds(type: Type, text: str, expected: Any) -> None:
@@ -127,6 +160,19 @@ def test_a_decimal_has_no_negative_zero() -> None:
         (BinaryType(), "X'00'"),
         (TimestampType(), "TIMESTAMP '2024-01-01 00:00:00'"),
         (TimestampType(), "NULL"),
+        (LongType(), "CAST('9223372036854775808' AS bigint)"),
+        (LongType(), "CAST('3000000000' AS int)"),
+        (LongType(), "CAST(' 1' AS bigint)"),
+        (LongType(), "CAST('1' AS string)"),
+        (LongType(), "CAST('1' AS bigint(1, 0))"),
+        (StringType(), "CAST(1 AS string)"),
+        (DoubleType(), "CAST(-0 AS double)"),
+        (DoubleType(), "CAST('NaN' AS double)"),
+        (DecimalType(12, 2), "CAST('1.505' AS decimal(12,2))"),
+        (DecimalType(12, 2), "CAST('1.5' AS decimal(12))"),
+        (DecimalType(38, 0), "CAST('1' AS decimal(38,0))"),
+        (DateType(), "CAST('1996-1-2' AS date)"),
+        (BooleanType(), "CAST('yes' AS boolean)"),
     ],
 )
 def test_a_literal_that_its_column_does_not_hold_as_it_is_goes_to_spark(type: Type, text: str) -> None:

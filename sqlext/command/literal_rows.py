@@ -1,0 +1,30 @@
+"""Rows of plain literals in a table's columns: the driver has them as they go into a file without asking Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from sqlext.command.distribution import keeps_order
+from sqlext.command.row_level import Target
+from sqlext.sql.literal_query import LiteralQuery, column_values
+from sqlext.sql.row_rules import row_rules
+from sqlext.write.arrow_schema import schema_to_arrow
+
+
+def literals_in_columns(target: Target, literals: LiteralQuery, places: Sequence[int]) -> pa.Table | None:
+    """The query's rows in the table's columns, for each of which `places` has the number of the query's column.
+
+    None where Spark is needed: a column does not hold what is written, or the table has rules for rows, or an order.
+    """
+    metadata = target.table.metadata
+    schema = metadata.schema()
+    if row_rules(schema, metadata.properties) or (len(literals.rows) > 1 and keeps_order(metadata)):
+        return None
+    try:
+        columns = [column_values(literals, *pair) for pair in zip(places, schema.fields, strict=True)]
+    except ValueError:
+        return None
+    arrow = schema_to_arrow(schema)
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, arrow, strict=True)], schema=arrow)

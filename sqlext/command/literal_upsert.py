@@ -1,0 +1,84 @@
+"""Upserts of plain literals by equality deletes: neither the source nor the target needs Spark."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from sqlext.command.change_batch import has_order_or_kinds
+from sqlext.command.environment import Environment
+from sqlext.command.given_changes import stores_given
+from sqlext.command.literal_rows import literals_in_columns
+from sqlext.command.outcome import Counts
+from sqlext.command.row_level import Target
+from sqlext.command.strategy.strategy import RowChange, Strategy
+from sqlext.command.upsert import commit_by_equality, goes_by_equality
+from sqlext.command.write_operation import WriteOperation
+from sqlext.commit.merge_rules import has_merge_engine
+from sqlext.spark import journal
+from sqlext.spark.write_job import WrittenFiles, write_on_driver
+from sqlext.spec.types import DateType, IntegerType, LongType, StringType, Type
+from sqlext.sql.literal_query import LiteralQuery, literal_query
+from sqlext.sql.lowering.key_upsert import KeyUpsert
+from sqlext.sql.plain_literal import LiteralKind
+from sqlext.sql.statement import Merge
+from sqlext.write.row_operation import UPDATE
+from sqlext.write.task import WriteTask
+
+# A condition compares the source's key before it has the column's type: keys that are equal then are equal before.
+_COMPARED_ALIKE: dict[LiteralKind, tuple[type[Type], ...]] = {
+    "whole": (IntegerType, LongType),
+    "text": (StringType,),
+    "date": (DateType,),
+}
+
+
+def upserts_literals(environment: Environment, target: Target) -> bool:
+    """Whether new rows take the place of those of their keys, with nothing to be known of either."""
+    properties = target.table.metadata.properties
+    looked_at = has_merge_engine(properties) or stores_given(target) or has_order_or_kinds(target, ())
+    return not looked_at and goes_by_equality(environment, target)
+
+
+def upsert_literals(environment: Environment, target: Target, rows: pa.Table) -> Counts:
+    """Writes and commits rows in the table's columns; see `upsert_by_equality`."""
+    operations = pa.repeat(pa.scalar(UPDATE, pa.int8()), rows.num_rows)
+    changes = rows.add_column(0, pa.field("__operation", pa.int8()), operations)
+
+    def write(operation: WriteOperation, task: WriteTask) -> WrittenFiles:
+        return write_on_driver(changes, task)
+
+    return commit_by_equality(environment, target, write, distinct_keys=True)
+
+
+def literal_source(merge: Merge) -> LiteralQuery | None:
+    """The source under the names that the statement knows, where it is plain literals."""
+    text = merge.source.text
+    literals = literal_query(text[1:-1]) if text.startswith("(") and merge.ctes is None else None
+    names = merge.source_columns or (literals.names if literals else ())
+    unlike = len({name.lower() for name in names}) == len(names)
+    return LiteralQuery(names, literals.rows) if literals and unlike and len(names) == len(literals.names) else None
+
+
+def merged_literals(target: Target, upsert: KeyUpsert, literals: LiteralQuery) -> pa.Table | None:
+    """The source's rows in the table's columns; None where Spark is needed, as in `literals_in_columns`."""
+    schema = target.table.metadata.schema()
+    columns = {upsert.source.column(name): number for number, name in enumerate(literals.names)}
+    places = [columns.get(upsert.values[field.name]) for field in schema.fields]
+    for field, place in zip(schema.fields, places, strict=True):
+        if place is None:
+            return None
+        alike = all(isinstance(field.type, _COMPARED_ALIKE.get(row[place].kind, ())) for row in literals.rows)
+        if field.id in schema.identifier_field_ids and not alike:
+            return None
+    return literals_in_columns(target, literals, [place for place in places if place is not None])
+
+
+def literal_upsert(rows: pa.Table) -> Strategy:
+    """Equality deletes of the keys of these rows; see `Strategy`."""
+
+    def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+        journal.record(change.lowered)
+        return upsert_literals(environment, target, rows)
+
+    return run
