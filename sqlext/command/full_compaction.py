@@ -22,10 +22,11 @@ def full_compaction_is_due(metadata: TableMetadata, head: Snapshot, now_ms: int,
     properties = metadata.properties
     if CHANGELOG_PRODUCER.of(properties) != FULL_COMPACTION:
         return False
-    untold = _untold(metadata, head)
+    chain = ancestors(metadata, head)
+    untold = _untold(metadata, chain)
     commits, interval_ms = FULL_COMPACTION_COMMITS.of(properties), FULL_COMPACTION_INTERVAL.of(properties)
     if commits is None and interval_ms is not None and trigger_ms is None:
-        return bool(untold) and now_ms - _told_ms(metadata, head, untold) >= interval_ms
+        return bool(untold) and now_ms - _told_ms(chain, untold) >= interval_ms
     if commits is None:
         commits = 1 if interval_ms is None or trigger_ms is None else max(interval_ms // trigger_ms, 1)
     return len(untold) >= commits
@@ -34,7 +35,10 @@ def full_compaction_is_due(metadata: TableMetadata, head: Snapshot, now_ms: int,
 def last_told(metadata: TableMetadata, head: Snapshot) -> int:
     """Up to which snapshot the changes are told by changelogs of full compactions; where none is known, the oldest, or
     `BEGINNING` where the history begins with it."""
-    chain = ancestors(metadata, head)
+    return _last_told(metadata, ancestors(metadata, head))
+
+
+def _last_told(metadata: TableMetadata, chain: Sequence[Snapshot]) -> int:
     for one in chain:
         stored = StoredChangelog.of(one)
         if stored is not None and stored.span is not None and metadata.snapshot_or_none(stored.span[1]) is not None:
@@ -42,16 +46,16 @@ def last_told(metadata: TableMetadata, head: Snapshot) -> int:
     return BEGINNING if chain[-1].parent_snapshot_id is None else chain[-1].snapshot_id
 
 
-def _untold(metadata: TableMetadata, head: Snapshot) -> Sequence[Snapshot]:
+def _untold(metadata: TableMetadata, chain: Sequence[Snapshot]) -> Sequence[Snapshot]:
     """The snapshots that have changed rows since what changelogs of full compactions tell, the newest first."""
-    start = last_told(metadata, head)
-    later = itertools.takewhile(lambda one: one.snapshot_id != start, ancestors(metadata, head))
+    start = _last_told(metadata, chain)
+    later = itertools.takewhile(lambda one: one.snapshot_id != start, chain)
     return [one for one in later if one.operation != "replace"]
 
 
-def _told_ms(metadata: TableMetadata, head: Snapshot, untold: Sequence[Snapshot]) -> int:
+def _told_ms(chain: Sequence[Snapshot], untold: Sequence[Snapshot]) -> int:
     """When the last full compaction has landed; before the first one, when the first change has."""
-    compacted = (one for one in ancestors(metadata, head) if _is_of_full_compaction(one))
+    compacted = (one for one in chain if _is_of_full_compaction(one))
     last = next(compacted, None)
     return untold[-1].timestamp_ms if last is None else last.timestamp_ms
 
