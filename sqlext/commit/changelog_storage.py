@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sqlext.catalog.changelog_files import changelog_files
 from sqlext.commit.own_files import create_own_file, delete_files
+from sqlext.errors import SqlextError
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.manifest import (
     UNASSIGNED_SEQUENCE_NUMBER,
@@ -49,8 +51,9 @@ def write_changelog_manifests(io: FileIO, metadata: TableMetadata, id: str, file
 
 
 def remove_changelog(io: FileIO, metadata: TableMetadata, id: str) -> None:
-    """Removes a changelog that no snapshot names; what cannot be removed stays."""
-    delete_files(io, [file.path for of, file in list(changelog_files(io, metadata)) if of == id])
+    """Removes a changelog that no snapshot names; what cannot be removed stays, or not even be listed."""
+    with suppress(SqlextError, OSError):
+        delete_files(io, [file.path for of, file in list(changelog_files(io, metadata)) if of == id])
 
 
 def remove_unneeded_changelogs(io: FileIO, metadata: TableMetadata, now_ms: int) -> int:

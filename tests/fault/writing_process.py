@@ -11,9 +11,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
-from simulator.faults import kind_of
+from fault.looked_up_change import LookedUpChange
+from simulator.faults import CHANGELOG_POINTS, kind_of
 from simulator.statements import Change, Compact, Create, Drop, Replace, Rows, Statement, live_rows
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
@@ -56,13 +57,15 @@ class FaultyIO(LocalFileIO):
     def is_reached(self) -> bool:
         return self.left == 0
 
-    def _at(self, operation: str, location: str, effect: Callable[[], None]) -> None:
+    def open_output(self, location: str) -> BinaryIO:
+        return cast(BinaryIO, self._at("create", location, lambda: LocalFileIO.open_output(self, location)))
+
+    def _at(self, operation: str, location: str, effect: Callable[[], Any]) -> Any:
         if self.befalls is not None and (operation, kind_of(location)) == self.point:
             self.left -= 1
             if self.left == 0:
-                self.befalls(effect)
-                return
-        effect()
+                return self.befalls(effect)
+        return effect()
 
 
 class LocalProcess:
@@ -140,6 +143,12 @@ OPERATIONS: Mapping[str, Callable[[], Statement]] = {
     "replace": lambda: Replace("x", TABLE, with_row=True),
     "drop": lambda: Drop("x", TABLE),
 }
+RECORDED: Mapping[str, Callable[[], Statement]] = {
+    "overwrite": lambda: LookedUpChange("x", TABLE, kind="copy", ids=frozenset((1,))),
+    "merge": lambda: LookedUpChange("x", TABLE, kind="merge", ids=frozenset((1, 7))),
+    "delete": lambda: LookedUpChange("x", TABLE, kind="delete", ids=frozenset((1,))),
+}
+"""Operations that store what they change with their commit."""
 POINTS = {
     "data file": ("create", "data file"),
     "deletion vector": ("create", "deletion vector"),
@@ -150,6 +159,10 @@ POINTS = {
     "trimming": ("delete", "table metadata"),
     "folder": ("delete_folder", "folder"),
 }
+POINTS_OF_RECORDS = {
+    **{name: at for name, at in CHANGELOG_POINTS.items() if at[0] == "create"},
+    **{name: POINTS[name] for name in ("manifest list", "compare-and-swap")},
+}
 FAULTS = {"error": refuse, "lost answer": lose_the_answer, "kill before": kill_before, "kill after": kill_after}
 
 
@@ -157,6 +170,12 @@ def run_and_be_killed(folder: Path, operation: str, point: str, befalls: Callabl
     """In a process of its own."""
     io = FaultyIO(POINTS[point], 1, befalls)
     LocalProcess({"warehouse": str(folder)}, "child", io).run(OPERATIONS[operation]())
+
+
+def run_recorded_and_be_killed(folder: Path, operation: str, point: str, befalls: Callable[[Any], Any]) -> None:
+    """The same of an operation that stores what it changes."""
+    io = FaultyIO(POINTS_OF_RECORDS[point], 1, befalls)
+    LocalProcess({"warehouse": str(folder)}, "child", io).run(RECORDED[operation]())
 
 
 def write_until_killed(options: Mapping[str, str], run: int, sender: Any) -> None:

@@ -15,6 +15,9 @@ from typing import Any
 from sqlext.errors import StorageError
 
 _KINDS = (
+    (re.compile(r"/_changelog/[^/]*\.parquet$"), "changelog data file"),
+    (re.compile(r"/_changelog/snap-[^/]*\.avro$"), "changelog manifest list"),
+    (re.compile(r"/_changelog/[^/]*-m[0-9]+\.avro$"), "changelog manifest"),
     (re.compile(r"/metadata/(v[0-9]+|[0-9]+-[^/]*)(\.gz)?\.metadata\.json$"), "table metadata"),
     (re.compile(r"/version-hint\.text$"), "hint"),
     (re.compile(r"/snap-[^/]*\.avro$"), "manifest list"),
@@ -44,6 +47,15 @@ POINTS: dict[str, tuple[str, str]] = {
 }
 """Every step of a commit by name. FP25 (clocks), FP26 (full disk) and hangs befall a process or the store."""
 
+CHANGELOG_POINTS: dict[str, tuple[str, str]] = {
+    "changelog data file": ("create", "changelog data file"),
+    "changelog manifest": ("create", "changelog manifest"),
+    "changelog written": ("create", "changelog manifest list"),
+    "clean-up of a changelog data file": ("delete", "changelog data file"),
+    "clean-up of a changelog manifest list": ("delete", "changelog manifest list"),
+}
+"""Those of commits whose changes are stored with them."""
+
 
 class Killed(BaseException):
     """The process is gone: it does nothing more, not even clean up."""
@@ -62,7 +74,8 @@ class Fault:
     nth: int
 
     def strikes(self, operation: str, location: str) -> bool:
-        if self.nth <= 0 or POINTS.get(self.point) != (operation, kind_of(location)):
+        point = POINTS.get(self.point) or CHANGELOG_POINTS.get(self.point)
+        if self.nth <= 0 or point != (operation, kind_of(location)):
             return False
         self.nth -= 1
         return self.nth == 0
@@ -85,8 +98,12 @@ _OF_READS = ("killed before", "refused", "stale", "cut short", "hung")
 
 def random_fault(rng: random.Random) -> Fault:
     """Half of the faults are at the compare-and-swap, where they can hurt most."""
-    point = "FP15-20,23 compare-and-swap" if rng.random() < 0.5 else rng.choice(sorted(POINTS))
-    operation, _ = POINTS[point]
+    return fault_at("FP15-20,23 compare-and-swap" if rng.random() < 0.5 else rng.choice(sorted(POINTS)), rng)
+
+
+def fault_at(point: str, rng: random.Random) -> Fault:
+    """One of those that can befall a point."""
+    operation, _ = POINTS.get(point) or CHANGELOG_POINTS[point]
     kinds = list(_OF_WRITES if operation in WRITES else _OF_READS)
     if operation in ("delete", "delete_folder"):
         kinds.remove("no reply")

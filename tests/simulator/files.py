@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from simulator.faults import refused
 from sqlext.errors import NotFoundError
 from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.single_value import encode
 from sqlext.spec.types import LongType
 from sqlext.storage.file_io import FileIO
@@ -27,6 +28,9 @@ EQUALITY: dict[str, list[int]] = {}
 POSITIONS: dict[str, tuple[str, list[int]]] = {}
 """Data file and positions of position-delete files by path."""
 
+CHANGES: dict[str, list[tuple[int, str, str]]] = {}
+"""Rows of stored changelogs, with their kinds, by path."""
+
 _FILE_PATH_ID, _POS_ID = 2147483546, 2147483545
 
 
@@ -35,6 +39,7 @@ def _field(name: str, type: pa.DataType, id: int, required: bool) -> pa.Field:
 
 
 _DATA = pa.schema([_field("id", pa.int64(), 1, True), _field("text", pa.string(), 2, False)])
+_CHANGES = pa.schema([*_DATA, _field(ROW_KIND.name, pa.string(), ROW_KIND.id, False)])
 _KEYS = pa.schema([_DATA.field("id")])
 _DELETES = pa.schema([_field("file_path", pa.string(), _FILE_PATH_ID, True), _field("pos", pa.int64(), _POS_ID, True)])
 
@@ -43,6 +48,12 @@ def data_file(io: FileIO, location: str, rows: Sequence[Row]) -> ContentFile:
     ROWS[location] = list(rows)
     ids = [id for id, _ in rows]
     return _written(io, location, Content.DATA, _parquet(_DATA, tuple(zip(*rows, strict=True))), **_bounds(ids))
+
+
+def changelog_file(io: FileIO, location: str, changes: Sequence[tuple[int, str, str]]) -> ContentFile:
+    CHANGES[location] = list(changes)
+    ids = [id for id, _, _ in changes]
+    return _written(io, location, Content.DATA, _parquet(_CHANGES, tuple(zip(*changes, strict=True))), **_bounds(ids))
 
 
 def equality_deletes(io: FileIO, location: str, ids: Sequence[int]) -> ContentFile:

@@ -3,7 +3,8 @@
 I-1 what is acknowledged stays, once. I-2 what is not is wholly in or out, and what was refused is out. I-3 history is
 one line, sequence numbers rise, parents exist. I-4 nothing that is referenced is missing. I-5 no file lies outside of
 its table. I-6, I-7 the rows of a snapshot are its statement's, done on its parent. I-8 a snapshot never changes. I-9
-totals are what is there. I-10 what is deleted is not referenced. (I-11 and I-12 are of streams.)
+totals are what is there. I-10 what is deleted is not referenced. I-12 a changelog is there with its snapshot or not at
+all, and takes the rows of the snapshot before to its own. (I-11 is of streams.)
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from typing import Any
 import fastavro
 from pyroaring import BitMap64
 
+from simulator.changelogs import RecordedChange
 from simulator.database import SharedDatabase
-from simulator.files import EQUALITY, POSITIONS, ROWS
+from simulator.files import CHANGES, EQUALITY, POSITIONS, ROWS
 from simulator.server import SharedServer
 from simulator.statements import (
     STATEMENT,
@@ -265,7 +267,7 @@ class Oracle:
         if snapshot["sequence-number"] != before.get("last-sequence-number", 0) + 1:
             raise Violation(f"I-3: {statement}: the sequence number is {snapshot['sequence-number']}")
         live = list(self._live_files(snapshot))
-        table.files[id] = frozenset(self._paths(snapshot))
+        table.files[id] = frozenset(self._paths(table, snapshot))
         said = snapshot["summary"].get(STATEMENT)
         made: Statement | Snapshotted = statement
         if isinstance(statement, Together):
@@ -286,9 +288,25 @@ class Oracle:
         if rows != +expected:
             raise Violation(f"I-6, I-7: {made} left {_told(rows)} and should have left {_told(+expected)}")
         table.rows[id] = rows
+        self._check_changelog(table, snapshot, parent, statement)
         self._check_totals(snapshot, live, statement)
         if after["format-version"] > 2:
             self._check_row_ids(before, after, snapshot, statement)
+
+    def _check_changelog(
+        self, table: TableHistory, snapshot: Document, parent: int | None, statement: Statement
+    ) -> None:
+        changelog = _changelog(snapshot)
+        if changelog is None:
+            if isinstance(statement, RecordedChange) and snapshot["summary"]["operation"] != "append":
+                raise Violation(f"I-12: {statement} landed without what it changed")
+            return
+        rows: Rows = Counter() if parent is None else table.rows[parent].copy()
+        for path in self._listed(f"{table.location}/_changelog/{changelog}"):
+            for row_id, text, kind in CHANGES[f"file://{path}"] if path.endswith(".parquet") else ():
+                rows[row_id, text] += 1 if kind == "+I" else -1
+        if {row: count for row, count in rows.items() if count} != table.rows[snapshot["snapshot-id"]]:
+            raise Violation(f"I-12: the changelog of {statement} leads to {_told(rows)}")
 
     def _check_parts(self, table: TableHistory, made: Snapshotted, snapshot: Document) -> None:
         """The parts of a group that a snapshot holds have not landed before, nor been refused."""
@@ -328,9 +346,15 @@ class Oracle:
 
     # files
 
-    def _paths(self, snapshot: Document) -> Iterator[str]:
-        yield _path(snapshot["manifest-list"])
-        for manifest in self._records(snapshot["manifest-list"]):
+    def _paths(self, table: TableHistory, snapshot: Document) -> Iterator[str]:
+        yield from self._listed(snapshot["manifest-list"])
+        changelog = _changelog(snapshot)
+        if changelog is not None:
+            yield from self._listed(f"{table.location}/_changelog/{changelog}")
+
+    def _listed(self, manifest_list: str) -> Iterator[str]:
+        yield _path(manifest_list)
+        for manifest in self._records(manifest_list):
             yield _path(manifest["manifest_path"])
             for entry in self._records(manifest["manifest_path"]):
                 if entry["status"] != _GONE:
@@ -447,6 +471,12 @@ def _positions(store: Store, delete: dict[str, Any], location: str) -> list[int]
 
 def _count(files: list[dict[str, Any]], content: int) -> int:
     return sum(one["record_count"] for one in files if one["content"] == content)
+
+
+def _changelog(snapshot: Document) -> str | None:
+    """The name of the manifest list of its changelog."""
+    id = snapshot["summary"].get("sqlext.changelog")
+    return None if id is None else f"snap-{id}.avro"
 
 
 def _version_of(path: str) -> int:

@@ -30,6 +30,7 @@ from sqlext.commit.deletion_vectors import VectorProduction
 from sqlext.commit.group import _Group
 from sqlext.commit.manifest_writer import ManifestWriter
 from sqlext.commit.own_files import delete_files
+from sqlext.commit.recorded_action import _Staging as RecordedStaging
 from sqlext.commit.small_files import AppendedFiles, merged
 from sqlext.commit.snapshot_production import SnapshotProduction
 from sqlext.commit.transaction import _Commit
@@ -66,6 +67,26 @@ def _deletes_when_the_outcome_is_unknown() -> Patch:
             raise StorageError("STORAGE_FAILURE", operation="Writing", path="it", reason="no answer") from None
 
     return patch.object(WarehouseCatalog, "commit", planted)
+
+
+def _changelogs_of_lost_attempts_stay() -> Patch:
+    return patch.object(RecordedStaging, "_discard", _nothing)
+
+
+def _a_changelog_goes_though_its_snapshot_lands() -> Patch:
+    discard = RecordedStaging._discard
+    return patch.object(RecordedStaging, "_discard", lambda self, landed: discard(self, {}))
+
+
+def _a_changelog_is_of_the_first_attempt() -> Patch:
+    stage = RecordedStaging.stage
+
+    def planted(self: Any, base: Any) -> Any:
+        record = self._recorder.record
+        with patch.object(self._recorder, "record", lambda *given: (self._records or [record(*given)])[0]):
+            return stage(self, base)
+
+    return patch.object(RecordedStaging, "stage", planted)
 
 
 def _token_is_not_looked_for() -> Patch:
@@ -426,6 +447,9 @@ def _a_compaction_drops_all_deletes() -> Patch:
 
 
 BUGS: Mapping[str, Callable[[], Patch]] = {
+    "changelogs of lost attempts stay": _changelogs_of_lost_attempts_stay,
+    "a changelog goes though its snapshot lands": _a_changelog_goes_though_its_snapshot_lands,
+    "a changelog is that of the first attempt": _a_changelog_is_of_the_first_attempt,
     "a lost race counts as landed": _lost_race_counts_as_landed,
     "files are deleted when the outcome is unknown": _deletes_when_the_outcome_is_unknown,
     "the token of a commit without an answer is not looked for": _token_is_not_looked_for,

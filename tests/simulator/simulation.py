@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from simulator import database, server
-from simulator.faults import Fault, random_fault
-from simulator.files import EQUALITY, POSITIONS, ROWS
+from simulator.changelogs import RecordedChange
+from simulator.faults import CHANGELOG_POINTS, Fault, fault_at, random_fault
+from simulator.files import CHANGES, EQUALITY, POSITIONS, ROWS
 from simulator.invariants import Oracle
 from simulator.memory import pure_answers_kept
 from simulator.statements import (
@@ -53,6 +54,7 @@ _SHARE_OF_GROUPS = 0.25
 _SHARE_OF_MERGING = 0.5
 """Of the seeds with groups."""
 _SHARE_OF_COMPACTIONS = 0.2
+_SHARE_OF_CHANGELOGS = 0.1
 _SHARE_OF_THREADS = 0.3
 """Of the seeds, those whose processes take turns as threads of one."""
 
@@ -81,11 +83,11 @@ def simulate(seed: int, *, faults: list[Fault] | None = None, catalog: CatalogKi
 
 
 def _simulate(seed: int, faults: list[Fault] | None, catalog: CatalogKind) -> Outcome:
-    for known in (ROWS, EQUALITY, POSITIONS):
+    for known in (ROWS, EQUALITY, POSITIONS, CHANGES):
         known.clear()
     rng = random.Random(f"statements {seed}")
     if faults is None:
-        faults = [_fault(rng, catalog) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))]
+        faults = [_fault(rng, catalog) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))] + _faults_of_changelogs(seed)
     world = World(seed, faults, catalog)
     told = [str(fault) for fault in faults]
     oracle = Oracle(world.store, world.shared)
@@ -159,6 +161,9 @@ def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
             place = of_compactions.randint(0, len(process.statements))
             compaction = Compact(f"{process.name}.c", TableIdentifier(("db",), "t"))
             process.statements = [*process.statements[:place], compaction, *process.statements[place:]]
+    if _stores_changes(seed):
+        for process in processes:
+            process.statements = [_recorded(one) for one in process.statements]
     of_groups = random.Random(f"groups {seed}")
     if of_groups.random() < _SHARE_OF_GROUPS:
         merges = random.Random(f"merging {seed}").random() < _SHARE_OF_MERGING
@@ -169,6 +174,25 @@ def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
         for process in processes:
             process.queue = queue
     return processes
+
+
+def _stores_changes(seed: int) -> bool:
+    return random.Random(f"changelogs {seed}").random() < _SHARE_OF_CHANGELOGS
+
+
+def _faults_of_changelogs(seed: int) -> list[Fault]:
+    """Half of the seeds that store changes have one."""
+    rng = random.Random(f"faults of changelogs {seed}")
+    if not _stores_changes(seed) or rng.random() < 0.5:
+        return []
+    return [fault_at(rng.choice(sorted(CHANGELOG_POINTS)), rng)]
+
+
+def _recorded(statement: Statement) -> Statement:
+    """A change of rows that stores what it changes."""
+    if not isinstance(statement, Change):
+        return statement
+    return RecordedChange(statement.name, statement.table, kind=statement.kind, ids=statement.ids, on=statement.on)
 
 
 def _together(rng: random.Random, statement: Statement, merges: bool) -> Statement:

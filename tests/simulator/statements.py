@@ -37,6 +37,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import AddColumn
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.sort_order import UNSORTED
+from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import LongType, NestedField, StringType
 
 Rows: TypeAlias = Counter[Row]
@@ -406,8 +407,14 @@ Stored: TypeAlias = dict[str, tuple[ContentFile, list[Row]]]
 
 def live_rows(process: Process, table: LoadedTable, ref: str, *, equality: bool = True) -> tuple[Live, Stored]:
     """Positions of live rows by data file, as sqlext's own scan plans them; `equality` deletes may be left out."""
-    metadata = table.metadata
-    plan = plan_scan(process.io, metadata, metadata.head(ref), AlwaysTrue(), manifests=process.manifests)
+    return live_rows_at(process, table.metadata, table.metadata.head(ref), equality=equality)
+
+
+def live_rows_at(
+    process: Process, metadata: TableMetadata, snapshot: Snapshot | None, *, equality: bool = True
+) -> tuple[Live, Stored]:
+    """The same of a snapshot."""
+    plan = plan_scan(process.io, metadata, snapshot, AlwaysTrue(), manifests=process.manifests)
     live, stored = {}, {}
     for task in plan.tasks:
         rows = stored_rows(process.io, task.file.file_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from sqlext.commit.changelog_storage import (
     remove_unneeded_changelogs,
     write_changelog_manifests,
 )
+from sqlext.errors import StorageError
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.stored_changelog import (
@@ -30,6 +32,7 @@ from sqlext.spec.stored_changelog import (
     manifest_list_location,
 )
 from sqlext.spec.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileStatus
 
 FIRST, SECOND = "0f0e0d0c-0b0a-4908-8706-050403020100", "1f0e0d0c-0b0a-4908-8706-050403020100"
 
@@ -82,6 +85,23 @@ def test_what_no_snapshot_names_goes_after_a_day(writer: Writer, tmp_path: Path)
     assert io.exists(manifest_list_location(metadata, FIRST))
     remove_changelog(io, metadata, FIRST)
     assert [name.rpartition("/")[2] for name in files_below(tmp_path) - before] == ["notes.txt"]
+
+
+def test_what_cannot_be_listed_stays(writer: Writer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its commit may have landed with another changelog: that is no failure of it."""
+    metadata, io = writer.append(1, base=writer.create()).table.metadata, writer.catalog.io
+    write_changelog_manifests(io, metadata, FIRST, [])
+    before = files_below(tmp_path)
+
+    def refuse(prefix: str) -> Iterator[FileStatus]:
+        raise StorageError("STORAGE_FAILURE", operation="Listing", path=prefix, reason="refused")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(io, "list", refuse)
+        remove_changelog(io, metadata, FIRST)
+    assert files_below(tmp_path) == before
+    remove_changelog(io, metadata, FIRST)
+    assert files_below(tmp_path) < before
 
 
 def test_a_table_without_changelogs_has_none_to_remove(writer: Writer) -> None:
