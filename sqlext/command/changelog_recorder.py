@@ -115,12 +115,13 @@ def _store_difference(
     """Stores what lies between two snapshots; the changelog's id."""
     schema, name, handle = table.metadata.schema(), str(table.identifier), handle_of(catalog, table)
     io = environment.catalogs.catalog(catalog).io
-    found = few_changes(environment, handle, before, after, _FEW_ROWS)
+    likely = _likely_rows(after) if before is not None and before.snapshot_id == after.parent_snapshot_id else None
+    many = likely is not None and likely > _FEW_ROWS
+    found = None if many else few_changes(environment, handle, before, after, _FEW_ROWS)
     if found is not None:
         return _write_changelog(environment, io, table.metadata, name, partial(write_on_driver, found))
     step = ChangeFeed(environment).step(handle, before, after, 0)
     rows = lowered_query(spark, lower_kinds(lower_changes([step], schema), schema))
-    likely = _likely_rows(after) if before is not None and before.snapshot_id == after.parent_snapshot_id else None
     return write_changelog(environment, io, table.metadata, name, rows, likely)
 
 

@@ -40,7 +40,7 @@ class LookedUpChange(Change):
 def _environment(process: Any) -> Environment:
     catalogs = Catalogs(lambda name, options: process.catalog, process.io)
     catalogs.initialize(process.catalog.name, {})
-    given: dict[str, Any] = {"clock": process.clock, "rng": process.rng, "sleep": process.sleep}
+    given: dict[str, Any] = {name: getattr(process, name) for name in ("clock", "rng", "sleep", "queue")}
     return Environment(
         catalogs,
         ScanBridge(catalogs, process.manifests, PositionDeleteCache()),

@@ -13,6 +13,8 @@ FIRST_SEEDS = {
     "what newer metadata do not show has not landed": 350,
     "a group keeps the sequence numbers of its first attempt": 170,
     "a commit lands in a table made anew": 450,
+    "changelogs of lost attempts stay": 540,
+    "a changelog is that of the first attempt": 320,
     "a hint makes the folder of a dropped table": 720,
     "a hint goes to another table of the name": 720,
 }
