@@ -65,8 +65,7 @@ class CatalogNames:
 
     def unknown(self, identifier: TableIdentifier, reason: object) -> CommitStateUnknown:
         """A change of that table or view which may have happened."""
-        name = self.table(identifier)
-        return CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement")
+        return CommitStateUnknown("CHANGE_STATE_UNKNOWN", name=self.table(identifier), reason=reason)
 
     def conflict(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
         return CommitConflict("COMMIT_CONFLICT", name=self.table(identifier), reason=reason)

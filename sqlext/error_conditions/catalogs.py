@@ -85,6 +85,11 @@ CATALOGS: Mapping[str, Condition] = {
         "Whether the commit to {name} happened is unknown: {reason}. No file was deleted; look for commit id"
         " {commit_id} in {name}.snapshots before you run it again.",
     ),
+    "CHANGE_STATE_UNKNOWN": Condition(
+        "08007",
+        "Whether {name} was changed is unknown: {reason}. No file was deleted; see how {name} is before you run the"
+        " statement again.",
+    ),
     # transactions
     "NOT_IN_TRANSACTION": Condition(
         "0A000",

@@ -53,10 +53,7 @@ def answered(name: str) -> Iterator[None]:
     try:
         yield
     except NoAnswer as error:
-        reason = str(error)
-        raise CommitStateUnknown(
-            "COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id="of the statement"
-        ) from error
+        raise CommitStateUnknown("CHANGE_STATE_UNKNOWN", name=name, reason=error) from error
 
 
 class _Connections:
