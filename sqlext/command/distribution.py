@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -27,7 +28,7 @@ from sqlext.spec.transform import (
     TruncateTransform,
     YearTransform,
 )
-from sqlext.spec.types import DecimalType, IntegerType, LongType, TimestamptzType
+from sqlext.spec.types import DecimalType, DoubleType, FloatType, IntegerType, LongType, TimestamptzType
 from sqlext.sql.quoting import quote_name
 from sqlext.write.write_plan import can_sort
 
@@ -63,6 +64,21 @@ def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -
     ordering = [*(F.expr(text) for text in partition_expressions(metadata)), *terms]
     # A sort of all rows would evaluate them twice, to find the ranges first.
     return (rows.repartition(1) if one_task else rows).sortWithinPartitions(*ordering)
+
+
+def ordered(rows: pa.Table, metadata: TableMetadata) -> pa.Table | None:
+    """All rows in the table's sort order; None where only Spark can tell it."""
+    schema, sort_order = metadata.schema(), metadata.sort_order()
+    if sort_order.is_unsorted or not can_sort(schema, sort_order):
+        return rows
+    columns = []
+    for field in sort_order.fields:
+        column = next((one for one in schema.fields if one.id == field.source_id), None)
+        alike = column is not None and column.required and not isinstance(column.type, DoubleType | FloatType)
+        if column is None or not alike or field.transform != IdentityTransform() or field.direction != "asc":
+            return None
+        columns.append((column.name, "ascending"))
+    return rows.sort_by(columns)
 
 
 def keeps_order(metadata: TableMetadata) -> bool:

@@ -14,14 +14,14 @@ from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, 
 from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
 from sqlext.command.literal_insert import append_literals, literal_rows
-from sqlext.command.literal_upsert import upsert_literals, upserts_literals
+from sqlext.command.literal_upsert import upserts_literals
 from sqlext.command.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.static_partition import replaced_partition, static_partition
 from sqlext.command.strategy.explanation import Explanation
-from sqlext.command.upsert import explain_upsert, upsert
+from sqlext.command.upsert import explain_upsert, upsert, upsert_held
 from sqlext.errors import AnalysisError
 from sqlext.spark import journal
 from sqlext.spark.frame_options import write_options
@@ -69,7 +69,7 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
         target = source.target
         counts = _written(environment, spark, statement, source)
     elif way.upserts:
-        counts = upsert_literals(environment, target, literals)
+        counts = upsert_held(environment, target, literals, distinct_keys=True)
     else:
         counts = Counts(inserted=append_literals(environment, spark, target, literals))
     compact_after_commit(environment, spark, target)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from sqlext.command.distribution import keeps_order
+from sqlext.command.distribution import ordered
 from sqlext.command.row_level import Target
 from sqlext.sql.literal_query import LiteralQuery, column_values
 from sqlext.sql.row_rules import row_rules
@@ -14,17 +14,19 @@ from sqlext.write.arrow_schema import schema_to_arrow
 
 
 def literals_in_columns(target: Target, literals: LiteralQuery, places: Sequence[int]) -> pa.Table | None:
-    """The query's rows in the table's columns, for each of which `places` has the number of the query's column.
+    """The query's rows in the table's order and columns; `places` has for each of these the query's column.
 
-    None where Spark is needed: a column does not hold what is written, or the table has rules for rows, or an order.
+    None where Spark is needed: a column does not hold what is written, or the table has rules for rows, or an
+    order that only Spark can tell.
     """
     metadata = target.table.metadata
     schema = metadata.schema()
-    if row_rules(schema, metadata.properties) or (len(literals.rows) > 1 and keeps_order(metadata)):
+    if row_rules(schema, metadata.properties):
         return None
     try:
         columns = [column_values(literals, *pair) for pair in zip(places, schema.fields, strict=True)]
     except ValueError:
         return None
     arrow = schema_to_arrow(schema)
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, arrow, strict=True)], schema=arrow)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, arrow, strict=True)]
+    return ordered(pa.table(arrays, schema=arrow), metadata)

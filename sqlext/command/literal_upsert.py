@@ -12,18 +12,14 @@ from sqlext.command.literal_rows import literals_in_columns
 from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target
 from sqlext.command.strategy.strategy import RowChange, Strategy
-from sqlext.command.upsert import commit_by_equality, goes_by_equality
-from sqlext.command.write_operation import WriteOperation
+from sqlext.command.upsert import goes_by_equality, upsert_held
 from sqlext.commit.merge_rules import has_merge_engine
 from sqlext.spark import journal
-from sqlext.spark.write_job import WrittenFiles, write_on_driver
 from sqlext.spec.types import DateType, IntegerType, LongType, StringType, Type
 from sqlext.sql.literal_query import LiteralQuery, literal_query
 from sqlext.sql.lowering.key_upsert import KeyUpsert
 from sqlext.sql.plain_literal import LiteralKind
 from sqlext.sql.statement import Merge
-from sqlext.write.row_operation import UPDATE
-from sqlext.write.task import WriteTask
 
 # A condition compares the source's key before it has the column's type: keys that are equal then are equal before.
 _COMPARED_ALIKE: dict[LiteralKind, tuple[type[Type], ...]] = {
@@ -38,17 +34,6 @@ def upserts_literals(environment: Environment, target: Target) -> bool:
     properties = target.table.metadata.properties
     looked_at = has_merge_engine(properties) or stores_given(target) or has_order_or_kinds(target, ())
     return not looked_at and goes_by_equality(environment, target)
-
-
-def upsert_literals(environment: Environment, target: Target, rows: pa.Table) -> Counts:
-    """Writes and commits rows in the table's columns; see `upsert_by_equality`."""
-    operations = pa.repeat(pa.scalar(UPDATE, pa.int8()), rows.num_rows)
-    changes = rows.add_column(0, pa.field("__operation", pa.int8()), operations)
-
-    def write(operation: WriteOperation, task: WriteTask) -> WrittenFiles:
-        return write_on_driver(changes, task)
-
-    return commit_by_equality(environment, target, write, distinct_keys=True)
 
 
 def literal_source(merge: Merge) -> LiteralQuery | None:
@@ -79,6 +64,6 @@ def literal_upsert(rows: pa.Table) -> Strategy:
 
     def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
         journal.record(change.lowered)
-        return upsert_literals(environment, target, rows)
+        return upsert_held(environment, target, rows, distinct_keys=True)
 
     return run

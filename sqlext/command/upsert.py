@@ -26,6 +26,7 @@ from sqlext.command.given_changes import stores_given, write_given
 from sqlext.command.held_rows import hold
 from sqlext.command.merge_rows import engine_of, explain_merge_rows, merge_rows
 from sqlext.command.outcome import Counts
+from sqlext.command.own_keys import rows_of_own_keys
 from sqlext.command.reads import OWN_KEYS, Reach, Reads, reads_of
 from sqlext.command.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.strategy.auto import rewrites_files
@@ -51,7 +52,7 @@ from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.quoting import quote_identifier
 from sqlext.write.distinct_keys import require_distinct
 from sqlext.write.refused_rows import accepted_rows
-from sqlext.write.row_operation import DELETE
+from sqlext.write.row_operation import DELETE, UPDATE
 from sqlext.write.task import WriteTask, upsert_rows, write_rows
 
 # Above this the target's keys are no more read by the driver, but joined by Spark.
@@ -97,8 +98,12 @@ def replace_by_key(
 ) -> Counts:
     """Each row in the place of the one with its key, the way that the table's `write.upsert.mode` names; likewise."""
     require_upsertable(target)
+    by_equality = goes_by_equality(environment, target)
+    held = rows_of_own_keys(target, rows) if by_equality and in_order else None
+    if held is not None:
+        return upsert_held(environment, target, held)
     batch = change_batch(target, rows, in_order=in_order)
-    if goes_by_equality(environment, target):
+    if by_equality:
         return upsert_by_equality(environment, target, batch)
     with _resolved(environment, target, batch, isolation) as choice:
         return choice.carry_out(environment, spark, target)
@@ -205,10 +210,21 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
             rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
         return run_write(order(rows, metadata, one_task=on_driver), task, on_driver=on_driver)
 
-    return commit_by_equality(environment, target, write, distinct_keys=not batch.one_row_a_key)
+    return _commit_by_equality(environment, target, write, distinct_keys=not batch.one_row_a_key)
 
 
-def commit_by_equality(
+def upsert_held(environment: Environment, target: Target, rows: pa.Table, *, distinct_keys: bool = False) -> Counts:
+    """The same of rows that the driver has, in the table's columns and order."""
+    operations = pa.repeat(pa.scalar(UPDATE, pa.int8()), rows.num_rows)
+    changes = rows.add_column(0, pa.field("__operation", pa.int8()), operations)
+
+    def write(_: WriteOperation, task: WriteTask) -> WrittenFiles:
+        return write_on_driver(changes, task)
+
+    return _commit_by_equality(environment, target, write, distinct_keys=distinct_keys)
+
+
+def _commit_by_equality(
     environment: Environment,
     target: Target,
     write: Callable[[WriteOperation, WriteTask], WrittenFiles],
