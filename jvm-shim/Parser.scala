@@ -6,6 +6,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /** Spark's parser with one question put before it: does this statement concern a sqlext catalog?
@@ -65,11 +66,14 @@ object Parser {
     text.substring(at).takeWhile(_.isLetter).toUpperCase(java.util.Locale.ROOT)
   }
 
+  /** The names of the sqlext catalogs that are configured. */
+  private[sqlext] def catalogsOf(conf: SQLConf): Seq[String] = conf.getAllConfs.collect {
+    case (key, value) if value == classOf[Catalog].getName && key.startsWith(settings) => key.substring(settings.length)
+  }.toSeq
+
   private def commandFor(session: SparkSession, text: String): Option[LogicalPlan] = {
     val state = session.asInstanceOf[classic.SparkSession].sessionState
-    val catalogs = state.conf.getAllConfs.collect {
-      case (key, value) if value == classOf[Catalog].getName && key.startsWith(settings) => key.substring(settings.length)
-    }.toSeq
+    val catalogs = catalogsOf(state.conf)
     if (catalogs.isEmpty || !Bridge.isRegistered) None
     else {
       val context: Map[String, Any] = Map(

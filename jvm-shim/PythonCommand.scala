@@ -2,7 +2,7 @@ package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.{Row, SparkSession, classic}
-import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier
+import org.apache.spark.sql.catalyst.analysis.{NamedRelation, ResolvedIdentifier}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -71,7 +71,7 @@ object WritesToPython extends Rule[LogicalPlan] {
       "replaces" -> true, "creates" -> r.orCreate, "if_not_exists" -> false).getOrElse(r)
     case write: V2WriteCommand if write.resolved && write.query.resolved =>
       write.table match {
-        case DataSourceV2Table(table) => replace(write, table).getOrElse(write)
+        case relation @ DataSourceV2Table(table) => replace(write, table, nameIn(relation)).getOrElse(write)
         case _ => write
       }
   }
@@ -90,9 +90,16 @@ object WritesToPython extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  private def replace(write: V2WriteCommand, table: SqlextTable): Option[LogicalPlan] = {
+  /** The options that have the table's name, where it came by its format. */
+  private def nameIn(relation: NamedRelation): Set[String] = relation match {
+    case r: DataSourceV2Relation if r.identifier.isEmpty => Set("path", "table")
+    case _ => Set.empty
+  }
+
+  private def replace(write: V2WriteCommand, table: SqlextTable, named: Set[String]): Option[LogicalPlan] = {
     def command(mode: String, options: Map[String, String], more: (String, Any)*) =
-      Some(PythonWrite(Map("table" -> table.handle, "mode" -> mode, "options" -> options,
+      Some(PythonWrite(Map("table" -> table.handle, "mode" -> mode,
+        "options" -> options.filterNot { case (name, _) => named(name.toLowerCase(java.util.Locale.ROOT)) },
         "by_name" -> write.isByName) ++ more, write.query))
     write match {
       case a: AppendData => command("append", a.writeOptions)

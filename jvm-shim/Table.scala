@@ -8,6 +8,7 @@ import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.sources.DataSourceRegister
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -221,7 +222,7 @@ object FieldIds {
 }
 
 /** `spark.read.format("sqlext").load(path)`: a table by its folder or metadata.json, known to no catalog; or by its name
-  * in a catalog, as the option `table`, which can be written to as well. */
+  * in a catalog, as the path or the option `table`, which can be written to as well. */
 class PathSource extends TableProvider with DataSourceRegister {
   override def shortName(): String = "sqlext"
 
@@ -232,10 +233,17 @@ class PathSource extends TableProvider with DataSourceRegister {
 
   private def load(options: util.Map[String, String]): SqlextTable = {
     val given = options.asScala.toMap
-    given.collectFirst { case (key, name) if key.equalsIgnoreCase("table") => SparkInternals.tableNamed(name) } match {
+    def option(name: String) = given.collectFirst { case (key, value) if key.equalsIgnoreCase(name) => value }
+    option("table").orElse(option("path").filter(isName)).map(SparkInternals.tableNamed) match {
       case Some(table: SqlextTable) => table
       case Some(other) => throw new IllegalArgumentException(s"${other.name} is no table of a sqlext catalog")
       case None => new SqlextTable(Bridge.ask("load path", Map("options" -> given)).get("table"), Rows)
     }
   }
+
+  /** Whether a path begins with the name of a catalog; those of a file system have a slash. */
+  private def isName(path: String): Boolean =
+    !path.contains('/') && Parser.catalogsOf(SQLConf.get).exists { catalog =>
+      Seq(s"$catalog.", s"`$catalog`.").exists(path.startsWith)
+    }
 }

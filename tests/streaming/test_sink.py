@@ -241,6 +241,20 @@ def test_by_format_and_dynamic_overwrite(spark: SparkSession, stream: JsonStream
     assert _rows(spark, table_name) == [(2, "b"), (3, "a")]
 
 
+def test_by_format_a_table_has_its_name_in_the_place_of_a_path(
+    spark: SparkSession, stream: JsonStream, table_name: str
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, v STRING)")
+    stream.put({"id": 1, "v": "a"})
+    writer = stream.frame().writeStream.format("sqlext").option("checkpointLocation", str(stream.checkpoint))
+    writer.trigger(availableNow=True).start(table_name).awaitTermination()
+    spark.table(table_name).selectExpr("id + 1 AS id", "v").write.format("sqlext").mode("append").save(table_name)
+    assert [tuple(row) for row in spark.read.format("sqlext").load(table_name).orderBy("id").collect()] == [
+        (1, "a"),
+        (2, "a"),
+    ]
+
+
 def test_a_continuous_trigger_is_refused(
     spark: SparkSession, stream: JsonStream, table_name: str, tmp_path: Path
 ) -> None:
