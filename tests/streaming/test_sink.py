@@ -271,9 +271,6 @@ def test_a_continuous_trigger_is_refused(
         with pytest.raises(AnalysisException, match=f"streaming read of {table_name}.*availableNow") as told:
             read.trigger(continuous="1 second").start()
         assert told.value.getCondition() == "STREAM_CONTINUOUS"
-    # Others have theirs.
-    query = rate.writeStream.format("noop").trigger(continuous="1 second").start()
-    query.stop()
 
 
 def test_the_builder(spark: SparkSession, stream: JsonStream, table_name: str) -> None:
