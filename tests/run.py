@@ -25,7 +25,7 @@ FIRST_USES: list[tuple[str, list[str]]] = [
     ("the REST catalog server's jar", ["-m", "catalog.rest_server"]),
     ("PostgreSQL", ["-m", "catalog.postgres_server"]),
 ]
-HALF = ["tests/golden", "tests/interchange", "tests/notebooks", "tests/simulator", "tests/streaming"]
+HALF = [f"tests/{folder}" for folder in ("bad_input", "golden", "interchange", "notebooks", "simulator", "streaming")]
 OTHER_HALF = ["tests", *(f"--ignore={folder}" for folder in HALF)]
 
 
