@@ -51,12 +51,11 @@ class _Way:
 class _Source:
     """The statement's rows in the columns of its target, which has those that the statement gives it.
 
-    With `upserts` they go in by their keys, perhaps with `ROW_KIND` behind their columns.
+    Rows that go in by their keys may have `ROW_KIND` behind their columns.
     """
 
     target: Target
     rows: DataFrame
-    upserts: bool
 
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
@@ -67,7 +66,7 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
     if literals is None:
         source = _source(environment, spark, statement, way)
         target = source.target
-        counts = _written(environment, spark, statement, source)
+        counts = _written(environment, spark, statement, source, upserts=way.upserts)
     elif way.upserts:
         counts = upsert_held(environment, target, literals, distinct_keys=True)
     else:
@@ -83,22 +82,25 @@ def _literals(environment: Environment, spark: SparkSession, statement: Insert, 
     return literal_rows(spark, statement, way.query, way.target)
 
 
-def _written(environment: Environment, spark: SparkSession, statement: Insert, source: _Source) -> Counts:
+def _written(
+    environment: Environment, spark: SparkSession, statement: Insert, source: _Source, *, upserts: bool
+) -> Counts:
     target, rows = source.target, source.rows
     if statement.conflict is not None:
         return insert_on_conflict(environment, spark, target, statement, statement.conflict, rows)
-    if source.upserts:
+    if upserts:
         return upsert(environment, spark, target, rows)
     return Counts(inserted=write_rows_to(environment, target, rows, _mode(spark, statement, target)))
 
 
 def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:
     """How the statement would write its rows."""
-    source = _source(environment, spark, statement, _way(environment, spark, statement))
+    way = _way(environment, spark, statement)
+    source = _source(environment, spark, statement, way)
     target, rows = source.target, source.rows
     if statement.conflict is not None:
         return explain_on_conflict(environment, spark, target, statement, statement.conflict, rows)
-    if source.upserts:
+    if way.upserts:
         return explain_upsert(environment, spark, target, rows)
     match _mode(spark, statement, target).mode:
         case "append":
@@ -138,9 +140,9 @@ def _source(environment: Environment, spark: SparkSession, statement: Insert, wa
     if evolving:
         target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
     if upserts:
-        return _Source(target, align_changes(spark, rows, target, by_name=by_name, kind=kind), upserts)
+        return _Source(target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
-    return _Source(target, aligned, upserts)
+    return _Source(target, aligned)
 
 
 def _value_columns(statement: Insert, schema: Schema, *, evolving: bool) -> Sequence[NestedField]:

@@ -39,24 +39,28 @@ def upserts_literals(environment: Environment, target: Target) -> bool:
 def literal_source(merge: Merge) -> LiteralQuery | None:
     """The source under the names that the statement knows, where it is plain literals."""
     text = merge.source.text
-    literals = literal_query(text[1:-1]) if text.startswith("(") and merge.ctes is None else None
-    names = merge.source_columns or (literals.names if literals else ())
-    unlike = len({name.lower() for name in names}) == len(names)
-    return LiteralQuery(names, literals.rows) if literals and unlike and len(names) == len(literals.names) else None
+    if merge.ctes is not None or not text.startswith("("):
+        return None
+    literals = literal_query(text[1:-1])
+    if literals is None:
+        return None
+    names = merge.source_columns or literals.names
+    unlike = len({name.lower() for name in names}) == len(literals.names)
+    return LiteralQuery(names, literals.rows) if unlike and len(names) == len(literals.names) else None
 
 
 def merged_literals(target: Target, upsert: KeyUpsert, literals: LiteralQuery) -> pa.Table | None:
     """The source's rows in the table's columns; None where Spark is needed, as in `literals_in_columns`."""
     schema = target.table.metadata.schema()
     columns = {upsert.source.column(name): number for number, name in enumerate(literals.names)}
-    places = [columns.get(upsert.values[field.name]) for field in schema.fields]
-    for field, place in zip(schema.fields, places, strict=True):
-        if place is None:
+    if any(upsert.values[field.name] not in columns for field in schema.fields):
+        return None
+    places = {field.id: columns[upsert.values[field.name]] for field in schema.fields}
+    for key in schema.identifier_fields:
+        kinds = {row[places[key.id]].kind for row in literals.rows}
+        if not all(isinstance(key.type, _COMPARED_ALIKE.get(kind, ())) for kind in kinds):
             return None
-        alike = all(isinstance(field.type, _COMPARED_ALIKE.get(row[place].kind, ())) for row in literals.rows)
-        if field.id in schema.identifier_field_ids and not alike:
-            return None
-    return literals_in_columns(target, literals, [place for place in places if place is not None])
+    return literals_in_columns(target, literals, list(places.values()))
 
 
 def literal_upsert(rows: pa.Table) -> Strategy:

@@ -83,17 +83,19 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
 
 def _choose_literals(environment: Environment, spark: SparkSession, target: Target, statement: Merge) -> Choice | None:
     """The way of a key upsert of plain literals by equality deletes, if it is one: it asks Spark for nothing."""
-    literals = None if statement.evolving else literal_source(statement)
-    if literals is None or not is_ansi(spark) or has_order_or_kinds(target, literals.names):
+    if statement.evolving or not goes_by_equality(environment, target) or not is_ansi(spark):
+        return None
+    literals = literal_source(statement)
+    if literals is None or has_order_or_kinds(target, literals.names):
         return None
     exact = is_case_sensitive(spark)
     upsert = key_upsert(statement, target.table.metadata.schema(), literals.names, case_sensitive=exact)
-    if upsert is None or not goes_by_equality(environment, target):
+    rows = None if upsert is None else merged_literals(target, upsert, literals)
+    if upsert is None or rows is None:
         return None
-    rows = merged_literals(target, upsert, literals)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     change = RowChange(lower_upsert_source(upsert), isolation)
-    return None if rows is None else _by_equality(literal_upsert(rows), change)
+    return _by_equality(literal_upsert(rows), change)
 
 
 def _by_equality(run: Strategy, change: RowChange) -> Choice:

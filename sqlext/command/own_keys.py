@@ -13,6 +13,7 @@ from sqlext.properties import UPSERT_SEQUENCE_FIELD
 from sqlext.spark.driver_rows import collect_rows, is_small
 from sqlext.spec.types import DoubleType, FloatType
 from sqlext.sql.row_rules import row_rules
+from sqlext.write.distinct_keys import are_distinct
 
 
 def rows_of_own_keys(target: Target, rows: DataFrame) -> pa.Table | None:
@@ -30,9 +31,7 @@ def rows_of_own_keys(target: Target, rows: DataFrame) -> pa.Table | None:
     if any(isinstance(field.type, DoubleType | FloatType) for field in schema.identifier_fields) or not is_small(rows):
         return None
     found = collect_rows(rows.selectExpr(*stored_columns(schema)))
-    names = [field.name for field in schema.identifier_fields]
-    keys = found.select(names)
-    if any(column.null_count for column in keys.columns):
+    keys = found.select([field.name for field in schema.identifier_fields])
+    if any(column.null_count for column in keys.columns) or not are_distinct(keys):
         return None
-    own = keys.group_by(names).aggregate([([], "count_all")]).num_rows == found.num_rows
-    return ordered(found, metadata) if own else None
+    return ordered(found, metadata)

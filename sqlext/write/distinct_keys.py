@@ -134,6 +134,11 @@ def require_distinct(keys: pa.Table, table_name: str) -> None:
     _refuse(_repeated(keys, keys.column_names), table_name)
 
 
+def are_distinct(keys: pa.Table) -> bool:
+    """Whether no row of `keys` comes twice."""
+    return not _repeated(keys, keys.column_names)
+
+
 def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
     # A column on its own would keep all columns of the batch that it came in.
     return pa.concat_batches([batch, batch.slice(0, 0)])
