@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
@@ -12,6 +12,7 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
+from sqlext.catalog.rest.lost_answer import looked_for
 from sqlext.catalog.rest.metadata_difference import requirements, updates
 from sqlext.catalog.rest.rest_views import RestViews
 from sqlext.catalog.view_catalog import ViewCatalog
@@ -149,7 +150,7 @@ class RestCatalog:
             )
         try:
             asked = {"purgeRequested": "true" if purge else "false"}
-            with self._translated(identifier), self._looked_for(identifier, lambda: self._is_gone(identifier)):
+            with self._translated(identifier), looked_for(self._names, identifier, lambda: self._is_gone(identifier)):
                 self._client.ask("DELETE", self._path(identifier), parameters=asked)
         except NotFoundError:
             if self._views.view_exists(identifier):
@@ -180,20 +181,9 @@ class RestCatalog:
         body = {"source": _json(identifier), "destination": _json(to)}
         with (
             self._translated(identifier, taken=to),
-            self._looked_for(identifier, lambda: self._is_gone(identifier) and not self._is_gone(to)),
+            looked_for(self._names, identifier, lambda: self._is_gone(identifier) and not self._is_gone(to)),
         ):
             self._client.ask("POST", "tables/rename", body)
-
-    @contextmanager
-    def _looked_for(self, identifier: TableIdentifier, has_happened: Callable[[], bool]) -> Iterator[None]:
-        """Around a change without an answer: `CommitStateUnknown`, unless it is seen to have happened."""
-        try:
-            yield
-        except NoAnswer as error:
-            with suppress(Refusal, NoAnswer, SqlextError):
-                if has_happened():
-                    return
-            raise self._names.unknown(identifier, error) from None
 
     def _is_gone(self, identifier: TableIdentifier) -> bool:
         return not self._client.exists(self._path(identifier))

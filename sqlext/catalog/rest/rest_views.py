@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
+from sqlext.catalog.rest.lost_answer import looked_for
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import (
     NotFoundError,
@@ -81,23 +82,16 @@ class RestViews:
 
     def drop_view(self, identifier: TableIdentifier) -> bool:
         try:
-            with self._translated(identifier):
-                self._drop(identifier)
+            with self._translated(identifier), looked_for(self._names, identifier, lambda: self._is_gone(identifier)):
+                self._client.ask("DELETE", self._path(identifier))
         except NotFoundError:
             if self._is_table(identifier):
                 raise self._names.is_table(identifier) from None
             return False
         return True
 
-    def _drop(self, identifier: TableIdentifier) -> None:
-        """Without an answer it has happened where the view is gone; where it is not, it may still."""
-        try:
-            self._client.ask("DELETE", self._path(identifier))
-        except NoAnswer as error:
-            with suppress(Refusal, NoAnswer):
-                if not self._client.exists(self._path(identifier)):
-                    return
-            raise self._names.unknown(identifier, error) from None
+    def _is_gone(self, identifier: TableIdentifier) -> bool:
+        return not self._client.exists(self._path(identifier))
 
     def _create(self, identifier: TableIdentifier, updated: ViewMetadata) -> dict[str, Any]:
         if self._is_table(identifier):
