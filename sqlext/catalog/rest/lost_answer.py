@@ -13,7 +13,7 @@ from sqlext.errors import SqlextError
 
 @contextmanager
 def looked_for(names: CatalogNames, identifier: TableIdentifier, has_happened: Callable[[], bool]) -> Iterator[None]:
-    """Around a change of a table or view without an answer: `CommitStateUnknown`, unless it is seen to have happened."""
+    """Around a change: `CommitStateUnknown` where it has no answer, unless it is seen to have happened."""
     try:
         yield
     except NoAnswer as error:
