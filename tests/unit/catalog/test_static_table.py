@@ -9,23 +9,12 @@ import pytest
 
 from small_tables import (
     Writer,
-    warehouse_catalog,
 )
 from sqlext.catalog.static_table import load_static_table
 from sqlext.errors import (
     NotFoundError,
 )
 from sqlext.storage.file_io import LocalFileIO
-
-
-@pytest.fixture
-def writer(tmp_path: Path) -> Writer:
-    return Writer(warehouse_catalog(tmp_path))
-
-
-@pytest.fixture
-def metadata_folder(tmp_path: Path) -> Path:
-    return tmp_path / "db/orders/metadata"
 
 
 def test_a_table_is_loaded_by_its_folder_or_its_file(writer: Writer, tmp_path: Path) -> None:

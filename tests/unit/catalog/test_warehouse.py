@@ -28,18 +28,8 @@ from sqlext.storage.file_io import LocalFileIO
 
 
 @pytest.fixture
-def writer(tmp_path: Path) -> Writer:
-    return Writer(warehouse_catalog(tmp_path))
-
-
-@pytest.fixture
 def catalog(writer: Writer) -> WarehouseCatalog:
     return writer.catalog
-
-
-@pytest.fixture
-def metadata_folder(tmp_path: Path) -> Path:
-    return tmp_path / "db/orders/metadata"
 
 
 def test_a_custom_location_is_refused(writer: Writer, tmp_path: Path) -> None:

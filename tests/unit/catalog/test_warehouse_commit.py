@@ -30,16 +30,6 @@ from sqlext.errors import (
 from sqlext.storage.file_io import LocalFileIO
 
 
-@pytest.fixture
-def writer(tmp_path: Path) -> Writer:
-    return Writer(warehouse_catalog(tmp_path))
-
-
-@pytest.fixture
-def metadata_folder(tmp_path: Path) -> Path:
-    return tmp_path / "db/orders/metadata"
-
-
 def test_files_have_the_names_of_the_hadoop_catalog(writer: Writer, tmp_path: Path, metadata_folder: Path) -> None:
     writer.append(1, base=writer.create())
     names = {path.name for path in metadata_folder.iterdir()}
