@@ -26,11 +26,13 @@ LiteralKind: TypeAlias = Literal["null", "boolean", "date", "text", "whole", "de
 # them exactly. A text with an escape, a quote or a variable of Spark's (`${…}`) in it is no plain literal.
 _DIGITS: Final = 15
 _WHOLE, _DECIMAL, _DATE = r"-?\d{1,19}", rf"-?\d{{1,{_DIGITS}}}\.\d{{1,{_DIGITS}}}", r"\d{4}-\d\d-\d\d"
+_NUMBER = rf"{_DECIMAL}|-?\d{{1,{_DIGITS}}}"
 _TEXT = r"'(?P<text>[^'\\$]*)'"
 _FLAGS = re.IGNORECASE | re.ASCII
+# A whole number with the suffix L has fewer digits here, so that it is in the range of its type.
 _LITERAL = re.compile(
     rf"(?P<null>NULL\b)|(?P<boolean>(?:TRUE|FALSE)\b)|DATE\s*'(?P<date>{_DATE})'|{_TEXT}"
-    rf"|(?P<decimal>{_DECIMAL})|(?P<whole>{_WHOLE})",
+    rf"|(?P<double>{_NUMBER})D\b|(?P<decimal>{_DECIMAL})(?:BD)?\b|(?P<whole>-?\d{{1,18}}(?=L\b)|{_WHOLE}\b)L?",
     _FLAGS,
 )
 _CAST = re.compile(
@@ -42,8 +44,8 @@ _CAST = re.compile(
 _CASTS: Final[Mapping[str, tuple[LiteralKind, re.Pattern[str]]]] = {
     "INT": ("whole", re.compile(_WHOLE, _FLAGS)),
     "BIGINT": ("whole", re.compile(_WHOLE, _FLAGS)),
-    "DECIMAL": ("decimal", re.compile(rf"{_DECIMAL}|-?\d{{1,{_DIGITS}}}", _FLAGS)),
-    "DOUBLE": ("double", re.compile(rf"{_DECIMAL}|-?\d{{1,{_DIGITS}}}", _FLAGS)),
+    "DECIMAL": ("decimal", re.compile(_NUMBER, _FLAGS)),
+    "DOUBLE": ("double", re.compile(_NUMBER, _FLAGS)),
     "DATE": ("date", re.compile(_DATE, _FLAGS)),
     "STRING": ("text", re.compile(".*", _FLAGS | re.DOTALL)),
     "BOOLEAN": ("boolean", re.compile("TRUE|FALSE", _FLAGS)),

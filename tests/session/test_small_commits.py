@@ -29,9 +29,18 @@ for line in sys.stdin:
 # Of each type literals that say themselves what the column gets, and texts that Spark has to evaluate or to assign.
 PLAIN: dict[str, Callable[[random.Random], str]] = {
     "INT": lambda rng: str(rng.choice([0, -1, 2**31 - 1, -(2**31), rng.randrange(-(10**6), 10**6)])),
-    "BIGINT": lambda rng: str(rng.choice([2**63 - 1, "CAST('-7' AS bigint)", rng.randrange(10**12)])),
-    "DOUBLE": lambda rng: rng.choice(["-0.0", "CAST('-0.0' AS double)", str(rng.randrange(2**62)), _decimal(rng, 15)]),
-    "DECIMAL(20,10)": lambda rng: rng.choice([str(rng.randrange(-(10**9), 10**9)), _decimal(rng, 10)]),
+    "BIGINT": lambda rng: str(rng.choice([2**63 - 1, "CAST('-7' AS bigint)", "-7L", rng.randrange(10**12)])),
+    "DOUBLE": lambda rng: rng.choice(
+        [
+            "-0.0",
+            "-0.0D",
+            "CAST('-0.0' AS double)",
+            str(rng.randrange(2**62)),
+            _decimal(rng, 15),
+            _decimal(rng, 15) + "D",
+        ]
+    ),
+    "DECIMAL(20,10)": lambda rng: rng.choice([str(rng.randrange(-(10**9), 10**9)), _decimal(rng, 10), "1.5BD"]),
     "DECIMAL(9,2)": lambda rng: rng.choice(["-0.00", "CAST('12.5' AS DECIMAL(5,2))", "9999999.99"]),
     "STRING": lambda rng: rng.choice(["'a, (b)'", "''", "'ü'", "'--'", "'/* */'"]),
     "DATE": lambda rng: f"DATE '{date(1, 1, 1) + timedelta(days=rng.randrange(3_000_000))}'",
@@ -39,9 +48,9 @@ PLAIN: dict[str, Callable[[random.Random], str]] = {
 }
 EVALUATED = {
     "INT": ("7Y", "1 + 1"),
-    "BIGINT": ("7L", "abs(-3)"),
-    "DOUBLE": ("1e-3", "2.5D"),
-    "DECIMAL(20,10)": ("1.5BD", "1.00000000005"),
+    "BIGINT": ("7S", "abs(-3)"),
+    "DOUBLE": ("1e-3", "2.5e0D"),
+    "DECIMAL(20,10)": ("15e-1BD", "1.00000000005"),
     "DECIMAL(9,2)": ("1.005", "1 / 3"),
     "STRING": ("'it''s'", r"'\u00fc\n'", "'x' 'y'", '"q"', "r'\\n'"),
     "DATE": ("DATE '2024-1'", "to_date('2024-01-01')"),

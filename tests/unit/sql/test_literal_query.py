@@ -72,7 +72,12 @@ def test_columns_have_the_names_that_spark_gives_them(text: str, names: tuple[st
         "VALUES (1, '${name}')",
         "VALUES (1, r'x')",
         'VALUES (1, "x")',
-        "VALUES (1L, 'x')",
+        "VALUES (1S, 'x')",
+        "VALUES (1LL, 'x')",
+        "VALUES (1DB, 'x')",
+        "VALUES (1234567890123456789L, 'x')",
+        "VALUES (1234567890123456D, 'x')",
+        "VALUES (1e2D, 'x')",
         "VALUES (1e2, 'x')",
         "VALUES (1 + 1, 'x')",
         "VALUES (1, upper('x'))",
@@ -117,6 +122,12 @@ def test_all_else_is_left_to_spark(text: str) -> None:
         (DecimalType(10, 2), "-7", Decimal(-7)),
         (DecimalType(38, 30), "1234567.25", Decimal("1234567.25")),
         (DecimalType(2, 2), "0.25", Decimal("0.25")),
+        (LongType(), "-999999999999999999L", 1 - 10**18),
+        (IntegerType(), "7l", 7),
+        (DoubleType(), "0.5D", 0.5),
+        (DoubleType(), "-3d", -3.0),
+        (DoubleType(), "1.25BD", 1.25),
+        (DecimalType(10, 2), "1.5bd", Decimal("1.5")),
         (LongType(), "CAST('-12' AS bigint)", -12),
         (IntegerType(), "cast( 7 as INT )", 7),
         (DecimalType(12, 2), "CAST('1.5' AS DECIMAL(12, 2))", Decimal("1.5")),
@@ -131,8 +142,9 @@ def test_a_literal_is_the_value_that_its_column_holds(type: Type, text: str, exp
     assert values(type, text) == [expected]
 
 
-def test_a_decimal_has_no_negative_zero() -> None:
+def test_a_double_has_a_negative_zero_and_a_decimal_has_none() -> None:
     assert str(values(DoubleType(), "-0.0")) == "[0.0]"
+    assert str(values(DoubleType(), "-0.0D")) == "[-0.0]"
 
 
 @pytest.mark.parametrize(
@@ -157,6 +169,10 @@ def test_a_decimal_has_no_negative_zero() -> None:
         (DoubleType(), "0.1234567890123456"),
         (DoubleType(), "9223372036854775808"),
         (FloatType(), "0.1"),
+        (FloatType(), "0.5D"),
+        (LongType(), "1D"),
+        (DecimalType(10, 2), "1.5D"),
+        (DecimalType(38, 0), "9223372036854775808L"),
         (BinaryType(), "X'00'"),
         (TimestampType(), "TIMESTAMP '2024-01-01 00:00:00'"),
         (TimestampType(), "NULL"),
