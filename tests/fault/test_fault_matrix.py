@@ -3,10 +3,7 @@ statement is wholly in or out, its outcome says which, and the table can be read
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +15,9 @@ from fault.writing_process import (
     POINTS,
     PROPERTIES,
     TABLE,
-    FaultyIO,
     LocalProcess,
-    processes,
-    run_and_be_killed,
+    outcome_under,
+    outcomes_around,
 )
 from simulator.statements import Change, Create, Statement
 from small_tables import files_below
@@ -61,21 +57,14 @@ def _require_writable(folder: Path, rows: Counter[Any] | None) -> None:
 def test_errors_lost_answers_and_kills(tmp_path: Path, operation: str) -> None:
     reached = 0
     for point in POINTS:
-        for fault, befalls in FAULTS.items():
+        for fault in FAULTS:
             if fault == "lost answer" and point not in _ANSWERS_OF:
                 continue
             folder = tmp_path / f"{point} {fault}".replace(" ", "-")
             process, statement = _begin(folder, operation)
             before, files = process.rows(statement), files_below(folder)
             after = _after(operation, before, statement)
-            if "kill" in fault:
-                child = processes.Process(target=run_and_be_killed, args=(folder, operation, point, befalls))
-                child.start()
-                child.join()
-                outcome = "killed" if child.exitcode == -9 else "acknowledged"
-            else:
-                io = FaultyIO(POINTS[point], 1, befalls)
-                outcome = LocalProcess({"warehouse": str(folder)}, "child", io).run(statement)
+            outcome = outcome_under(fault, POINTS[point], folder, statement)
             rows = LocalProcess({"warehouse": str(folder)}).rows(statement)
             told = f"{operation}, {fault} at the {point}: {outcome} {statement.error}"
             if outcome == "acknowledged":
@@ -98,22 +87,8 @@ def test_a_process_that_stands_still(tmp_path: Path, operation: str) -> None:
         folder = tmp_path / point.replace(" ", "-")
         process, statement = _begin(folder, operation)
         before = process.rows(statement)
-        still, go = threading.Event(), threading.Event()
-
-        def stand_still(effect: Callable[[], Any], still: threading.Event = still, go: threading.Event = go) -> None:
-            still.set()
-            go.wait()
-            effect()
-
-        slow = LocalProcess({"warehouse": str(folder)}, "slow", FaultyIO(POINTS[point], 1, stand_still))
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(slow.run, statement)
-            future.add_done_callback(lambda _, still=still: still.set())
-            still.wait()
-            other = Change("o", TABLE, kind="append", ids=frozenset((8,)))
-            others = process.run(other)
-            go.set()
-            outcome = future.result()
+        other = Change("o", TABLE, kind="append", ids=frozenset((8,)))
+        outcome, others = outcomes_around(POINTS[point], folder, statement, other)
         theirs = Counter({(8, "o"): 1}) if others == "acknowledged" else Counter()
         rows = LocalProcess({"warehouse": str(folder)}).rows(statement)
         base = Counter() if before is None else before

@@ -3,12 +3,8 @@ all, and leads from the rows before to those after."""
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,10 +15,9 @@ from fault.writing_process import (
     PROPERTIES,
     RECORDED,
     TABLE,
-    FaultyIO,
     LocalProcess,
-    processes,
-    run_recorded_and_be_killed,
+    outcome_under,
+    outcomes_around,
 )
 from simulator.statements import Change, Create, Statement
 from small_tables import files_below
@@ -47,20 +42,13 @@ def _litter(folder: Path, told: str) -> set[str]:
 def test_errors_lost_answers_and_kills(tmp_path: Path, operation: str) -> None:
     outcomes: Counter[str] = Counter()
     for point in POINTS_OF_RECORDS:
-        for fault, befalls in FAULTS.items():
+        for fault in FAULTS:
             folder = tmp_path / f"{point} {fault}".replace(" ", "-")
             process, statement = _begin(folder, operation)
             before, files = process.rows(statement), files_below(folder)
             assert before is not None
             after = +statement.apply(before)
-            if "kill" in fault:
-                child = processes.Process(target=run_recorded_and_be_killed, args=(folder, operation, point, befalls))
-                child.start()
-                child.join()
-                outcome = "killed" if child.exitcode == -9 else "acknowledged"
-            else:
-                io = FaultyIO(POINTS_OF_RECORDS[point], 1, befalls)
-                outcome = LocalProcess({"warehouse": str(folder)}, "child", io).run(statement)
+            outcome = outcome_under(fault, POINTS_OF_RECORDS[point], folder, statement)
             rows = LocalProcess({"warehouse": str(folder)}).rows(statement)
             told = f"{operation}, {fault} at the {point}: {outcome} {statement.error}"
             litter = _litter(folder, told)
@@ -89,23 +77,8 @@ def test_a_process_that_stands_still(tmp_path: Path, operation: str) -> None:
         process, statement = _begin(folder, operation)
         before = process.rows(statement)
         assert before is not None
-        still, go = threading.Event(), threading.Event()
-
-        def stand_still(effect: Callable[[], Any], still: threading.Event = still, go: threading.Event = go) -> Any:
-            still.set()
-            go.wait()
-            return effect()
-
-        io = FaultyIO(POINTS_OF_RECORDS[point], 1, stand_still)
-        slow = LocalProcess({"warehouse": str(folder)}, "slow", io)
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(slow.run, statement)
-            future.add_done_callback(lambda _, still=still: still.set())
-            still.wait()
-            other = Change("o", TABLE, kind="append", ids=frozenset((8,)))
-            others = process.run(other)
-            go.set()
-            outcome = future.result()
+        other = Change("o", TABLE, kind="append", ids=frozenset((8,)))
+        outcome, others = outcomes_around(POINTS_OF_RECORDS[point], folder, statement, other)
         told = f"{operation}, standing still at the {point}: {outcome}, the other {others}"
         assert (outcome, others) == ("acknowledged", "acknowledged"), f"{told} {statement.error} {other.error}"
         assert process.rows(statement) == +statement.apply(before) + Counter({(8, "o"): 1}), told

@@ -7,9 +7,11 @@ import multiprocessing
 import os
 import random
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -166,16 +168,36 @@ POINTS_OF_RECORDS = {
 FAULTS = {"error": refuse, "lost answer": lose_the_answer, "kill before": kill_before, "kill after": kill_after}
 
 
-def run_and_be_killed(folder: Path, operation: str, point: str, befalls: Callable[[Any], Any]) -> None:
-    """In a process of its own."""
-    io = FaultyIO(POINTS[point], 1, befalls)
-    LocalProcess({"warehouse": str(folder)}, "child", io).run(OPERATIONS[operation]())
+def outcome_under(fault: str, at: tuple[str, str], folder: Path, statement: Statement) -> str:
+    """How the statement ends which the fault befalls at that point: as `LocalProcess.run` tells it, or killed."""
+    if "kill" not in fault:
+        return _run_befallen(folder, statement, at, FAULTS[fault])
+    child = processes.Process(target=_run_befallen, args=(folder, statement, at, FAULTS[fault]))
+    child.start()
+    child.join()
+    return "killed" if child.exitcode == -9 else "acknowledged"
 
 
-def run_recorded_and_be_killed(folder: Path, operation: str, point: str, befalls: Callable[[Any], Any]) -> None:
-    """The same of an operation that stores what it changes."""
-    io = FaultyIO(POINTS_OF_RECORDS[point], 1, befalls)
-    LocalProcess({"warehouse": str(folder)}, "child", io).run(RECORDED[operation]())
+def _run_befallen(folder: Path, statement: Statement, at: tuple[str, str], befalls: Callable[[Any], Any]) -> str:
+    return LocalProcess({"warehouse": str(folder)}, "child", FaultyIO(at, 1, befalls)).run(statement)
+
+
+def outcomes_around(at: tuple[str, str], folder: Path, slow: Statement, other: Statement) -> tuple[str, str]:
+    """Of two statements: `slow` stands still at that point until `other` has ended."""
+    still, go = threading.Event(), threading.Event()
+
+    def stand_still(effect: Callable[[], Any]) -> Any:
+        still.set()
+        go.wait()
+        return effect()
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(_run_befallen, folder, slow, at, stand_still)
+        future.add_done_callback(lambda _: still.set())
+        still.wait()
+        others = LocalProcess({"warehouse": str(folder)}, "meanwhile").run(other)
+        go.set()
+        return future.result(), others
 
 
 def write_until_killed(options: Mapping[str, str], run: int, sender: Any) -> None:
