@@ -1,7 +1,7 @@
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{BitwiseAnd, Cast, Expression, ExpressionInfo, Literal, Murmur3Hash, Pmod}
+import org.apache.spark.sql.catalyst.expressions.{BitwiseAnd, Cast, Expression, ExpressionInfo, Literal, Murmur3Hash, Pmod, UnixDate}
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
@@ -21,7 +21,7 @@ object BucketHash {
 
   private def hash(value: Expression): Expression = value.dataType match {
     case IntegerType | LongType => Murmur3Hash(Seq(Cast(value, LongType)), 0)
-    case DateType => Murmur3Hash(Seq(Cast(Cast(value, IntegerType), LongType)), 0)
+    case DateType => Murmur3Hash(Seq(Cast(UnixDate(value), LongType)), 0)
     case StringType => bytesHash(value, "ofText")
     case BinaryType => bytesHash(value, "ofBytes")
     case _: DecimalType => StaticInvoke(classOf[BucketHash], IntegerType, "ofDecimal", Seq(value))

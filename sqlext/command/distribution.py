@@ -28,7 +28,7 @@ from sqlext.spec.transform import (
     TruncateTransform,
     YearTransform,
 )
-from sqlext.spec.types import DecimalType, DoubleType, FloatType, IntegerType, LongType, TimestamptzType
+from sqlext.spec.types import DecimalType, DoubleType, FloatType, IntegerType, LongType, TimestamptzType, UuidType
 from sqlext.sql.quoting import quote_name
 from sqlext.write.write_plan import can_sort
 
@@ -120,7 +120,10 @@ def _transformed(schema: Schema, source_id: int, transform: Transform) -> str | 
         case IdentityTransform():
             return column
         case BucketTransform(n=n):
-            return f"CASE WHEN {column} IS NOT NULL THEN sqlext_bucket({n}, {column}) END"
+            # A UUID is text to Spark.
+            is_uuid = isinstance(schema.field(source_id).type, UuidType)
+            hashed = f"unhex(replace({column}, '-', ''))" if is_uuid else column
+            return f"CASE WHEN {column} IS NOT NULL THEN sqlext_bucket({n}, {hashed}) END"
         case YearTransform():
             return f"year({_day(schema, source_id, column)})"
         case MonthTransform():
