@@ -21,7 +21,7 @@ _TRANSFORMS: Mapping[str, tuple[str, ...]] = {
     "BIGINT": ("bucket(2, {c})",),
     "STRING": ("{c}", "truncate(1, {c})", "bucket(3, {c})"),
     "BOOLEAN": ("{c}",),
-    "DATE": ("{c}", "months({c})"),
+    "DATE": ("{c}", "months({c})", "bucket(2, {c})"),
 }
 
 
