@@ -167,8 +167,9 @@ class _Commit:
         """What became of a compare-and-swap that got no answer: the table when it landed, None when it cannot have.
 
         While the base is current it may still land, so it is sent again: the same change on the same base has one
-        place to go, whichever of the two requests gets there. `CommitStateUnknown` when that stays without an answer,
-        and when what followed the base is no longer known.
+        place to go, whichever of the two requests gets there. A creation has none: where there is no table, it may have
+        landed and been dropped. `CommitStateUnknown` when that stays without an answer, and when what followed the base
+        is no longer known.
         """
         token = CommitToken(self._context.commit_id, change, updated)
         reason, was_dropped = unknown.parameters["reason"], False
@@ -177,11 +178,13 @@ class _Commit:
                 current = self._current()
                 if current is not None and token.is_in(current.metadata):
                     return current
-                if _location(current) == _location(base):
-                    return self._catalog.commit(self._identifier, base, updated)
+                if base is None and current is None:
+                    continue
                 if base is None:
                     self._may_have_landed = False
                     break
+                if _location(current) == base.metadata_location:
+                    return self._catalog.commit(self._identifier, base, updated)
                 if current is None or current.metadata.table_uuid != base.metadata.table_uuid:
                     # Landed or not, it is gone; its files stay, as an undropped table may need them.
                     was_dropped = True

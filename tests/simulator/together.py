@@ -48,10 +48,8 @@ class Together(Statement):
         except SqlextError as error:
             for part in self.parts:
                 part.outcome, part.error = "refused", error
-            if process.world.shared is not None:
-                # In a folder they have gone with the table.
-                for member in members:
-                    abandon_member(process.catalog, self.table, member, process.rng)
+            for member in members:
+                abandon_member(process.catalog, self.table, member, process.rng)
             return
         given: dict[str, Any] = {"clock": process.clock, "rng": process.rng, "sleep": process.sleep}
         given |= {"small": SmallFiles(1 << 20, _merge) if self.merges else None, "queue": process.queue}

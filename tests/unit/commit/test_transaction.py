@@ -254,6 +254,24 @@ def test_a_creation_without_an_answer_is_settled_by_its_uuid(tmp_path: Path) -> 
     assert Writer(warehouse_catalog(tmp_path)).load().metadata.table_uuid == made.metadata.table_uuid
 
 
+@pytest.mark.parametrize("landed", [True, False])
+def test_a_creation_without_an_answer_is_not_sent_again(tmp_path: Path, landed: bool) -> None:
+    """It may have landed, and the table have been dropped, which would come back."""
+    sent: list[str] = []
+
+    def dropped(location: str, create: Callable[[], None]) -> None:
+        sent.append(location)
+        if landed:
+            create()
+            Writer(warehouse_catalog(tmp_path)).catalog.drop_table(ORDERS, purge=True)
+        raise TimeoutError("no answer")
+
+    with pytest.raises(CommitStateUnknown, match="no answer"):
+        Writer(warehouse_catalog(tmp_path, InterruptedIO(dropped)), seed=3).create()
+    assert len(sent) == 1
+    assert not Writer(warehouse_catalog(tmp_path)).catalog.table_exists(ORDERS)
+
+
 def test_a_creation_without_an_answer_that_another_won_is_refused(tmp_path: Path, other: Writer) -> None:
     def overtaken(location: str, create: Callable[[], None]) -> None:
         other.create()
