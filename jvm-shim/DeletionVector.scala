@@ -36,20 +36,48 @@ private[sqlext] class DecodedVector(val bytes: Array[Byte]) {
     }.toMap
   }
   private val lowest = bitmaps.getOrElse(0, new RoaringBitmap)
+  private val ahead = new Array[Int](256)
 
-  /** Which of the positions from `first` to `last` it has, by their distance from the first; None unless they are `count`
-    * positions in a row that it keeps together. */
-  def within(first: Long, last: Long, count: Int): Option[util.BitSet] =
+  /** The numbers of those of `count` rows, whose positions go from `first` to `last`, that it does not have; None unless
+    * they are positions in a row that it keeps together. */
+  def live(first: Long, last: Long, count: Int): Option[Array[Int]] =
     if (last - first != count - 1 || first >>> 32 != last >>> 32) None
-    else {
-      val marks = new util.BitSet
-      bitmaps.get((first >>> 32).toInt).foreach { bitmap =>
-        val found = bitmap.getIntIterator
-        found.advanceIfNeeded(first.toInt)
-        while (found.hasNext && Integer.compareUnsigned(found.peekNext, last.toInt) <= 0) marks.set(found.next() - first.toInt)
-      }
-      Some(marks)
+    else Some(bitmaps.get((first >>> 32).toInt) match {
+      case None => Array.range(0, count)
+      case Some(bitmap) => live(bitmap, first.toInt, count)
+    })
+
+  /** Without a branch on what a row is, which no processor foresees where a good part of the rows is deleted. */
+  private def live(bitmap: RoaringBitmap, first: Int, count: Int): Array[Int] = {
+    val marks = marked(bitmap, first, count)
+    val rows = new Array[Int](count)
+    var (found, row) = (0, 0)
+    while (row < count) {
+      rows(found) = row
+      found += (~(marks(row >>> 6) >>> row) & 1).toInt
+      row += 1
     }
+    util.Arrays.copyOf(rows, found)
+  }
+
+  /** A bit for each of `count` positions from `first` on, set where the bitmap has it. */
+  private def marked(bitmap: RoaringBitmap, first: Int, count: Int): Array[Long] = {
+    val marks = new Array[Long]((count + 63) >>> 6)
+    val positions = bitmap.getBatchIterator
+    positions.advanceIfNeeded(first)
+    var within = true
+    while (within && positions.hasNext) {
+      val known = positions.nextBatch(ahead)
+      var next = 0
+      while (within && next < known) {
+        val row = ahead(next) - first
+        within = Integer.compareUnsigned(row, count) < 0
+        if (within) marks(row >>> 6) |= 1L << row
+        next += 1
+      }
+    }
+    marks
+  }
 
   def contains(position: Long): Boolean = {
     val high = (position >>> 32).toInt

@@ -1,7 +1,5 @@
 package io.sqlext
 
-import java.util
-
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -75,24 +73,8 @@ private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: 
     val count = batch.numRows
     def position(row: Int): Long = batch.column(positionAt).getLong(row)
     if (count == 0) Array.emptyIntArray
-    else deleted.within(position(0), position(count - 1), count) match {
-      case Some(marks) => clear(marks, count)
-      case None => (0 until count).filterNot(row => deleted.contains(position(row))).toArray
-    }
-  }
-
-  private def clear(marks: util.BitSet, count: Int): Array[Int] = {
-    val rows = new Array[Int](count - marks.cardinality)
-    var (row, marked, found) = (0, marks.nextSetBit(0), 0)
-    while (found < rows.length) {
-      if (row == marked) marked = marks.nextSetBit(row + 1)
-      else {
-        rows(found) = row
-        found += 1
-      }
-      row += 1
-    }
-    rows
+    else deleted.live(position(0), position(count - 1), count).getOrElse(
+      (0 until count).filterNot(row => deleted.contains(position(row))).toArray)
   }
 
   private def projected(row: InternalRow): InternalRow =

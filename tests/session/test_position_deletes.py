@@ -85,3 +85,14 @@ def test_parts_of_files(spark: SparkSession, table_name: str) -> None:
             spark.conf.unset("spark.sql.files.maxPartitionBytes")
             spark.conf.unset("spark.sql.files.openCostInBytes")
     assert parts > 2
+
+
+@pytest.mark.parametrize("dead", ["pmod(xxhash64(id), 3) < 2", "id % 997 = 5", "id < 70000"])
+def test_many_positions(spark: SparkSession, table_name: str, dead: str) -> None:
+    """Positions of several containers of a bitmap, of each kind: bits, lists and runs."""
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT) TBLPROPERTIES ('format-version'='3')")
+    spark.sql(f"INSERT INTO {table_name} SELECT /*+ COALESCE(1) */ id FROM range(140000)")
+    spark.sql(f"DELETE FROM {table_name} WHERE {dead}")
+    found = spark.table(table_name).toArrow().column("id").to_pylist()
+    live = spark.sql(f"SELECT id FROM range(140000) WHERE NOT ({dead})").toArrow().column("id").to_pylist()
+    assert sorted(found) == live
