@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -26,6 +27,8 @@ MERGES_EACH = 4
 KEYS_A_COMMIT = 5_000
 COMMITS = (10, 50, 200)
 WARM_UPS, WARM_UP_S = 40, 40
+WARM_TURNS = 20
+WARM_CHANGES = 8
 
 
 def one_row(bench: Bench) -> Iterator[Result]:
@@ -64,7 +67,8 @@ def _warm_up(bench: Bench, statements: Iterator[str]) -> None:
 
 def scan_after(bench: Bench) -> Iterator[Result]:
     """A scan of orders after so many commits of 5,000 scattered keys each, beside the same table before them, and of a
-    table in buckets, which compacts itself: the versions of one table in turns, so that a noisy minute hits all."""
+    table in buckets, which compacts itself: the versions of one table in turns, so that a noisy minute hits all,
+    and after so many that the JVM has compiled what reads small files: until then its compiler takes as much CPU."""
     source = tpch_table(bench.data, bench.scale, "orders")
     bench.view(source, "source")
     ways = dict(bench.system.merge_modes)
@@ -78,11 +82,12 @@ def scan_after(bench: Bench) -> Iterator[Result]:
         bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
         scans = {case: STATE.format(table=version) for case, version in _upserted(bench, target).items()}
         costs: dict[str, list[Cost]] = {case: [] for case in scans}
-        for _ in range(4 * bench.repeats + 2):
+        for _ in range(WARM_TURNS + 4 * bench.repeats):
             for case in rng.sample(list(scans), len(scans)):
                 costs[case].append(bench.cost(scans[case]))
         for case, scan in scans.items():
-            yield Result("scan_after", case, bench.system.name, mode, middle(costs[case][2:]), bench.answer(scan))
+            cost = middle(costs[case][WARM_TURNS:])
+            yield Result("scan_after", case, bench.system.name, mode, cost, bench.answer(scan))
         bench.spark.sql(f"DROP TABLE {target}")
 
 
@@ -104,26 +109,40 @@ def _version(bench: Bench, table: str) -> str:
 
 
 def delete_update(bench: Bench) -> Iterator[Result]:
-    """DELETE of 0.5 % and UPDATE of 1 % of lineitem's rows, scattered over all of it."""
+    """DELETE of 0.5 % and UPDATE of 1 % of lineitem's rows, scattered over all of it, each after some to warm up."""
     source = tpch_table(bench.data, bench.scale, "lineitem")
     bench.view(source, "source")
-    scattered = "pmod(xxhash64(l_orderkey, l_linenumber), 1000)"
-    statements = {
-        "DELETE 0.5 %": f"DELETE FROM {{table}} WHERE {scattered} < 5",
-        "UPDATE 1 %": f"UPDATE {{table}} SET l_quantity = l_quantity + 1 WHERE {scattered} >= 990",
-    }
     target = bench.table("changed")
     for mode in bench.system.change_modes:
-        costs: dict[str, list[Cost]] = {case: [] for case in statements}
+        _recreate_whole(bench, source, mode)
+        for number in range(1, WARM_CHANGES + 1):
+            for change in _scattered_changes(target, 10 * number).values():
+                bench.spark.sql(change)
+        changes = _scattered_changes(target, 0)
+        costs: dict[str, list[Cost]] = {case: [] for case in changes}
         for _ in range(bench.repeats):
-            bench.recreate("changed", bench.columns(source), mode)
-            bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
-            for case, statement in statements.items():
-                costs[case].append(bench.cost(statement.format(table=target)))
+            _recreate_whole(bench, source, mode)
+            for case, change in changes.items():
+                costs[case].append(bench.cost(change))
         check = bench.answer(f"SELECT count(*), sum(l_quantity) FROM {target}")
-        for case in statements:
+        for case in changes:
             yield Result("delete_update", case, bench.system.name, mode, least(costs[case]), check)
         bench.spark.sql(f"DROP TABLE {target}")
+
+
+def _recreate_whole(bench: Bench, source: Path, mode: str) -> None:
+    bench.recreate("changed", bench.columns(source), mode)
+    bench.spark.sql(f"INSERT INTO {bench.table('changed')} SELECT * FROM source")
+
+
+def _scattered_changes(table: str, first: int) -> dict[str, str]:
+    """A DELETE and an UPDATE of rows that none of another `first`, a multiple of ten below 500, touches."""
+    row = "pmod(xxhash64(l_orderkey, l_linenumber), 1000)"
+    return {
+        "DELETE 0.5 %": f"DELETE FROM {table} WHERE {row} >= {first} AND {row} < {first + 5}",
+        "UPDATE 1 %": f"UPDATE {table} SET l_quantity = l_quantity + 1"
+        f" WHERE {row} >= {990 - first} AND {row} < {1000 - first}",
+    }
 
 
 def concurrent(bench: Bench) -> Iterator[Result]:
