@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +24,8 @@ from sqlext.write.write_plan import WritePlan
 # Of Arrow memory: one row group's rows.
 MAX_GROUP_BYTES = 128 * 1024 * 1024
 MAX_OPEN_FILES = 64
+# As many are finished at a time.
+_TOGETHER = 8
 # Rows to split among partitions in one go: the cost of a split is by columns and partitions more than by rows.
 SPLIT_ROWS = 131_072
 SPLIT_BYTES = 32 * 1024 * 1024
@@ -109,9 +112,12 @@ class ContentWriter:
         """Writes what is left; the files in the order they were finished."""
         self._split()
         # Open files first: no other one has to be finished early for one that opens.
-        for rows in sorted(self._partitions.values(), key=lambda one: one.file is None):
-            self._write_group(rows)
-            self._finish_file(rows)
+        waiting = sorted(self._partitions.values(), key=lambda one: one.file is None)
+        for first in range(0, len(waiting), _TOGETHER):
+            together = waiting[first : first + _TOGETHER]
+            for rows in together:
+                self._write_group(rows)
+            self._finish_files(together)
         self._partitions.clear()
         self._spill.close()
         return self._finished
@@ -211,14 +217,29 @@ class ContentWriter:
             self._encodings, self._judged_rows = choose_encodings(self._layout.columns, batches), rows
         return self._encodings
 
-    def _finish_file(self, rows: _PartitionRows) -> None:
-        if rows.file is None:
+    def _finish_files(self, together: Sequence[_PartitionRows]) -> None:
+        """Each waits for the disk, which takes as long for several as for one."""
+        opened = [rows for rows in together if rows.file is not None]
+        if len(opened) < 2:
+            for rows in opened:
+                self._finish_file(rows)
             return
+        with ThreadPoolExecutor(len(opened)) as threads:
+            finished = [threads.submit(self._made_durable, rows) for rows in opened]
+        self._finished += [one.result() for one in finished if one.exception() is None]
+        for one in finished:
+            one.result()
+
+    def _finish_file(self, rows: _PartitionRows) -> None:
+        if rows.file is not None:
+            self._finished.append(self._made_durable(rows))
+
+    def _made_durable(self, rows: _PartitionRows) -> ContentFile:
+        assert rows.file is not None
         order = self._plan.sort_order_id if self._content == Content.DATA else None
-        self._finished.append(
-            rows.file.finish(self._content, self._plan.spec.spec_id, rows.partition, self._equality_ids, order)
-        )
+        file = rows.file.finish(self._content, self._plan.spec.spec_id, rows.partition, self._equality_ids, order)
         rows.file = None
+        return file
 
 
 class _PartitionRows:

@@ -7,6 +7,7 @@ user; its own files are gone by then. An interrupt is passed on, the files gone 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
@@ -224,7 +225,11 @@ class _Upsert:
     def close(self) -> list[TaskMessage]:
         if self._keys is not None:
             self._keys.require()
-        files = [*self._data.close(), *self._deletes.close()]
+        # Both wait for the disk.
+        with ThreadPoolExecutor(1) as thread:
+            deletes = thread.submit(self._deletes.close)
+            files = self._data.close()
+        files += deletes.result()
         return [*(file_message(file) for file in files), counts_message(self._counts)]
 
     def abort(self) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sqlext.errors import DataError
+from sqlext.errors import DataError, StorageError
 from sqlext.spec.content_file import Content
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
@@ -18,7 +18,18 @@ from sqlext.spec.types import DecimalType, LongType, NestedField, StringType, Ti
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.write import data_writer
 from sqlext.write.data_writer import DataWriter
-from unit.write.write_tables import ALL_TYPES, KEYED, OPERATION_ID, all_types, batch, files_below, keyed, local, plan
+from unit.write.write_tables import (
+    ALL_TYPES,
+    KEYED,
+    OPERATION_ID,
+    MeetingIO,
+    all_types,
+    batch,
+    files_below,
+    keyed,
+    local,
+    plan,
+)
 
 BY_NAME = PartitionSpec(2, (PartitionField(2, 1000, "name", parse_transform("identity")),))
 
@@ -135,6 +146,21 @@ def test_few_files_are_open_at_a_time(tmp_path: Path, monkeypatch: pytest.Monkey
     tables = [pq.read_table(local(file.file_path), partitioning=None) for file in files]
     assert sorted(pa.concat_tables(tables).column("id").to_pylist()) == list(range(2_000))
     assert len({file.file_path for file in files}) == len(files)
+
+
+def test_files_wait_for_the_disk_together(tmp_path: Path) -> None:
+    writer = DataWriter(MeetingIO(3), plan(tmp_path, spec=BY_NAME), 0, 0)
+    writer.write(batch(KEYED, [1, 2, 3], ["a", "b", "c"]))
+    assert [file.partition for file in writer.close()] == [("a",), ("b",), ("c",)]
+
+
+def test_none_of_them_is_left_where_the_disk_refuses_one(tmp_path: Path) -> None:
+    writer = DataWriter(MeetingIO(3, "name=b"), plan(tmp_path, spec=BY_NAME), 0, 0)
+    writer.write(batch(KEYED, [1, 2, 3], ["a", "b", "c"]))
+    with pytest.raises(StorageError, match="no space left"):
+        writer.close()
+    writer.abort()
+    assert files_below(tmp_path) == []
 
 
 def test_abort_removes_finished_and_open_files(tmp_path: Path) -> None:

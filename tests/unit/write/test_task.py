@@ -21,7 +21,7 @@ from sqlext.storage import file_io
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.write.commit_message import TaskMessage, decode_messages
 from sqlext.write.task import WriteTask, upsert_rows, write_changes, write_rows
-from unit.write.write_tables import files_below, keyed, local, plan
+from unit.write.write_tables import MeetingIO, files_below, keyed, local, plan
 
 
 def identity() -> tuple[int, int]:
@@ -255,6 +255,21 @@ def test_a_disk_that_fills_up_leaves_no_file(tmp_path: Path, monkeypatch: pytest
     assert condition == "STORAGE_FAILURE"
     assert parameters["reason"] == "No space left on device"
     assert parameters["path"].startswith(f"file://{tmp_path}/data/00003-0-")
+    assert files_below(tmp_path) == []
+
+
+def test_rows_and_keys_of_an_upsert_wait_for_the_disk_together(tmp_path: Path) -> None:
+    task = upsert_rows(plan(tmp_path), (1,), task_identity=identity, io=MeetingIO(2))
+    data, deletes, told = run(task, upserts(keyed([5, 2])))
+    assert (data.content_file.content, deletes.content_file.content) == (Content.DATA, Content.EQUALITY_DELETES)
+    assert told.counts == {"inserted": 2, "deleted": 0}
+
+
+@pytest.mark.parametrize("refused", ["00001.parquet", "deletes"])
+def test_neither_is_left_where_the_disk_refuses_one(tmp_path: Path, refused: str) -> None:
+    task = upsert_rows(plan(tmp_path), (1,), task_identity=identity, io=MeetingIO(2, refused))
+    (message,) = run(task, upserts(keyed([5, 2])))
+    assert message.error[0] == "STORAGE_FAILURE"
     assert files_below(tmp_path) == []
 
 

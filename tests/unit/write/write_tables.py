@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from sqlext.errors import StorageError
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
@@ -30,6 +32,7 @@ from sqlext.spec.types import (
     TimestamptzType,
     TimeType,
 )
+from sqlext.storage.file_io import LocalFileIO
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.file_layout import FileLayout
 from sqlext.write.metrics import MetricsConfig
@@ -136,3 +139,24 @@ def all_types() -> pa.RecordBatch:
         [[("k", 1.0)], [("k", NAN), ("j", None)], None],
         [None, None, None],
     )
+
+
+class MeetingIO(LocalFileIO):
+    """A disk that takes files only several at a time, and refuses one whose path has `refused` in it."""
+
+    def __init__(self, parties: int, refused: str = "nothing") -> None:
+        self._all = threading.Barrier(parties)
+        self._refused = refused
+
+    def open_output(self, location: str) -> BinaryIO:
+        output = super().open_output(location)
+        close = output.close
+
+        def met() -> None:
+            self._all.wait(60)
+            close()
+            if self._refused in location:
+                raise StorageError("STORAGE_FAILURE", operation="Writing", path=location, reason="no space left")
+
+        output.close = met  # type: ignore[method-assign]
+        return output
