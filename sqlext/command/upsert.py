@@ -9,12 +9,13 @@ equality way does not know it, and the order of commits decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy
 import pyarrow as pa
+from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -39,7 +40,7 @@ from sqlext.commit.conflict import SNAPSHOT
 from sqlext.commit.sequence_field import sequence_columns
 from sqlext.commit.upsert_rules import partition_not_in_key
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
-from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD
+from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD, row_level_mode
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
 from sqlext.spark.driver_rows import collect_rows, estimate, is_small
 from sqlext.spark.temporary_relation import named_rows
@@ -99,9 +100,13 @@ def replace_by_key(
     """Each row in the place of the one with its key, the way that the table's `write.upsert.mode` names; likewise."""
     require_upsertable(target)
     by_equality = goes_by_equality(environment, target)
-    held = rows_of_own_keys(target, rows) if by_equality and in_order else None
-    if held is not None:
+    can_be_held = in_order and (by_equality or _marks_rows_found(environment, target))
+    held = rows_of_own_keys(target, rows) if can_be_held else None
+    if held is not None and by_equality:
         return upsert_held(environment, target, held)
+    if held is not None:
+        operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
+        return _replace_found(environment, target, operation, _as_updates(held), rows, isolation)
     batch = change_batch(target, rows, in_order=in_order)
     if by_equality:
         return upsert_by_equality(environment, target, batch)
@@ -215,13 +220,17 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
 
 def upsert_held(environment: Environment, target: Target, rows: pa.Table, *, distinct_keys: bool = False) -> Counts:
     """The same of rows that the driver has, in the table's columns and order."""
-    operations = pa.repeat(pa.scalar(UPDATE, pa.int8()), rows.num_rows)
-    changes = rows.add_column(0, pa.field("__operation", pa.int8()), operations)
+    changes = _as_updates(rows)
 
     def write(_: WriteOperation, task: WriteTask) -> WrittenFiles:
         return write_on_driver(changes, task)
 
     return _commit_by_equality(environment, target, write, distinct_keys=distinct_keys)
+
+
+def _as_updates(rows: pa.Table) -> pa.Table:
+    operations = pa.repeat(pa.scalar(UPDATE, pa.int8()), rows.num_rows)
+    return rows.add_column(0, pa.field("__operation", pa.int8()), operations)
 
 
 def _commit_by_equality(
@@ -259,14 +268,24 @@ def _deletes_reach_all(environment: Environment, target: Target) -> bool:
 
 def can_look_up(environment: Environment, target: Target, source: DataFrame) -> bool:
     """Whether a small source may be resolved by the driver: the target's keys fit, and no join decides what is live."""
+    return _keys_fit(environment, target) and is_small(source)
+
+
+def _keys_fit(environment: Environment, target: Target) -> bool:
     plan = environment.scans.plan(target.version, AlwaysTrue())
     schema = target.table.metadata.schema()
     key_ids = schema.identifier_field_ids
     if not have_plain_keys(schema) or any(isinstance(schema.field(id).type, VariantType) for id in schema.field_ids):
         return False
     by_field_id = environment.scans.reads_by_field_id(target.version, plan)
-    fits = by_field_id and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _LOOKUP_BYTES
-    return fits and is_small(source)
+    return by_field_id and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _LOOKUP_BYTES
+
+
+def _marks_rows_found(environment: Environment, target: Target) -> bool:
+    """Whether the table has replaced rows marked by position whatever they are, and the driver may look them up."""
+    metadata = target.table.metadata
+    way = row_level_mode(MERGE_MODE, metadata.properties)
+    return metadata.format_version > 1 and way == "merge-on-read" and _keys_fit(environment, target)
 
 
 def upsert_by_lookup(
@@ -287,19 +306,44 @@ def upsert_by_lookup(
     held = hold(batch.rows, operation.plan, operations=True)
     found = collect_rows(order(held, target.table.metadata, one_task=True))
     rows = pa.Table.from_batches([accepted_rows(operation.plan, _one_batch(found), 1)])
-    operations = rows.column(0)
-    key_ids = schema.identifier_field_ids
-    keys = rows.select([schema.field(field_id).name for field_id in key_ids])
+    keys = rows.select([field.name for field in schema.identifier_fields])
     for name in keys.column_names:
         if keys.column(name).null_count:
             raise DataError("NULL_IN_REQUIRED_COLUMN", column=name, table=target.name)
     if not batch.one_row_a_key:
         require_distinct(keys, str(target.name))
+
+    def otherwise(positions: Mapping[str, BitMap64]) -> Counts | None:
+        if weighed is None or not rewrites_files(environment, target, positions):
+            return None
+        return weighed.carry_out(environment, spark, target)
+
+    return _replace_found(environment, target, operation, rows, held, isolation, otherwise)
+
+
+def _replace_found(
+    environment: Environment,
+    target: Target,
+    operation: WriteOperation,
+    rows: pa.Table,
+    source: DataFrame,
+    isolation: str,
+    otherwise: Callable[[Mapping[str, BitMap64]], Counts | None] = lambda _: None,
+) -> Counts:
+    """The same of rows that came from `source`, with `__operation` before the table's columns and keys of their own.
+
+    What is done `otherwise`, told the positions of the rows that go, takes the place of it.
+    """
+    schema = target.table.metadata.schema()
+    key_ids = schema.identifier_field_ids
+    operations = rows.column(0)
+    keys = rows.select([schema.field(field_id).name for field_id in key_ids])
     read: Predicate = (key_range(keys, key_ids) if rows.num_rows else None) or AlwaysTrue()
     plan = environment.scans.plan(target.version, read)
     matches = find_keys(target.version.io, plan, keys, key_ids)
-    if weighed is not None and rewrites_files(environment, target, matches.positions):
-        return weighed.carry_out(environment, spark, target)
+    done = otherwise(matches.positions)
+    if done is not None:
+        return done
     updates = operations.to_numpy() != DELETE
     with operation.cleaned_on_failure():
         replaced_ids = row_ids(target.version.io, plan, matches) if has_row_ids(target) else None
@@ -309,7 +353,7 @@ def upsert_by_lookup(
         new = _new_rows(changed, updates, matches.key_rows, replaced_ids, len(schema.fields))
         written = write_on_driver(new, task)
         written = replace(written, positions=matches.positions)
-        reads = reads_of(held, target.version, Reach(alone=False, unique_key=True), target.overtaken)
+        reads = reads_of(source, target.version, Reach(alone=False, unique_key=True), target.overtaken)
         delta = row_delta(environment, target, operation, written, reads=reads, isolation=isolation)
     if delta is not None:
         commit_change(environment, target, delta)
