@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from benchmarks.systems import System
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """One system's session and the size of the work."""
+    """One system's session and the size of the work. Suites that choose have of the modes those whose names hold one of
+    `modes`, or all where it has none."""
 
     system: System
     spark: SparkSession
@@ -21,6 +23,12 @@ class Bench:
     scale: float
     repeats: int
     rounds: int
+    modes: Sequence[str] = ()
+
+    def chosen(self, modes: Mapping[str, Mapping[str, str]]) -> Mapping[str, Mapping[str, str]]:
+        """Those of a suite that are asked for."""
+        asked = self.modes or [""]
+        return {name: told for name, told in modes.items() if any(one in name for one in asked)}
 
     def table(self, name: str) -> str:
         return f"{self.system.namespace}.{name}"

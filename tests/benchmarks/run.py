@@ -41,6 +41,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--system", default=",".join(SYSTEMS), help=f"of {', '.join(SYSTEMS)}; default all")
     parser.add_argument("--scale", type=float, default=1, help="TPC-H scale factor")
     parser.add_argument("--rounds", type=int, default=10, help="MERGE statements in a row in the upsert suites")
+    parser.add_argument("--mode", help="of stream_upserts: those whose names have one of these in them; default all")
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the least counts")
     parser.add_argument("--driver-memory", default=SHARED_SETTINGS["spark.driver.memory"], help="of each system's JVM")
     parser.add_argument("--report", type=Path, help="also write the table with machine and versions to this file")
@@ -108,6 +109,7 @@ def run_system(name: str, chosen: argparse.Namespace, data: Path, log: Path) -> 
         "scale": chosen.scale,
         "repeats": chosen.repeats,
         "rounds": chosen.rounds,
+        "modes": chosen.mode.split(",") if chosen.mode else [],
         "settings": {"spark.driver.memory": chosen.driver_memory},
     }
     results = []

@@ -25,7 +25,8 @@ def main() -> None:
     system = SYSTEMS[request["system"]]
     with tempfile.TemporaryDirectory(prefix=f"{system.name}-", dir=request["work"]) as warehouse:
         spark = system.open_session(Path(warehouse), request["settings"])
-        bench = Bench(system, spark, Path(request["data"]), request["scale"], request["repeats"], request["rounds"])
+        size = (request["scale"], request["repeats"], request["rounds"], request["modes"])
+        bench = Bench(system, spark, Path(request["data"]), *size)
         for suite in request["suites"]:
             for result in SUITES[suite](bench):
                 results.write(json.dumps(asdict(result)) + "\n")
