@@ -15,10 +15,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.changelog_recorder import CompactionRecorder, can_store_changes
+from sqlext.command.deleted_keys import mark_deleted_keys
 from sqlext.command.distribution import distribute, order
 from sqlext.command.environment import Environment
 from sqlext.command.full_compaction import full_compaction_is_due
 from sqlext.command.row_level import Target, has_row_ids
+from sqlext.command.small_runs import merge_small_runs
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.action import Action, Destination
 from sqlext.commit.bucket_change import ChangeBuckets
@@ -29,7 +31,7 @@ from sqlext.commit.recorded_action import RecordedAction
 from sqlext.errors import SqlextError, StaleRead
 from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER, WRITE_ONLY
 from sqlext.scan.file_filter import partition_key
-from sqlext.scan.sorted_runs import Bucket, CompactionRules, find_buckets, runs_to_merge
+from sqlext.scan.sorted_runs import Bucket, CompactionRules, find_buckets, has_many_deleted_keys, runs_to_merge
 from sqlext.spark import journal
 from sqlext.spark.driver_rows import is_small
 from sqlext.spark.lowered_sql import lowered_query
@@ -70,10 +72,12 @@ class _Merge:
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """What is to be merged. `tells`: with the last of it the changes since the last time are stored."""
+    """What is to be merged. `tells`: with the last of it the changes since the last time are stored. `marks`: less is,
+    once the rows that are deleted by key are marked."""
 
     merges: Sequence[_Merge]
     tells: bool = False
+    marks: bool = False
 
 
 Due = Callable[[Target, Sequence[Bucket]], _Due]
@@ -130,7 +134,10 @@ def compact_table(
             plan = environment.scans.plan(target.version, chosen(target))
             keys = {partition_key(task.file) for task in plan.tasks}
             buckets = [one for one in buckets if partition_key(one.files[0]) in keys]
-        return _everything(target, buckets, tells=chosen is None) if full else _due(target, buckets)
+        if full:
+            return _everything(target, buckets, tells=chosen is None)
+        # Rows are marked in all buckets, not only in those.
+        return replace(_due(target, buckets), marks=False) if chosen is not None else _due(target, buckets)
 
     return _compact(environment, spark, name, branch, due)
 
@@ -147,6 +154,15 @@ def _compact(environment: Environment, spark: SparkSession, name: TableName, bra
     for attempt in range(_TRIES):
         target = _grown(environment, _target(environment, name, branch))
         found = due(target, _buckets(environment, target))
+        if found.marks:
+            try:
+                marked = mark_deleted_keys(environment, target)
+            except StaleRead as conflict:
+                _LOG.info("%s: %s", name, conflict)
+                continue
+            if marked:
+                target = _target(environment, name, branch)
+                found = due(target, _buckets(environment, target))
         if not found.merges:
             return done
         given_up = 0
@@ -176,13 +192,14 @@ def _due(target: Target, buckets: Sequence[Bucket]) -> _Due:
     """By the table's rules; of an earlier partitioning all where the number of buckets goes by itself."""
     metadata = target.table.metadata
     rules = CompactionRules.of(metadata.properties)
-    found = []
+    found, marks = [], False
     for bucket in buckets:
+        marks = marks or has_many_deleted_keys(bucket, rules)
         moves = bucket.spec_id != metadata.default_spec_id
         count = (len(bucket.runs) if is_dynamic(metadata) else 0) if moves else runs_to_merge(bucket, rules)
         if count:
             found.append(_Merge(bucket, tuple(file for run in bucket.runs[:count] for file in run.files)))
-    return _Due(found)
+    return _Due(found, marks=marks)
 
 
 def _everything(target: Target, buckets: Sequence[Bucket], *, tells: bool) -> _Due:
@@ -212,7 +229,9 @@ def _rewrite(
     files = [file for merge in merges for file in merge.files]
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        added = _written(spark, target, operation, files)
+        added = merge_small_runs(environment, target, operation, _parts(target, merges))
+        if added is None:
+            added = _written(spark, target, operation, files)
         _require_all_rows(environment, target, files, added)
         action: Action = RewriteFiles(files, added, snapshot.sequence_number, snapshot.snapshot_id)
     if tells:
@@ -220,6 +239,13 @@ def _rewrite(
         action = RecordedAction(action, recorder)
     environment.commit(target.name.catalog, target.table, action, target.destination)
     return added
+
+
+def _parts(target: Target, merges: Sequence[_Merge]) -> Sequence[frozenset[str]]:
+    """The paths of what is sorted together: each bucket, or all where rows go to others."""
+    parts = [frozenset(file.file_path for file in merge.files) for merge in merges]
+    moves = any(merge.bucket.spec_id != target.table.metadata.default_spec_id for merge in merges)
+    return [frozenset().union(*parts)] if moves else parts
 
 
 def _written(

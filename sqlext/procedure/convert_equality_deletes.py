@@ -13,9 +13,8 @@ from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.row_level import Target, commit_change, delete_rows, load_target
-from sqlext.command.write_operation import begin_write
-from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
+from sqlext.command.deleted_keys import converted
+from sqlext.command.row_level import Target, commit_change, load_target
 from sqlext.procedure.condition import condition, require_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark import journal
@@ -39,21 +38,11 @@ def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
     use = environment.scans.equality_delete_use(target.version, whole, chosen)
     if not use:
         return [(0, 0, 0)]
-    operation = begin_write(target.table.metadata, target.version.io, str(name), environment.rng)
-    with operation.cleaned_on_failure():
-        paths = None if arguments["where"] is None else use.data_files
-        positions = _hit_rows(spark, target, paths) if use.live else {}
-        partitions = {task.file.file_path: (task.spec_id, task.partition) for task in whole.tasks}
-        deletes = delete_rows(operation, positions, partitions)
-    conversion = ConvertEqualityDeletes(
-        (*use.live, *use.dead),
-        target.version.snapshot.snapshot_id,
-        delete_files=deletes.files,
-        deleted_rows=deletes.rows,
-        referenced_data_files=frozenset(positions),
-    )
+    paths = None if arguments["where"] is None else use.data_files
+    positions = _hit_rows(spark, target, paths) if use.live else {}
+    conversion = converted(environment, target, whole, use, positions)
     commit_change(environment, target, conversion)
-    return [(len(use.live), len(deletes.files) + len(deletes.rows), len(use.dead))]
+    return [(len(use.live), len(conversion.delete_files) + len(conversion.deleted_rows), len(use.dead))]
 
 
 def _hit_rows(spark: SparkSession, target: Target, paths: Set[str] | None) -> Mapping[str, BitMap64]:

@@ -113,7 +113,9 @@ class ResolvedKeys:
         if missing:
             fields = _key_fields(schema, group.equality_ids)
             assert fields is not None
-            found |= _look_up(io, deletes, fields, missing)
+            oldest = min(task.sequence_number for task in missing)
+            newer = [one for one in deletes if one.sequence_number > oldest]
+            found |= _look_up(io, newer, fields, missing)
         return [self._kept(key, found[key[0]]) for key in keys]
 
     def _kept(self, key: _CacheKey, positions: DeletedPositions | None) -> DeletedPositions:

@@ -56,13 +56,15 @@ class SortedRun:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A partition of a spec: its runs, the newest first, its delete files that are no deletion vectors, its rows."""
+    """A partition of a spec: its runs, the newest first, its delete files that are no deletion vectors and how many of
+    these are equality deletes, its rows."""
 
     spec_id: int
     partition: tuple[Any, ...]
     runs: tuple[SortedRun, ...]
     delete_files: int = 0
     rows: int = 0
+    equality_deletes: int = 0
 
     @property
     def files(self) -> tuple[ContentFile, ...]:
@@ -79,6 +81,7 @@ def find_buckets(entries: Iterable[ManifestEntry]) -> list[Bucket]:
     """The buckets of a snapshot by its live entries, of data and of deletes, in no order."""
     runs: dict[PartitionKey, dict[int, list[ContentFile]]] = {}
     delete_files: dict[PartitionKey, int] = {}
+    equality_deletes: dict[PartitionKey, int] = {}
     deleted: dict[str, int] = {}
     for entry in entries:
         file, key = entry.file, partition_key(entry.file)
@@ -88,13 +91,15 @@ def find_buckets(entries: Iterable[ManifestEntry]) -> list[Bucket]:
             deleted[file.referenced_data_file] = file.record_count
         else:
             delete_files[key] = delete_files.get(key, 0) + 1
+            if file.content == Content.EQUALITY_DELETES:
+                equality_deletes[key] = equality_deletes.get(key, 0) + 1
     found = []
     for key, by_number in runs.items():
         ordered = [_run(number, by_number[number], deleted) for number in sorted(by_number, reverse=True)]
         files = [file for files in by_number.values() for file in files]
         rows = sum(file.record_count - deleted.get(file.file_path, 0) for file in files)
-        first = files[0]
-        found.append(Bucket(first.spec_id, first.partition, tuple(ordered), delete_files.get(key, 0), rows))
+        first, of_bucket = files[0], (delete_files.get(key, 0), rows, equality_deletes.get(key, 0))
+        found.append(Bucket(first.spec_id, first.partition, tuple(ordered), *of_bucket))
     return found
 
 
@@ -106,6 +111,11 @@ def _run(number: int, files: list[ContentFile], deleted: Mapping[str, int]) -> S
         if file.file_path in deleted
     )
     return SortedRun(number, tuple(files), size - dead, dead)
+
+
+def has_many_deleted_keys(bucket: Bucket, rules: CompactionRules) -> bool:
+    """Whether there are as many delete files as `rules` allow, and half of them or more are equality deletes."""
+    return bucket.delete_files >= rules.delete_files and 2 * bucket.equality_deletes >= bucket.delete_files
 
 
 def runs_to_merge(bucket: Bucket, rules: CompactionRules) -> int:

@@ -95,6 +95,15 @@ class ScanBridge:
         """Whether scans have the rows that equality deletes hit among the deleted positions, and need no join."""
         return self._reached_files(version).are_looked_up
 
+    def with_positions(self, version: TableVersion, plan: ScanPlan) -> ScanPlan | None:
+        """The plan with the rows that equality deletes hit among the deleted positions; None where only a join can tell
+        which those are. It may be a part of a scan of the table version."""
+        if not any(task.has_equality_deletes for task in plan.tasks):
+            return plan
+        if not can_resolve(plan, version.schema, NameMapping.of_table(version.metadata.properties)):
+            return None
+        return self._resolved.resolve(version.io, plan, version.schema)
+
     def equality_deletes_touch(self, version: TableVersion) -> str:
         """Whether equality deletes may touch "all" data files, "none", or "some": where there are too many files to be
         looked at, it is some."""

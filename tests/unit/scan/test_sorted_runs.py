@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from sqlext.scan.sorted_runs import Bucket, CompactionRules, SortedRun, find_buckets, runs_to_merge
+from sqlext.scan.sorted_runs import (
+    Bucket,
+    CompactionRules,
+    SortedRun,
+    find_buckets,
+    has_many_deleted_keys,
+    runs_to_merge,
+)
 from sqlext.spec.content_file import PUFFIN, Content, ContentFile
 from sqlext.spec.manifest import EntryStatus, ManifestEntry
 
@@ -50,6 +58,13 @@ def test_rows_that_are_gone_are_left_out_in_time() -> None:
 def test_delete_files_that_grow_too_many_are_left_out() -> None:
     assert runs_to_merge(bucket(10, 10_000, delete_files=19), RULES) == 0
     assert runs_to_merge(bucket(10, 10_000, delete_files=20), RULES) == 2
+
+
+def test_deleted_keys_are_many_among_too_many_delete_files() -> None:
+    one = bucket(10, 10_000, delete_files=20)
+    assert not has_many_deleted_keys(replace(one, equality_deletes=9), RULES)
+    assert has_many_deleted_keys(replace(one, equality_deletes=10), RULES)
+    assert not has_many_deleted_keys(replace(one, delete_files=19, equality_deletes=19), RULES)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -118,5 +133,5 @@ def test_a_run_is_the_files_of_a_bucket_with_one_sequence_number() -> None:
     ]
     assert [(run.live_bytes, run.dead_bytes) for run in first.runs] == [(1000, 0), (1600, 400)]
     assert (first.rows, first.delete_files, first.is_merged) == (26, 0, False)
-    assert (second.rows, second.delete_files, second.is_merged) == (10, 2, False)
+    assert (second.rows, second.delete_files, second.equality_deletes, second.is_merged) == (10, 2, 1, False)
     assert find_buckets([entry(1, "a", 0)])[0].is_merged
