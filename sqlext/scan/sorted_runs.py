@@ -22,6 +22,9 @@ from sqlext.scan.file_filter import PartitionKey, partition_key
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.manifest import ManifestEntry
 
+# Percent of the rows that are there: a scan reads those that are gone too.
+_MOST_DEAD = 50
+
 
 @dataclass(frozen=True, slots=True)
 class CompactionRules:
@@ -57,7 +60,8 @@ class SortedRun:
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """A partition of a spec: its runs, the newest first, its delete files that are no deletion vectors and how many of
-    these are equality deletes, its rows."""
+    these are equality deletes, its rows. `marked_bytes` is the share of the rows that position deletes take away, of
+    whatever run."""
 
     spec_id: int
     partition: tuple[Any, ...]
@@ -65,6 +69,7 @@ class Bucket:
     delete_files: int = 0
     rows: int = 0
     equality_deletes: int = 0
+    marked_bytes: int = 0
 
     @property
     def files(self) -> tuple[ContentFile, ...]:
@@ -82,6 +87,7 @@ def find_buckets(entries: Iterable[ManifestEntry]) -> list[Bucket]:
     runs: dict[PartitionKey, dict[int, list[ContentFile]]] = {}
     delete_files: dict[PartitionKey, int] = {}
     equality_deletes: dict[PartitionKey, int] = {}
+    marked: dict[PartitionKey, int] = {}
     deleted: dict[str, int] = {}
     for entry in entries:
         file, key = entry.file, partition_key(entry.file)
@@ -93,13 +99,26 @@ def find_buckets(entries: Iterable[ManifestEntry]) -> list[Bucket]:
             delete_files[key] = delete_files.get(key, 0) + 1
             if file.content == Content.EQUALITY_DELETES:
                 equality_deletes[key] = equality_deletes.get(key, 0) + 1
+            else:
+                marked[key] = marked.get(key, 0) + file.record_count
     found = []
     for key, by_number in runs.items():
         ordered = [_run(number, by_number[number], deleted) for number in sorted(by_number, reverse=True)]
         files = [file for files in by_number.values() for file in files]
         rows = sum(file.record_count - deleted.get(file.file_path, 0) for file in files)
-        first, of_bucket = files[0], (delete_files.get(key, 0), rows, equality_deletes.get(key, 0))
-        found.append(Bucket(first.spec_id, first.partition, tuple(ordered), *of_bucket))
+        live, first = sum(run.live_bytes for run in ordered), files[0]
+        found.append(
+            Bucket(
+                first.spec_id,
+                first.partition,
+                tuple(ordered),
+                delete_files.get(key, 0),
+                rows,
+                equality_deletes.get(key, 0),
+                # It may be more than there is: files of which rows were marked may be gone.
+                min(live * marked.get(key, 0) // max(rows, 1), live),
+            )
+        )
     return found
 
 
@@ -121,15 +140,16 @@ def has_many_deleted_keys(bucket: Bucket, rules: CompactionRules) -> bool:
 def runs_to_merge(bucket: Bucket, rules: CompactionRules) -> int:
     """How many of the newest runs become one; 0 for none.
 
-    All, where there are as many delete files as `rules` allow, or where the rows that are gone, or those of all runs
-    but the oldest, are too many beside it. Else, once there are as many as the trigger, the newest and each older one
-    that is not larger than those before it together, and at least as many as bring their number below the trigger.
+    All, where there are as many delete files as `rules` allow, where the rows that are gone are too many beside those
+    that are there, or those of all runs but the oldest beside it. Else, once there are as many as the trigger, the
+    newest and each older one that is not larger than those before it together, and at least as many as bring their
+    number below the trigger.
     """
     runs = bucket.runs
-    dead, oldest = sum(run.dead_bytes for run in runs), runs[-1].live_bytes
-    if bucket.delete_files >= rules.delete_files or dead * 100 > rules.size_amplification * sum(
-        run.live_bytes for run in runs
-    ):
+    oldest = runs[-1].live_bytes
+    dead = sum(run.dead_bytes for run in runs) + bucket.marked_bytes
+    live = sum(run.live_bytes for run in runs) - bucket.marked_bytes
+    if bucket.delete_files >= rules.delete_files or dead * 100 > min(rules.size_amplification, _MOST_DEAD) * live:
         return len(runs)
     if len(runs) < rules.trigger:
         return 0

@@ -50,9 +50,13 @@ def test_picks(sizes: tuple[int, ...], count: int) -> None:
 
 
 def test_rows_that_are_gone_are_left_out_in_time() -> None:
-    assert runs_to_merge(bucket(10, 100, dead=200), RULES) == 0
-    assert runs_to_merge(bucket(10, 100, dead=300), RULES) == 2
+    assert runs_to_merge(bucket(10, 100, dead=55), RULES) == 0
+    assert runs_to_merge(bucket(10, 100, dead=56), RULES) == 2
     assert runs_to_merge(bucket(0, dead=1), RULES) == 1
+    assert runs_to_merge(bucket(10, 100, dead=12), CompactionRules(size_amplification=10)) == 2
+    # Of 150 bytes with 50 that vectors take, 10 more are marked in whatever run.
+    assert runs_to_merge(replace(bucket(10, 100, dead=50), marked_bytes=3), RULES) == 0
+    assert runs_to_merge(replace(bucket(10, 100, dead=50), marked_bytes=10), RULES) == 2
 
 
 def test_delete_files_that_grow_too_many_are_left_out() -> None:
@@ -123,7 +127,7 @@ def test_a_run_is_the_files_of_a_bucket_with_one_sequence_number() -> None:
             entry(1, "d", 1),
             entry(4, "v", 0, **vector, referenced_data_file="b"),
             entry(3, "e", 1, content=Content.EQUALITY_DELETES),
-            entry(3, "p", 1, content=Content.POSITION_DELETES),
+            entry(3, "p", 1, content=Content.POSITION_DELETES, record_count=3),
         ]
     )
     first, second = sorted(found, key=lambda one: one.partition)
@@ -134,4 +138,5 @@ def test_a_run_is_the_files_of_a_bucket_with_one_sequence_number() -> None:
     assert [(run.live_bytes, run.dead_bytes) for run in first.runs] == [(1000, 0), (1600, 400)]
     assert (first.rows, first.delete_files, first.is_merged) == (26, 0, False)
     assert (second.rows, second.delete_files, second.equality_deletes, second.is_merged) == (10, 2, 1, False)
+    assert (first.marked_bytes, second.marked_bytes) == (0, 300)
     assert find_buckets([entry(1, "a", 0)])[0].is_merged
