@@ -22,6 +22,8 @@ from sqlext.scan.file_filter import PartitionKey, partition_key
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.manifest import ManifestEntry
 
+# To write so much again costs less than the commit after the next one, which would have to merge runs as well.
+_SMALL_BYTES = 2 * 1024 * 1024
 # Percent of the rows that are there: a scan reads those that are gone too.
 _MOST_DEAD = 50
 
@@ -143,7 +145,7 @@ def runs_to_merge(bucket: Bucket, rules: CompactionRules) -> int:
     All, where there are as many delete files as `rules` allow, where the rows that are gone are too many beside those
     that are there, or those of all runs but the oldest beside it. Else, once there are as many as the trigger, the
     newest and each older one that is not larger than those before it together, and at least as many as bring their
-    number below the trigger.
+    number below the trigger, or, while they are small and others stay behind them, one below that.
     """
     runs = bucket.runs
     oldest = runs[-1].live_bytes
@@ -155,7 +157,11 @@ def runs_to_merge(bucket: Bucket, rules: CompactionRules) -> int:
         return 0
     if sum(run.live_bytes for run in runs[:-1]) * 100 > rules.size_amplification * oldest:
         return len(runs)
-    return max(_similar(runs, rules, 1), _similar(runs, rules, len(runs) - rules.trigger + 2))
+    count = max(_similar(runs, rules, 1), _similar(runs, rules, len(runs) - rules.trigger + 2))
+    few_left = len(runs) - count < 2 or len(runs) - count + 1 < rules.trigger - 1
+    if few_left or sum(run.live_bytes for run in runs[: count + 1]) > _SMALL_BYTES:
+        return count
+    return _similar(runs, rules, count + 1)
 
 
 def _similar(runs: tuple[SortedRun, ...], rules: CompactionRules, count: int) -> int:

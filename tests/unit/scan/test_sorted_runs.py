@@ -19,6 +19,7 @@ from sqlext.spec.content_file import PUFFIN, Content, ContentFile
 from sqlext.spec.manifest import EntryStatus, ManifestEntry
 
 RULES = CompactionRules()
+MB = 1024 * 1024
 
 
 def bucket(*sizes: int, dead: int = 0, delete_files: int = 0) -> Bucket:
@@ -46,7 +47,26 @@ def bucket(*sizes: int, dead: int = 0, delete_files: int = 0) -> Bucket:
     ],
 )
 def test_picks(sizes: tuple[int, ...], count: int) -> None:
-    assert runs_to_merge(bucket(*sizes), RULES) == count
+    assert runs_to_merge(bucket(*(size * MB for size in sizes)), RULES) == count
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count"),
+    [
+        ((10, 20, 40, 80, 20_000), 3),
+        ((10, 20, 3_000, 4_000, 20_000), 2),
+        ((10, 20, 40, 80, 1_000, 20_000), 4),
+        # they are as few as they need be
+        ((10, 10, 10, 80, 20_000), 3),
+    ],
+)
+def test_one_more_small_run_spares_a_commit(sizes: tuple[int, ...], count: int) -> None:
+    assert runs_to_merge(bucket(*(size * 1024 for size in sizes)), RULES) == count
+
+
+def test_few_runs_are_not_all_merged() -> None:
+    assert runs_to_merge(bucket(1, 10, 1_000), CompactionRules(trigger=3)) == 2
+    assert runs_to_merge(bucket(1, 1_000), CompactionRules(trigger=2)) == 2
 
 
 def test_rows_that_are_gone_are_left_out_in_time() -> None:
@@ -94,7 +114,7 @@ def test_rows_are_written_anew_seldom(there: int) -> None:
     sizes, written = [there], 0
     for _ in range(500):
         sizes = [1_000, *sizes]
-        while count := runs_to_merge(bucket(*sizes), RULES):
+        while count := runs_to_merge(bucket(*(size * 10_000 for size in sizes)), RULES):
             sizes = [sum(sizes[:count]), *sizes[count:]]
             written += sizes[0]
     assert written <= 15 * 500 * 1_000
