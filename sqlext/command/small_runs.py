@@ -28,9 +28,11 @@ from sqlext.spec.types import UnknownType, VariantType
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.task import write_rows
 
-_THREADS = 4
-# Of what the driver takes from a query, of which it has several copies.
-_MORE = 4
+_THREADS = 2
+# Of a part, of which there are a few copies while it is sorted and written; and of all, which take some seconds, and by
+# a query four times the CPU.
+_MOST_OF_PART = 2
+_MOST = 8
 # What a text is taken to have, as Spark does.
 _TEXT_BYTES = 20
 
@@ -48,6 +50,9 @@ def merge_small_runs(
     if plan is None:
         return None
     of_parts = [replace(plan, tasks=tuple(t for t in plan.tasks if t.file.file_path in part)) for part in parts]
+    arrow = schema_to_arrow(target.table.metadata.schema())
+    if any(_bytes(part, arrow) > _MOST_OF_PART * SMALL_BYTES for part in of_parts):
+        return None
     with ThreadPoolExecutor(_THREADS) as threads:
         written = list(threads.map(partial(_merge, target, operation), of_parts, range(len(of_parts))))
     if None in written:
@@ -66,7 +71,7 @@ def _small_plan(environment: Environment, target: Target, paths: Collection[str]
         return None
     whole = environment.scans.plan(version, AlwaysTrue())
     part = replace(whole, tasks=tuple(task for task in whole.tasks if task.file.file_path in paths))
-    if _bytes(part, schema_to_arrow(schema)) > _MORE * SMALL_BYTES:
+    if _bytes(part, schema_to_arrow(schema)) > _MOST * SMALL_BYTES:
         return None
     return (
         environment.scans.with_positions(version, part) if environment.scans.reads_by_field_id(version, part) else None
@@ -99,8 +104,7 @@ def rows_of(target: Target, plan: ScanPlan) -> pa.Table | None:
 
 def _bytes(plan: ScanPlan, arrow: pa.Schema) -> int:
     """In memory as far as types tell, or in files where that is more, as it is with long texts."""
-    rows = sum(task.file.record_count for task in plan.tasks)
-    return max(rows * sum(_value_bytes(field.type) for field in arrow), plan.size_in_bytes)
+    return max(plan.record_count * sum(_value_bytes(field.type) for field in arrow), plan.size_in_bytes)
 
 
 def _value_bytes(type: pa.DataType) -> int:
