@@ -33,12 +33,12 @@ def _table(judged: Judged, columns: str, version: int) -> None:
 def test_rows_are_marked_once_equality_deletes_are_many(judged: Judged, version: int) -> None:
     _table(judged, "id BIGINT, k STRING, v STRING", version)
     spark = judged.spark
-    spark.sql(f"INSERT INTO {judged.table} SELECT id, concat('k', id % 3), 'first' FROM range(40)")
+    spark.sql(f"INSERT INTO {judged.table} SELECT id, concat('k', id % 3), 'first' FROM range(200)")
     data = _files(judged, 0)
     for step in range(3):
         judged.run(UPSERT % (step, step))
     assert len(_files(judged, 2)) == 6
-    expected = {id: str(id % 5) if id % 5 < 3 else "first" for id in range(40)}
+    expected = {id: str(id % 5) if id < 40 and id % 5 < 3 else "first" for id in range(200)}
     judged.run("DELETE FROM {table} WHERE id = 7")
     before = judged.spark.sql(f"SELECT id, _row_id FROM {judged.table}") if version == 3 else None
     ids = None if before is None else canonical_rows(before)
