@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from sqlext.errors import CommitConflict, NotFoundError, SqlextError
 from sqlext.spec.view_metadata import MARK_REACH, is_view_metadata
@@ -128,9 +129,12 @@ class MetadataFolder:
                 kept = sorted((number, path) for number, path in numbers.items() if number and number < oldest_kept)
                 old = [MetadataVersion(number, path) for number, path in kept[:_MOST_TRIMMED]]
             for version in old:
-                if not is_own(self._io.read(version.location)):
-                    return
-                self._io.delete(version.location)
+                self._io.delete(version.location, confirm=partial(self._require_own, version.location, is_own))
+
+    def _require_own(self, location: str, is_own: Callable[[bytes], bool]) -> None:
+        """NotFoundError where another table's file has taken the place of that one."""
+        if not is_own(self._io.read(location)):
+            raise NotFoundError("FILE_NOT_FOUND", path=location, kind="table metadata")
 
     def _last_of_history(self, start: MetadataVersion) -> MetadataVersion:
         """The last of the run that begins at `start`, unless that lies in a gap.

@@ -77,8 +77,12 @@ class FileIO(Protocol):
     def open_input(self, location: str) -> BinaryIO:
         """A seekable source."""
 
-    def delete(self, location: str) -> None:
-        """Removes the file; one that is not there is no error."""
+    def delete(self, location: str, *, confirm: Callable[[], None] | None = None) -> None:
+        """Removes the file; one that is not there is no error.
+
+        `confirm` is called last, and its errors pass, but for that one. Where there are real folders, a file stays that
+        is in another folder than the one that `confirm` has looked at.
+        """
 
     def list(self, prefix: str) -> Iterator[FileStatus]:
         """Every file below a folder, in no order; none if the folder is not there."""
@@ -159,9 +163,13 @@ class LocalFileIO:
         with _translated("Reading", location):
             return open(to_local_path(location), "rb")
 
-    def delete(self, location: str) -> None:
+    def delete(self, location: str, *, confirm: Callable[[], None] | None = None) -> None:
+        path = to_local_path(location)
         with _translated("Deleting", location), suppress(FileNotFoundError):
-            os.unlink(to_local_path(location))
+            if confirm is None:
+                os.unlink(path)
+            else:
+                _unlink_confirmed(path, confirm)
 
     def list(self, prefix: str) -> Iterator[FileStatus]:
         for folder, _, names in os.walk(to_local_path(prefix)):
@@ -307,6 +315,17 @@ def _open_new(path: str, make_folders: bool) -> int:
 def _write_all(descriptor: int, view: memoryview) -> None:
     while len(view):
         view = view[os.write(descriptor, view) :]
+
+
+def _unlink_confirmed(path: str, confirm: Callable[[], None]) -> None:
+    """Whatever folder has the name by the time that `confirm` returns, the one that had it before is meant."""
+    folder, name = os.path.split(path)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        confirm()
+        os.unlink(name, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _link(temporary: str, path: str, location: str) -> None:

@@ -132,7 +132,9 @@ class ObjectStoreIO:
 
         return cast(BinaryIO, io.BufferedReader(_Download(part, size), _READ_BUFFER))
 
-    def delete(self, location: str) -> None:
+    def delete(self, location: str, *, confirm: Callable[[], None] | None = None) -> None:
+        if confirm is not None:
+            confirm()
         with _translated("Deleting", location), suppress(FileNotFoundError):
             self._obstore.delete(*self._at(location))
 

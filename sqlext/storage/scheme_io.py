@@ -59,8 +59,8 @@ class SchemeIO:
     def open_input(self, location: str) -> BinaryIO:
         return self._to_read(location).open_input(location)
 
-    def delete(self, location: str) -> None:
-        self._to_write(location).delete(location)
+    def delete(self, location: str, *, confirm: Callable[[], None] | None = None) -> None:
+        self._to_write(location).delete(location, confirm=confirm)
 
     def list(self, prefix: str) -> Iterator[FileStatus]:
         return self._to_read(prefix).list(prefix)

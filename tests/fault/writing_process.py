@@ -49,8 +49,8 @@ class FaultyIO(LocalFileIO):
     def replace(self, location: str, data: bytes, **given: Any) -> None:
         self._at("replace", location, lambda: LocalFileIO.replace(self, location, data, **given))
 
-    def delete(self, location: str) -> None:
-        self._at("delete", location, lambda: LocalFileIO.delete(self, location))
+    def delete(self, location: str, **given: Any) -> None:
+        self._at("delete", location, lambda: LocalFileIO.delete(self, location, **given))
 
     def delete_folder(self, location: str) -> None:
         self._at("delete_folder", location, lambda: LocalFileIO.delete_folder(self, location))

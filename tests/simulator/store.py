@@ -73,8 +73,11 @@ class Store:
     def open_input(self, location: str) -> BinaryIO:
         return io.BytesIO(self.read(location))
 
-    def delete(self, location: str, *, by: Any) -> None:
+    def delete(self, location: str, *, folder: int | None = None, by: Any) -> None:
+        """Of the folder of that identity, if one is given."""
         path = to_local_path(location)
+        if folder is not None and self.folders.get(os.path.dirname(path)) != folder:
+            return
         if self.files.pop(path, None) is not None and self.watcher is not None:
             self.watcher.deleted(path, by)
 

@@ -312,9 +312,10 @@ class ProcessIO:
     def open_input(self, location: str) -> BinaryIO:
         return self._step("read", location, lambda: self._store.open_input(location))
 
-    def delete(self, location: str) -> None:
+    def delete(self, location: str, *, confirm: Callable[[], None] | None = None) -> None:
         by = self._process, self._process.statement
-        self._step("delete", location, lambda: self._store.delete(location, by=by))
+        folder = self._prepared(location, False, confirm)
+        self._step("delete", location, lambda: self._store.delete(location, folder=folder, by=by))
 
     def list(self, prefix: str) -> Iterator[FileStatus]:
         return self._step("list", prefix, lambda: self._store.list(prefix))

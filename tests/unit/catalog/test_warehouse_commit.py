@@ -312,10 +312,10 @@ def test_versions_are_trimmed_from_the_oldest_on(tmp_path: Path, metadata_folder
     denied = [True]
 
     class DenyingIO(LocalFileIO):
-        def delete(self, location: str) -> None:
+        def delete(self, location: str, **given: Any) -> None:
             if denied[0] and location.endswith("/v1.metadata.json"):
                 raise StorageError("STORAGE_FAILURE", operation="Deleting", path=location, reason="denied")
-            super().delete(location)
+            super().delete(location, **given)
 
     properties = {"write.metadata.previous-versions-max": "1", "write.metadata.delete-after-commit.enabled": "true"}
     writer = Writer(warehouse_catalog(tmp_path, DenyingIO()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyroaring import BitMap64
@@ -163,5 +164,5 @@ def test_a_process_that_is_killed_leaves_the_rows_as_they_are(
 class DyingIO(InterruptedIO):
     """Deletes nothing, as the process is gone when it would."""
 
-    def delete(self, location: str) -> None:
+    def delete(self, location: str, **given: Any) -> None:
         raise Killed

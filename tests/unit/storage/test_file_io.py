@@ -110,6 +110,33 @@ def test_an_error_after_the_file_is_there_is_no_refusal(
     assert (tmp_path / "f").read_bytes() == b"data"
 
 
+def test_a_delete_does_not_reach_a_folder_that_came_in_the_place_of_the_confirmed(
+    tmp_path: Path, io: LocalFileIO
+) -> None:
+    old, new = tmp_path / "t/v1", tmp_path / "new/v1"
+    for path in (old, new):
+        io.create(to_location(path), path.parent.name.encode())
+
+    def dropped_and_made_anew() -> None:
+        (tmp_path / "t").rename(tmp_path / "dropped")
+        (tmp_path / "new").rename(tmp_path / "t")
+
+    io.delete(to_location(old), confirm=dropped_and_made_anew)
+    assert old.read_bytes() == b"new"
+    assert not (tmp_path / "dropped/v1").exists()
+
+
+def test_a_delete_that_is_not_confirmed_deletes_nothing(tmp_path: Path, io: LocalFileIO) -> None:
+    def refuse() -> None:
+        raise ValueError("another's")
+
+    io.create(to_location(tmp_path / "f"), b"")
+    with pytest.raises(ValueError, match="another's"):
+        io.delete(to_location(tmp_path / "f"), confirm=refuse)
+    assert (tmp_path / "f").exists()
+    io.delete(to_location(tmp_path / "gone/f"), confirm=refuse)
+
+
 def test_replace_swaps_the_bytes(tmp_path: Path, io: LocalFileIO) -> None:
     location = to_location(tmp_path / "hint")
     io.replace(location, b"1")
