@@ -24,7 +24,7 @@ def mark_deleted_keys(environment: Environment, target: Target) -> bool:
     version = target.version
     whole = environment.scans.plan(version, AlwaysTrue(), keep_deleted=True)
     use = environment.scans.equality_delete_use(version, whole, AlwaysTrue())
-    positions = rows_deleted_by_key(environment, target, whole) if use else None
+    positions = _rows_deleted_by_key(environment, target, whole) if use else None
     if positions is None:
         return False
     conversion = converted(environment, target, whole, use, positions)
@@ -32,7 +32,7 @@ def mark_deleted_keys(environment: Environment, target: Target) -> bool:
     return True
 
 
-def rows_deleted_by_key(environment: Environment, target: Target, whole: ScanPlan) -> Mapping[str, BitMap64] | None:
+def _rows_deleted_by_key(environment: Environment, target: Target, whole: ScanPlan) -> Mapping[str, BitMap64] | None:
     """The positions, by data file, of rows that no position delete takes; None where only a join can tell them.
 
     `whole` is the plan of a whole scan, with the files of which no row is left.
@@ -42,7 +42,7 @@ def rows_deleted_by_key(environment: Environment, target: Target, whole: ScanPla
         return None
     after = {task.file.file_path: task for task in plan.tasks}
     found = {
-        task.file.file_path: _deleted(after.get(task.file.file_path), task) - _deleted(task, task)
+        task.file.file_path: _deleted(after.get(task.file.file_path), task) - task.deleted_positions()
         for task in whole.tasks
         if task.has_equality_deletes
     }
@@ -51,9 +51,7 @@ def rows_deleted_by_key(environment: Environment, target: Target, whole: ScanPla
 
 def _deleted(task: FileScanTask | None, of: FileScanTask) -> BitMap64:
     """All rows of a file that has none left."""
-    if task is None:
-        return BitMap64(range(of.file.record_count))
-    return BitMap64() if task.position_deletes is None else BitMap64.deserialize(task.position_deletes)
+    return BitMap64(range(of.file.record_count)) if task is None else task.deleted_positions()
 
 
 def converted(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +16,7 @@ from sqlext.command.distribution import ordered
 from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target, has_row_ids
 from sqlext.command.write_operation import WriteOperation
+from sqlext.commit.own_files import delete_files
 from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spark.driver_rows import SMALL_BYTES
@@ -56,10 +56,7 @@ def merge_small_runs(
     with ThreadPoolExecutor(_THREADS) as threads:
         written = list(threads.map(partial(_merge, target, operation), of_parts, range(len(of_parts))))
     if None in written:
-        for file in (file for files in written for file in files or ()):
-            # What cannot be removed here is an orphan, as of a process that died.
-            with suppress(Exception):
-                operation.io.delete(file.file_path)
+        delete_files(operation.io, (file.file_path for files in written for file in files or ()))
         return None
     return [file for files in written for file in files or ()]
 

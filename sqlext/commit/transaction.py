@@ -178,9 +178,9 @@ class _Commit:
                 current = self._current()
                 if current is not None and token.is_in(current.metadata):
                     return current
-                if base is None and current is None:
-                    continue
                 if base is None:
+                    if current is None:
+                        continue
                     self._may_have_landed = False
                     break
                 if _location(current) == base.metadata_location:

@@ -52,7 +52,9 @@ def changed_rows(before: ScanPlan, after: ScanPlan, most: int) -> ChangedRows | 
     removed, added = [then[path] for path in files.removed], [now[path] for path in files.added]
     if sum(task.file.record_count - task.deleted_rows for task in (*removed, *added)) > most:
         return None
-    touched = [(now[path].file, _deleted(then[path]), _deleted(now[path])) for path in files.touched]
+    touched = [
+        (now[path].file, then[path].deleted_positions(), now[path].deleted_positions()) for path in files.touched
+    ]
     went = [*map(_live, removed), *(RowsOfFile(file, later - earlier) for file, earlier, later in touched)]
     came = [*map(_live, added), *(RowsOfFile(file, earlier - later) for file, earlier, later in touched)]
     changed = ChangedRows(
@@ -62,8 +64,4 @@ def changed_rows(before: ScanPlan, after: ScanPlan, most: int) -> ChangedRows | 
 
 
 def _live(task: FileScanTask) -> RowsOfFile:
-    return RowsOfFile(task.file, BitMap64(range(task.file.record_count)) - _deleted(task))
-
-
-def _deleted(task: FileScanTask) -> BitMap64:
-    return BitMap64() if task.position_deletes is None else BitMap64.deserialize(task.position_deletes)
+    return RowsOfFile(task.file, BitMap64(range(task.file.record_count)) - task.deleted_positions())

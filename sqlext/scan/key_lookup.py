@@ -65,7 +65,7 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
             continue
         found, rows = _matches(stored, keys)
         if task.position_deletes is not None and len(found):
-            deleted = BitMap64.deserialize(task.position_deletes)
+            deleted = task.deleted_positions()
             live = numpy.fromiter((int(p) not in deleted for p in found), bool, len(found))
             found, rows = found[live], rows[live]
         if len(found):

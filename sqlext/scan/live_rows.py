@@ -14,7 +14,7 @@ from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spec.arrow_field_id import FIELD_ID_KEY
+from sqlext.spec.arrow_field_id import fields_by_id
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.types import NestedField
 from sqlext.storage.file_io import FileIO
@@ -49,7 +49,7 @@ def live_rows(io: FileIO, task: FileScanTask, columns: RowColumns, *, lineage: b
     path = task.file.file_path
     try:
         with io.open_input(path) as source, pq.ParquetFile(source) as file:
-            there = {_field_id(field): field for field in file.schema_arrow}
+            there = fields_by_id(file.schema_arrow)
             wanted = [there.get(field.id) for field in columns.fields]
             if not all(map(_is_taken, columns.arrow, wanted)):
                 return None
@@ -70,12 +70,7 @@ def live_rows(io: FileIO, task: FileScanTask, columns: RowColumns, *, lineage: b
         rows += _lineage(task, count, stored)
         names = [*names, ROW_ID.name, LAST_UPDATED.name]
     live = pa.table(rows, names=names)
-    return live if task.position_deletes is None else live.filter(_live(task.position_deletes, count))
-
-
-def _field_id(field: pa.Field) -> int | None:
-    id = (field.metadata or {}).get(FIELD_ID_KEY)
-    return None if id is None else int(id)
+    return live if task.position_deletes is None else live.filter(_live(task.deleted_positions(), count))
 
 
 def _is_taken(column: pa.Field, stored: pa.Field | None) -> bool:
@@ -112,8 +107,8 @@ def _lineage(task: FileScanTask, count: int, stored: Mapping[int, pa.ChunkedArra
     return [pc.coalesce(stored[id], own) if id in stored else own for id, own in inherited.items()]
 
 
-def _live(deleted: bytes, count: int) -> pa.Array:
+def _live(deleted: BitMap64, count: int) -> pa.Array:
     live = np.ones(count, np.bool_)
-    positions = np.frombuffer(BitMap64.deserialize(deleted).to_array(), np.uint64)
+    positions = np.frombuffer(deleted.to_array(), np.uint64)
     live[positions[positions < count].astype(np.int64)] = False
     return pa.array(live)

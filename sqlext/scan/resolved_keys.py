@@ -146,7 +146,7 @@ def _with_deleted(task: FileScanTask, more: DeletedPositions) -> FileScanTask:
     if not more.count:
         return task
     if task.position_deletes is not None:
-        more = DeletedPositions.of(BitMap64.deserialize(task.position_deletes) | more.positions())
+        more = DeletedPositions.of(task.deleted_positions() | more.positions())
     return replace(task, position_deletes=more.bitmap, deleted_rows=more.count)
 
 

@@ -60,6 +60,10 @@ class FileScanTask:
     def has_equality_deletes(self) -> bool:
         return bool(self.equality_groups)
 
+    def deleted_positions(self) -> BitMap64:
+        """`position_deletes` as a set; equality deletes are not among them."""
+        return BitMap64() if self.position_deletes is None else BitMap64.deserialize(self.position_deletes)
+
 
 def goes_whole(task: FileScanTask, positions: Mapping[str, BitMap64]) -> bool:
     """Whether no row of the file is left, as far as counts tell, once those at `positions`, all live, are gone."""

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sqlext.errors import CorruptionError, NotFoundError
-from sqlext.spec.arrow_field_id import FIELD_ID_KEY
+from sqlext.spec.arrow_field_id import fields_by_id
 from sqlext.spec.types import (
     BinaryType,
     BooleanType,
@@ -63,7 +63,7 @@ def values_at(location: str, positions: NDArray[np.uint64], fields: Sequence[Nes
     path = to_local_path(location)
     wanted, places = np.unique(positions, return_inverse=True)
     try:
-        names = _names(path)
+        names = {id: field.name for id, field in fields_by_id(pq.read_schema(path)).items()}
         found = [names[field.id] for field in fields if field.id in names]
         columns = _at(path, wanted, found) if found else {}
     except FileNotFoundError as error:
@@ -72,12 +72,6 @@ def values_at(location: str, positions: NDArray[np.uint64], fields: Sequence[Nes
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=error) from error
     rows = pa.array(places.reshape(-1))
     return [columns[names[field.id]].take(rows) if field.id in names else pa.nulls(len(rows)) for field in fields]
-
-
-def _names(path: str) -> dict[int, str]:
-    """The file's names of top-level columns by field id."""
-    ids = {column.name: (column.metadata or {}).get(FIELD_ID_KEY) for column in pq.read_schema(path)}
-    return {int(id): name for name, id in ids.items() if id is not None}
 
 
 def _at(path: str, positions: NDArray[np.uint64], names: Sequence[str]) -> dict[str, pa.Array]:
