@@ -59,7 +59,7 @@ object DriverRows {
     // What stands in the plan needs no job; to announce one, Spark writes the whole plan out.
     val bytes = execution.executedPlan match {
       case local: LocalTableScanExec => run(local)
-      case plan => SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(plan))
+      case plan => SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(SharedCode(plan)))
     }
     if (bytes == null) null
     else if (bytes.isEmpty) ""

@@ -54,8 +54,10 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
     val counts = positionAt >= 0 && batches && skipsNothing
     val open = promotions.map { ids =>
       val inFile = StructType(Promotion.undone(columns, ids).filterNot(counts && _.name == FileReaders.rowIndex.name))
-      val rows = new ParquetFileFormat().buildReaderWithPartitionValues(spark, inFile, constants, inFile,
-        pushed, Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), configuration(hadoop))
+      val rows = KeptReaders.reader(spark, hadoop, (inFile, constants, pushed, batches)) {
+        new ParquetFileFormat().buildReaderWithPartitionValues(spark, inFile, constants, inFile,
+          pushed, Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), configuration(hadoop))
+      }
       ids -> (if (counts) RowPositions.counted(rows, positionAt, spark, hadoop) else rows)
     }.toMap
     val (whole, inTable) = (schema, parquetColumns)

@@ -42,9 +42,11 @@ class FileReading(description: JsonNode) {
 
   private def read(spark: SparkSession, format: FileFormat, columns: StructType, constants: StructType,
       batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] =
-    // Readers write the columns they are for into the configuration that they are given.
-    format.buildReaderWithPartitionValues(spark, columns, constants, columns, Nil,
-      Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), new Configuration(hadoop))
+    KeptReaders.reader(spark, hadoop, (format.getClass, columns, constants, batches)) {
+      // Readers write the columns they are for into the configuration that they are given.
+      format.buildReaderWithPartitionValues(spark, columns, constants, columns, Nil,
+        Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), new Configuration(hadoop))
+    }
 }
 
 object FileReading {

@@ -53,7 +53,7 @@ object InitialDefaults {
   def absentFrom(spark: SparkSession, defaults: Map[Long, Any], hadoop: Configuration): PartitionedFile => Map[Long, Any] =
     if (defaults.isEmpty) _ => Map.empty
     else {
-      val shared = spark.sparkContext.broadcast(new SerializableConfiguration(new Configuration(hadoop)))
+      val shared = KeptReaders.configuration(spark, hadoop)
       file => defaults -- idsIn(file, shared)
     }
 

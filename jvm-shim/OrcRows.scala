@@ -14,7 +14,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.orc.OrcDeserializer
 import org.apache.spark.sql.types._
-import org.apache.spark.util.SerializableConfiguration
 
 import scala.jdk.CollectionConverters._
 
@@ -22,7 +21,7 @@ import scala.jdk.CollectionConverters._
   * conversion of its values can. */
 object OrcRows {
   def reader(spark: SparkSession, columns: StructType, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
-    val shared = spark.sparkContext.broadcast(new SerializableConfiguration(new Configuration(hadoop)))
+    val shared = KeptReaders.configuration(spark, hadoop)
     file => rows(file, columns, shared.value.value)
   }
 

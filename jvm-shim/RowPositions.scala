@@ -10,7 +10,6 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.types.{Decimal, LongType}
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBatch, ColumnarMap}
 import org.apache.spark.unsafe.types.UTF8String
-import org.apache.spark.util.SerializableConfiguration
 
 /** The positions of rows in Parquet files that are read without leaving out any: rows are counted. Spark's own reader makes
   * each position by itself, boxed, which costs as much as decoding a column. */
@@ -18,7 +17,7 @@ private[sqlext] object RowPositions {
   /** Batches of `read` with the positions of their rows as one column more, at place `at`. */
   def counted(read: PartitionedFile => Iterator[InternalRow], at: Int, spark: SparkSession,
       hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
-    val shared = spark.sparkContext.broadcast(new SerializableConfiguration(new Configuration(hadoop)))
+    val shared = KeptReaders.configuration(spark, hadoop)
     file => {
       val first = if (file.start == 0) 0L else rowsBefore(file, shared.value.value)
       new CountedBatches(read(file), first, at).asInstanceOf[Iterator[InternalRow]]

@@ -79,6 +79,8 @@ object SparkInternals {
 
   def activeSession: classic.SparkSession = classic.SparkSession.active
 
+  def settingsOf(session: SparkSession): SQLConf = session.asInstanceOf[classic.SparkSession].sessionState.conf
+
   def optionsOf(relation: StreamingRelationV2): Map[String, String] = relation.extraOptions.asCaseSensitiveMap.asScala.toMap
 
   def parsed(sql: String): LogicalPlan = classic.SparkSession.active.sessionState.sqlParser.parsePlan(sql)

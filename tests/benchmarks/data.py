@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,25 @@ def order_changes(folder: Path, scale: float, rounds: int, *, table_factor: int 
         column = table.schema.get_field_index("o_orderstatus")
         pq.write_table(changes.set_column(column, table.schema.field(column), status), file)
     return files
+
+
+def scattered_orders(folder: Path, scale: float, keys: int, batches: int) -> Path:
+    """A folder with a file for each batch: so many orders of all over the table, changed."""
+    source = tpch_table(folder, scale, "orders")
+    target = source.parent / f"batches-{batches}-of-{keys}"
+    if target.exists():
+        return target
+    orders = plain_strings(pq.read_table(source))
+    scratch = Path(tempfile.mkdtemp(dir=source.parent))
+    for number in range(batches):
+        random = np.random.default_rng(number)
+        count = min(keys, orders.num_rows // 2)
+        rows = orders.take(np.sort(random.choice(orders.num_rows, count, replace=False)))
+        column = rows.schema.get_field_index("o_orderstatus")
+        status = pa.array([chr(ord("0") + number % 10)] * count, rows.schema.field(column).type)
+        pq.write_table(rows.set_column(column, rows.schema.field(column), status), scratch / f"{number:05}.parquet")
+    scratch.rename(target)
+    return target
 
 
 def plain_strings(table: pa.Table) -> pa.Table:

@@ -8,12 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import fmean
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from benchmarks.bench import Bench, Result
-from benchmarks.data import tpch_table
+from benchmarks.data import scattered_orders, tpch_table
 from benchmarks.measure import Cost, least, measured, middle
 
 MERGE = """
@@ -28,6 +29,12 @@ KEYS_A_COMMIT = 5_000
 COMMITS = (10, 50, 200)
 WARM_UPS, WARM_UP_S = 40, 40
 WARM_TURNS = 20
+_DENSE = {"bucket": "4", "num-sorted-run.compaction-trigger": "3", "compaction.max-size-amplification-percent": "3"}
+KEPT_DENSE = {
+    "equality, 4 buckets": {"write.upsert.mode": "equality", "bucket": "4"},
+    "resolved, dense buckets": _DENSE,
+    "resolved v3, dense buckets": {**_DENSE, "format-version": "3"},
+}
 WARM_CHANGES = 8
 
 
@@ -66,21 +73,22 @@ def _warm_up(bench: Bench, statements: Iterator[str]) -> None:
 
 
 def scan_after(bench: Bench) -> Iterator[Result]:
-    """A scan of orders after so many commits of 5,000 scattered keys each, beside the same table before them, and of a
-    table in buckets, which compacts itself: the versions of one table in turns, so that a noisy minute hits all,
-    and after so many that the JVM has compiled what reads small files: until then its compiler takes as much CPU."""
+    """A scan of orders after so many commits of 5,000 scattered keys each, beside the same table before them: the
+    versions of one table in turns, so that a noisy minute hits all, and after so many that the JVM has compiled what
+    reads small files: until then its compiler takes as much CPU. What a commit takes is on average, its compactions
+    too."""
     source = tpch_table(bench.data, bench.scale, "orders")
     bench.view(source, "source")
-    ways = dict(bench.system.merge_modes)
-    ways |= {f"{way}, 4 buckets": {**properties, "bucket": "4"} for way, properties in ways.items()}
+    ways = {**bench.system.merge_modes, **KEPT_DENSE}
     rng = random.Random(bench.repeats)
-    for mode, properties in ways.items() if bench.system.name == "sqlext" else ():
+    for mode, properties in bench.chosen(ways).items() if bench.system.name == "sqlext" else ():
         target = bench.table("scan_after")
         bench.spark.sql(f"DROP TABLE IF EXISTS {target}")
         columns = bench.columns(source)
         bench.spark.sql(bench.system.create_table("scan_after", columns, properties, key="o_orderkey"))
         bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
-        scans = {case: STATE.format(table=version) for case, version in _upserted(bench, target).items()}
+        versions, commits = _upserted(bench, target)
+        scans = {case: STATE.format(table=version) for case, version in versions.items()}
         costs: dict[str, list[Cost]] = {case: [] for case in scans}
         for _ in range(WARM_TURNS + 4 * bench.repeats):
             for case in rng.sample(list(scans), len(scans)):
@@ -88,19 +96,22 @@ def scan_after(bench: Bench) -> Iterator[Result]:
         for case, scan in scans.items():
             cost = middle(costs[case][WARM_TURNS:])
             yield Result("scan_after", case, bench.system.name, mode, cost, bench.answer(scan))
+        mean = Cost(fmean(cost.wall for cost in commits), fmean(cost.cpu for cost in commits))
+        yield Result("scan_after", "an upsert", bench.system.name, mode, mean, "")
         bench.spark.sql(f"DROP TABLE {target}")
 
 
-def _upserted(bench: Bench, table: str) -> dict[str, str]:
-    """The table's versions before and after so many upserts."""
+def _upserted(bench: Bench, table: str) -> tuple[dict[str, str], list[Cost]]:
+    """The table's versions before and after so many upserts, and what each took."""
     versions = {"no upserts": _version(bench, table)}
-    shares = bench.spark.table("source").count() // KEYS_A_COMMIT
-    for number in range(max(COMMITS)):
-        changed = f"SELECT * FROM source WHERE pmod(xxhash64(o_orderkey), {shares}) = {number}"
-        bench.spark.sql(MERGE.format(table=table, source=f"({changed})"))
-        if number + 1 in COMMITS:
-            versions[f"{number + 1} upserts"] = _version(bench, table)
-    return versions
+    changes = scattered_orders(bench.data, bench.scale, KEYS_A_COMMIT, max(COMMITS))
+    costs = []
+    for number, file in enumerate(sorted(changes.iterdir()), 1):
+        bench.view(file, "changes")
+        costs.append(bench.cost(MERGE.format(table=table, source="changes")))
+        if number in COMMITS:
+            versions[f"{number} upserts"] = _version(bench, table)
+    return versions, costs
 
 
 def _version(bench: Bench, table: str) -> str:

@@ -11,13 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import mean, median
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from benchmarks.bench import Bench, Result
-from benchmarks.data import plain_strings, tpch_table
+from benchmarks.data import scattered_orders, tpch_table
 from benchmarks.measure import Cost, least, measured
 from benchmarks.row_changes import MERGE, STATE
 
@@ -38,7 +35,8 @@ def stream_upserts(bench: Bench) -> Iterator[Result]:
     """Seconds of a batch, of all of them and at both ends of the stream; a scan afterwards, beside one of the same rows
     that were written at once."""
     source = tpch_table(bench.data, bench.scale, "orders")
-    changes = _changes(bench.data, source, bench.rounds)
+    # one more: the first is for the stream's beginning
+    changes = scattered_orders(bench.data, bench.scale, KEYS_A_BATCH, bench.rounds + 1)
     bench.view(source, "source")
     modes = bench.system.merge_modes if bench.system.name != "sqlext" else MODES
     for mode, properties in bench.chosen(modes).items():
@@ -96,21 +94,3 @@ def _live_files(bench: Bench) -> int:
     if bench.system.name == "delta":
         return int(bench.answer(f"SELECT count(DISTINCT _metadata.file_path) FROM {bench.table(TABLE)}")[0][0])
     return int(bench.answer(f"SELECT count(DISTINCT file_path) FROM {bench.table(TABLE)}.files")[0][0])
-
-
-def _changes(folder: Path, source: Path, batches: int) -> Path:
-    """A folder with a file for each batch, and one more: the first is for the stream's beginning."""
-    target = source.parent / f"batches-{batches}-of-{KEYS_A_BATCH}"
-    if target.exists():
-        return target
-    orders = plain_strings(pq.read_table(source))
-    scratch = Path(tempfile.mkdtemp(dir=source.parent))
-    for number in range(batches + 1):
-        random = np.random.default_rng(number)
-        keys = min(KEYS_A_BATCH, orders.num_rows // 2)
-        rows = orders.take(np.sort(random.choice(orders.num_rows, keys, replace=False)))
-        column = rows.schema.get_field_index("o_orderstatus")
-        status = pa.array([chr(ord("0") + number % 10)] * keys, rows.schema.field(column).type)
-        pq.write_table(rows.set_column(column, rows.schema.field(column), status), scratch / f"{number:05}.parquet")
-    scratch.rename(target)
-    return target
