@@ -8,7 +8,7 @@ import org.apache.arrow.vector.ipc.ArrowStreamWriter
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Project, Union}
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -143,7 +143,8 @@ object DriverRows {
 
   /** JSON of what the optimiser takes the rows for: `bytes`, the factor by which tables' files outweigh that
     * (`understated`), `rows`, null where it counts none, and `row_bytes` of one; whether another run would give the same
-    * (`repeatable`); and whether all this says nothing, as a row may become any number of rows (`multiplies`). */
+    * (`repeatable`); whether it has one row at most for each that it reads, and nobody knows how many a condition leaves
+    * (`filters`); and whether all this says nothing, as a row may become any number of rows (`multiplies`). */
   def estimate(frame: DataFrame): String = {
     val plan = frame.asInstanceOf[classic.DataFrame].queryExecution.optimizedPlan
     Bridge.encode(Map(
@@ -152,7 +153,13 @@ object DriverRows {
       "rows" -> plan.stats.rowCount.orNull,
       "row_bytes" -> frame.schema.defaultSize,
       "repeatable" -> plan.deterministic,
+      "filters" -> filters(plan),
       "multiplies" -> plan.exists(node => multiplying.exists(node.nodeName.startsWith))))
+  }
+
+  private def filters(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Filter]) && !plan.exists {
+    case _: Project | _: Filter | _: Union | _: LeafNode => false
+    case _ => true
   }
 
   /** The largest factor by which the files of a scan outweigh what Spark takes its rows for; 1 where none do. Spark has one

@@ -7,8 +7,9 @@ where they are. A sort order holds within each file, whatever the distribution.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -64,6 +65,11 @@ def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -
     ordering = [*(F.expr(text) for text in partition_expressions(metadata)), *terms]
     # A sort of all rows would evaluate them twice, to find the ranges first.
     return (rows.repartition(1) if one_task else rows).sortWithinPartitions(*ordering)
+
+
+def arrangement(metadata: TableMetadata) -> Callable[[DataFrame], DataFrame] | None:
+    """`order` for rows that are one task's; None for a table that has none which writers here keep."""
+    return partial(order, metadata=metadata, one_task=True) if keeps_order(metadata) else None
 
 
 def ordered(rows: pa.Table, metadata: TableMetadata) -> pa.Table | None:

@@ -16,10 +16,10 @@ from sqlext.command.reads import OWN_KEYS, Reach
 from sqlext.command.row_level import Target, has_row_ids, load_target
 from sqlext.command.schema_evolution import changes_for_merge, grown
 from sqlext.command.strategy.insert_only import insert_only
-from sqlext.command.strategy.key_upsert import changelog_upsert, equality_upsert, lookup_upsert
+from sqlext.command.strategy.key_upsert import changelog_upsert, equality_upsert, few_upsert, lookup_upsert
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import Choice, RowChange, Strategy, likely_few
-from sqlext.command.upsert import by_position, can_look_up, goes_by_equality
+from sqlext.command.strategy.strategy import Choice, RowChange, Strategy, first_trying, likely_few
+from sqlext.command.upsert import by_position, goes_by_equality, keys_fit
 from sqlext.properties import AUTO, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.driver_rows import estimate
@@ -108,12 +108,16 @@ def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, 
     if goes_by_equality(environment, target):
         return _by_equality(equality_upsert, rows)
     lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
-    few = likely_few(target, estimate(source).rows)
+    expected = estimate(source)
+    few = likely_few(target, expected.rows)
     one_copy = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target), one_copy=True)
     change = RowChange(lowered, isolation, distinct_keys=True, reach=OWN_KEYS, few=few, one_copy=one_copy)
     choice = by_position(target, by_mode(target, MERGE_MODE, change))
-    if choice.name == "copy-on-write" or not can_look_up(environment, target, source):
+    if choice.name == "copy-on-write" or not keys_fit(environment, target):
         return choice
+    if not expected.is_small:
+        tried = expected.may_be_few and choice.name != AUTO
+        return first_trying(choice, few_upsert(rows)) if tried else choice
     weighed = choice if choice.name == AUTO else None
     found = Choice("key upsert by position", "the source is small", lookup_upsert(weighed), rows, weighed)
     return found if weighed is not None else by_position(target, found)

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change_batch import ChangeBatch, change_batch
-from sqlext.command.distribution import order, partition_expressions
+from sqlext.command.distribution import arrangement, order, partition_expressions
 from sqlext.command.enforced_key import have_plain_keys
 from sqlext.command.environment import Environment
 from sqlext.command.given_changes import stores_given, write_given
@@ -33,7 +33,7 @@ from sqlext.command.row_level import Target, commit_change, has_row_ids, row_del
 from sqlext.command.strategy.auto import rewrites_files
 from sqlext.command.strategy.explanation import Explanation, explained
 from sqlext.command.strategy.mode import by_mode
-from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
+from sqlext.command.strategy.strategy import Choice, RowChange, first_trying, likely_few, most_rows
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.bucket_layout import bucket_count
 from sqlext.commit.conflict import SNAPSHOT
@@ -42,9 +42,16 @@ from sqlext.commit.upsert_rules import partition_not_in_key
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
 from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD, row_level_mode
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
-from sqlext.spark.driver_rows import collect_rows, estimate, is_small
+from sqlext.spark.driver_rows import collect_rows, estimate
 from sqlext.spark.temporary_relation import named_rows
-from sqlext.spark.write_job import WrittenFiles, run_write, task_identity, write_on_driver
+from sqlext.spark.write_job import (
+    WrittenFiles,
+    collect_arranged,
+    run_few,
+    run_write,
+    task_identity,
+    write_on_driver,
+)
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
@@ -174,13 +181,23 @@ def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isol
             for one_copy in (False, True)
         )
         reach = replace(OWN_KEYS, alone=not compared)
-        few = likely_few(target, estimate(batch.rows).rows)
+        expected = estimate(batch.rows)
+        few = likely_few(target, expected.rows)
         change = RowChange(
             lowered, isolation, distinct_keys=True, keeps_keys=True, reach=reach, few=few, one_copy=one_copy
         )
         choice = by_position(target, by_mode(target, MERGE_MODE, change))
-        if choice.name == "copy-on-write" or compared or not can_look_up(environment, target, batch.rows):
+        if choice.name == "copy-on-write" or compared or not keys_fit(environment, target):
             yield choice
+            return
+
+        def look_up_few(
+            environment: Environment, spark: SparkSession, target: Target, change: RowChange
+        ) -> Counts | None:
+            return upsert_few_by_lookup(environment, spark, target, batch, change.isolation)
+
+        if not expected.is_small:
+            yield first_trying(choice, look_up_few) if expected.may_be_few and choice.name != AUTO else choice
             return
         weighed = choice if choice.name == AUTO else None
 
@@ -207,7 +224,12 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
 
     def write(operation: WriteOperation, task: WriteTask) -> WrittenFiles:
         rows = hold(batch.rows, operation.plan, operations=True)
-        on_driver = is_small(rows)
+        expected = estimate(rows)
+        if expected.may_be_few and not expected.is_small:
+            written = run_few(rows, task, most_rows(target), arrangement(metadata))
+            if written is not None:
+                return written
+        on_driver = expected.is_small
         if not on_driver and bucket_count(metadata) is not None:
             # All rows of a key are in one bucket, and all rows of a bucket come to one task.
             rows = rows.repartition(*map(F.expr, partition_expressions(metadata)))
@@ -266,12 +288,8 @@ def _deletes_reach_all(environment: Environment, target: Target) -> bool:
     return environment.scans.data_spec_ids(target.version) <= {metadata.default_spec_id}
 
 
-def can_look_up(environment: Environment, target: Target, source: DataFrame) -> bool:
-    """Whether a small source may be resolved by the driver: the target's keys fit, and no join decides what is live."""
-    return _keys_fit(environment, target) and is_small(source)
-
-
-def _keys_fit(environment: Environment, target: Target) -> bool:
+def keys_fit(environment: Environment, target: Target) -> bool:
+    """Whether the driver may look up the keys of a small source: the target's fit, and no join decides what is live."""
     plan = environment.scans.plan(target.version, AlwaysTrue())
     schema = target.table.metadata.schema()
     key_ids = schema.identifier_field_ids
@@ -285,7 +303,7 @@ def _marks_rows_found(environment: Environment, target: Target) -> bool:
     """Whether the table has replaced rows marked by position whatever they are, and the driver may look them up."""
     metadata = target.table.metadata
     way = row_level_mode(MERGE_MODE, metadata.properties)
-    return metadata.format_version > 1 and way == "merge-on-read" and _keys_fit(environment, target)
+    return metadata.format_version > 1 and way == "merge-on-read" and keys_fit(environment, target)
 
 
 def upsert_by_lookup(
@@ -301,10 +319,37 @@ def upsert_by_lookup(
     The source is evaluated once, and its rows are small. Once more, from the start, where `weighed` (see `Choice`)
     goes instead: nothing is written then.
     """
-    schema = target.table.metadata.schema()
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     held = hold(batch.rows, operation.plan, operations=True)
     found = collect_rows(order(held, target.table.metadata, one_task=True))
+    return _replace_collected(environment, spark, target, operation, batch, held, found, isolation, weighed)
+
+
+def upsert_few_by_lookup(
+    environment: Environment, spark: SparkSession, target: Target, batch: ChangeBatch, isolation: str
+) -> Counts | None:
+    """The same, of a source that nobody knows to be small; None, and nothing is written, where it is not."""
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
+    held = hold(batch.rows, operation.plan, operations=True)
+    found = collect_arranged(held, most_rows(target), arrangement(target.table.metadata))
+    if found is None:
+        return None
+    return _replace_collected(environment, spark, target, operation, batch, held, found, isolation, None)
+
+
+def _replace_collected(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    operation: WriteOperation,
+    batch: ChangeBatch,
+    held: DataFrame,
+    found: pa.Table,
+    isolation: str,
+    weighed: Choice | None,
+) -> Counts:
+    """Of the rows of `held`, which the driver has `found`."""
+    schema = target.table.metadata.schema()
     rows = pa.Table.from_batches([accepted_rows(operation.plan, _one_batch(found), 1)])
     keys = rows.select([field.name for field in schema.identifier_fields])
     for name in keys.column_names:

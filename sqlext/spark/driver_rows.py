@@ -28,11 +28,12 @@ _ALL_ROWS = 2**62
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What the optimiser takes a query's result for; `repeatable`: it is the same when the query runs again on the same
-    data."""
+    data. `may_be_few`: a condition may leave few of its rows, which costs little to find out, and nobody knows."""
 
     rows: int
     is_small: bool
     repeatable: bool
+    may_be_few: bool
 
 
 def estimate(rows: DataFrame) -> Estimate:
@@ -45,7 +46,9 @@ def estimate(rows: DataFrame) -> Estimate:
     size, counted = found["bytes"], found["rows"]
     count = size // (_ROW_BYTES + found["row_bytes"]) if counted is None else counted
     fits = size <= SMALL_BYTES and size * found["understated"] <= SMALL_BYTES and not found["multiplies"]
-    return Estimate(count, fits and can_be_collected(rows), found["repeatable"])
+    takes = can_be_collected(rows)
+    may_be_few = found["filters"] and found["repeatable"] and takes
+    return Estimate(count, fits and takes, found["repeatable"], may_be_few)
 
 
 def is_small(rows: DataFrame) -> bool:

@@ -81,13 +81,20 @@ def run_few(
 ) -> WrittenFiles | None:
     """Runs the task on the driver if there are at most `most` rows; else None, and nothing is written.
 
-    `arranged` sorts what comes. Errors as `run_write`.
+    Errors as `run_write`. See `collect_arranged`.
     """
+    found = collect_arranged(rows, most, arranged)
+    return None if found is None else write_on_driver(found, task)
+
+
+def collect_arranged(
+    rows: DataFrame, most: int, arranged: Callable[[DataFrame], DataFrame] | None = None
+) -> pa.Table | None:
+    """The rows, which `arranged` sorts; None where there are more than `most`, or where Arrow cannot have them."""
     if not can_be_collected(rows):
         return None
     # No more than these are sorted.
-    found = collect_few(rows if arranged is None else arranged(rows.limit(most + 1)), most)
-    return None if found is None else write_on_driver(found, task)
+    return collect_few(rows if arranged is None else arranged(rows.limit(most + 1)), most)
 
 
 def find_positions(rows: DataFrame) -> WrittenFiles:

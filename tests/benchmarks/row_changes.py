@@ -43,7 +43,7 @@ def one_row(bench: Bench) -> Iterator[Result]:
     for factor in (1, LARGE):
         source = tpch_table(bench.data, bench.scale * factor, "orders")
         bench.view(source, "source")
-        for mode in bench.system.merge_modes:
+        for mode in bench.chosen(bench.system.merge_modes):
             target = bench.table("one_row")
             bench.recreate("one_row", bench.columns(source), mode, key="o_orderkey")
             bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
@@ -124,7 +124,7 @@ def delete_update(bench: Bench) -> Iterator[Result]:
     source = tpch_table(bench.data, bench.scale, "lineitem")
     bench.view(source, "source")
     target = bench.table("changed")
-    for mode in bench.system.change_modes:
+    for mode in bench.chosen(bench.system.change_modes):
         _recreate_whole(bench, source, mode)
         for number in range(1, WARM_CHANGES + 1):
             for change in _scattered_changes(target, 10 * number).values():
@@ -158,7 +158,7 @@ def _scattered_changes(table: str, first: int) -> dict[str, str]:
 
 def concurrent(bench: Bench) -> Iterator[Result]:
     """Writers that merge into keys of their own, of files that all of them touch: how many of their merges land."""
-    for mode in bench.system.merge_modes:
+    for mode in bench.chosen(bench.system.merge_modes):
         for writers in WRITERS:
             bench.recreate("counters", "id bigint, n bigint", mode, key="id")
             target = bench.table("counters")
@@ -198,7 +198,7 @@ def large_merge(bench: Bench) -> Iterator[Result]:
     source = tpch_table(bench.data, bench.scale * LARGE, "orders")
     bench.view(source, "source")
     target = bench.table("large")
-    for mode in bench.system.merge_modes:
+    for mode in bench.chosen(bench.system.merge_modes):
         bench.recreate("large", bench.columns(source), mode, key="o_orderkey")
         bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
         changed = "(SELECT * FROM source WHERE pmod(xxhash64(o_orderkey), 15) = 0)"

@@ -41,7 +41,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--system", default=",".join(SYSTEMS), help=f"of {', '.join(SYSTEMS)}; default all")
     parser.add_argument("--scale", type=float, default=1, help="TPC-H scale factor")
     parser.add_argument("--rounds", type=int, default=10, help="MERGE statements in a row in the upsert suites")
-    parser.add_argument("--mode", help="of stream_upserts: those whose names have one of these in them; default all")
+    parser.add_argument("--mode", help="those ways of a suite whose names have one of these in them; default all")
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the least counts")
     parser.add_argument("--driver-memory", default=SHARED_SETTINGS["spark.driver.memory"], help="of each system's JVM")
     parser.add_argument("--report", type=Path, help="also write the table with machine and versions to this file")

@@ -74,13 +74,13 @@ def insert(bench: Bench) -> Iterator[Result]:
 
 def upsert(bench: Bench) -> Iterator[Result]:
     """Rounds of 1 % changed and 0.1 % new orders: the cost of all rounds, checked by the table after them."""
-    for mode in bench.system.merge_modes:
+    for mode in bench.chosen(bench.system.merge_modes):
         yield from _upsert_rounds(bench, mode, table_factor=1)
 
 
 def upsert_10x(bench: Bench) -> Iterator[Result]:
     """The same number of changes against a table ten times as large, for the way that does not read the table."""
-    for mode in bench.system.merge_modes:
+    for mode in bench.chosen(bench.system.merge_modes):
         if mode == "equality":
             yield from _upsert_rounds(bench, mode, table_factor=10)
 

@@ -119,3 +119,36 @@ def test_a_generator_says_nothing_of_how_many_rows_there_will_be(
         spark.sql(f"INSERT INTO {table_name} {query}")
         came = jobs.rows - before[1]
         assert (jobs.workers - before[0], came >= rows) == ((0, True) if rows == 2 else (1, False))
+
+
+@pytest.mark.parametrize("mode", ["resolved", "equality"])
+@pytest.mark.parametrize(
+    ("condition", "changed", "workers"), [("= 3", ROWS // 1000, 0), ("<> 3", ROWS - ROWS // 1000, 1)]
+)
+@pytest.mark.usefixtures("small_estimates")
+def test_of_a_condition_nobody_knows_how_many_rows_it_leaves(
+    spark: SparkSession,
+    iceberg: IcebergJudge,
+    table_name: str,
+    jobs: Jobs,
+    mode: str,
+    condition: str,
+    changed: int,
+    workers: int,
+) -> None:
+    table = f"{table_name} (id BIGINT NOT NULL, n BIGINT, PRIMARY KEY (id))"
+    spark.sql(f"CREATE TABLE {table} TBLPROPERTIES ('write.upsert.mode'='{mode}')")
+    spark.sql(f"INSERT INTO {table_name} SELECT id, 0 FROM range({ROWS})")
+    before, rows = jobs.workers, f"SELECT id, 1L AS n FROM range({ROWS}) WHERE id % 1000 {condition}"
+    statements = (
+        f"MERGE INTO {table_name} AS t USING ({rows}) AS s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+        f"UPSERT INTO {table_name} {rows.replace('1L', '2L')}",
+    )
+    for number, statement in enumerate(statements, 1):
+        assert spark.sql(statement).first()["num_affected_rows"] == changed
+        assert jobs.workers - before == number * workers
+        assert jobs.rows <= 3 * 65_537
+        totals = "SELECT count(*), sum(n), count(DISTINCT id) FROM {}"
+        assert canonical_rows(spark.sql(totals.format(table_name))) == [[ROWS, number * changed, ROWS]]
+        assert iceberg.sql(totals.format(table_name)) == [[ROWS, number * changed, ROWS]]

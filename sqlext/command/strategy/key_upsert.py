@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change_batch import plain_batch
@@ -9,7 +11,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target
 from sqlext.command.strategy.strategy import Choice, RowChange, Strategy
-from sqlext.command.upsert import replace_by_key, upsert_by_equality, upsert_by_lookup
+from sqlext.command.upsert import replace_by_key, upsert_by_equality, upsert_by_lookup, upsert_few_by_lookup
 from sqlext.spark import journal
 from sqlext.spark.lowered_sql import lowered_query
 
@@ -25,6 +27,16 @@ def lookup_upsert(weighed: Choice | None) -> Strategy:
     def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
         batch = plain_batch(target, _new_rows(spark, change))
         return upsert_by_lookup(environment, spark, target, batch, change.isolation, weighed)
+
+    return run
+
+
+def few_upsert(rows: RowChange) -> Callable[[Environment, SparkSession, Target, RowChange], Counts | None]:
+    """The same of `rows` if they turn out to be few; else None, and nothing is written."""
+
+    def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts | None:
+        batch = plain_batch(target, _new_rows(spark, rows))
+        return upsert_few_by_lookup(environment, spark, target, batch, change.isolation)
 
     return run
 

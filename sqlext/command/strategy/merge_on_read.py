@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.distribution import keeps_order, order
+from sqlext.command.distribution import arrangement, keeps_order, order
 from sqlext.command.enforced_key import Removed, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -86,8 +85,7 @@ def _write_rows(
     if tried and not expected.is_small:
         # What is run again, should there be more rows, must not give others.
         rows = rows if expected.repeatable else rows.localCheckpoint()
-        arranged = partial(order, metadata=metadata, one_task=True) if keeps_order(metadata) else None
-        written = run_few(rows, task, most_rows(target), arranged)
+        written = run_few(rows, task, most_rows(target), arrangement(metadata))
         if written is not None:
             return written
     return run_write(order(rows, metadata, one_task=expected.is_small), task, on_driver=expected.is_small)

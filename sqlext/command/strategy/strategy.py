@@ -97,6 +97,18 @@ class Choice:
             return self.run(environment, spark, target, change)
 
 
+def first_trying(
+    choice: Choice, attempt: Callable[[Environment, SparkSession, Target, RowChange], Counts | None]
+) -> Choice:
+    """The choice, which carries its change out only where the attempt gives None, having written nothing."""
+
+    def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+        counts = attempt(environment, spark, target, change)
+        return choice.carry_out(environment, spark, target) if counts is None else counts
+
+    return replace(choice, run=run)
+
+
 def most_rows(target: Target) -> int:
     """As many rows as the driver takes of a change that is likely to have few, by the size of the table's rows."""
     snapshot = target.version.snapshot
