@@ -121,7 +121,10 @@ def test_a_generator_says_nothing_of_how_many_rows_there_will_be(
         assert (jobs.workers - before[0], came >= rows) == ((0, True) if rows == 2 else (1, False))
 
 
-@pytest.mark.parametrize("mode", ["resolved", "equality"])
+@pytest.mark.parametrize(
+    "properties",
+    ["'write.upsert.mode'='resolved'", "'write.upsert.mode'='equality'", "'bucket'='2', 'write-only'='true'"],
+)
 @pytest.mark.parametrize(
     ("condition", "changed", "workers"), [("= 3", ROWS // 1000, 0), ("<> 3", ROWS - ROWS // 1000, 1)]
 )
@@ -131,13 +134,13 @@ def test_of_a_condition_nobody_knows_how_many_rows_it_leaves(
     iceberg: IcebergJudge,
     table_name: str,
     jobs: Jobs,
-    mode: str,
+    properties: str,
     condition: str,
     changed: int,
     workers: int,
 ) -> None:
     table = f"{table_name} (id BIGINT NOT NULL, n BIGINT, PRIMARY KEY (id))"
-    spark.sql(f"CREATE TABLE {table} TBLPROPERTIES ('write.upsert.mode'='{mode}')")
+    spark.sql(f"CREATE TABLE {table} TBLPROPERTIES ({properties})")
     spark.sql(f"INSERT INTO {table_name} SELECT id, 0 FROM range({ROWS})")
     before, rows = jobs.workers, f"SELECT id, 1L AS n FROM range({ROWS}) WHERE id % 1000 {condition}"
     statements = (
