@@ -1,12 +1,10 @@
 package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.mapred.JobConf
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
@@ -40,11 +38,6 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
   def behind(column: StructField): FileReaders =
     new FileReaders(spark, table, stored :+ column, constants, filters, plan, batches)
 
-  /** A copy that Spark's reader writes its columns into. It makes a `JobConf` of any other kind, for each file, and sets
-    * the filters of the file there: only where there are none may files share one. */
-  private def configuration(hadoop: Configuration): Configuration =
-    if (skipsNothing) new JobConf(hadoop) else new Configuration(hadoop)
-
   def reader: PartitionedFile => Iterator[InternalRow] = {
     val hadoop = spark.sessionState.newHadoopConf()
     hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
@@ -54,10 +47,7 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
     val counts = positionAt >= 0 && batches && skipsNothing
     val open = promotions.map { ids =>
       val inFile = StructType(Promotion.undone(columns, ids).filterNot(counts && _.name == FileReaders.rowIndex.name))
-      val rows = KeptReaders.reader(spark, hadoop, (inFile, constants, pushed, batches)) {
-        new ParquetFileFormat().buildReaderWithPartitionValues(spark, inFile, constants, inFile,
-          pushed, Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), configuration(hadoop))
-      }
+      val rows = KeptReaders.reader(spark, new ParquetFileFormat, inFile, constants, pushed, batches, hadoop)
       ids -> (if (counts) RowPositions.counted(rows, positionAt, spark, hadoop) else rows)
     }.toMap
     val (whole, inTable) = (schema, parquetColumns)

@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.execution.{SqlextFileFormats, SqlextRowBatches}
-import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.types._
 
@@ -29,24 +29,16 @@ class FileReading(description: JsonNode) {
       batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
     val named = stored.map(f => if (f.name == rowIndex.name) f else FieldIds.named(StructType(Seq(f)), names).head)
     if (format == "PARQUET")
-      read(spark, new ParquetFileFormat, StructType(named), constants, batches, hadoop)
+      KeptReaders.reader(spark, new ParquetFileFormat, StructType(named), constants, Nil, batches, hadoop)
     else {
       val inFile = named.filter(_.name != rowIndex.name)
       val columns = FileReading.asInstants(StructType(inFile)).asInstanceOf[StructType]
       val rows =
         if (format == "ORC") OrcRows.reader(spark, columns, hadoop)
-        else read(spark, SqlextFileFormats.avro, columns, StructType(Nil), batches = false, hadoop)
+        else KeptReaders.reader(spark, SqlextFileFormats.avro, columns, StructType(Nil), Nil, batches = false, hadoop)
       FileReading.arranged(rows, StructType(named), named.indexWhere(_.name == rowIndex.name), constants, batches)
     }
   }
-
-  private def read(spark: SparkSession, format: FileFormat, columns: StructType, constants: StructType,
-      batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] =
-    KeptReaders.reader(spark, hadoop, (format.getClass, columns, constants, batches)) {
-      // Readers write the columns they are for into the configuration that they are given.
-      format.buildReaderWithPartitionValues(spark, columns, constants, columns, Nil,
-        Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), new Configuration(hadoop))
-    }
 }
 
 object FileReading {

@@ -4,39 +4,49 @@ import java.lang.ref.WeakReference
 import java.util
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.mapred.JobConf
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 
 /** Spark's readers of files, and Hadoop's configuration for those that are not Spark's, kept for the next scan that asks
   * for the same. To send the configuration to the executors, as each reader does when it is made, takes longer than all
   * other planning of a small scan.
   *
-  * What is asked names all that a reader is made of; the configuration has the session's settings too. The least recently
-  * used goes first; a reader takes about 200 KB. */
+  * The configuration has the session's settings too. The least recently used goes first; a reader takes about 200 KB. */
 private[sqlext] object KeptReaders {
-  private case class Asked(configuration: util.Map[String, String], reader: Product)
-  private case object Configured
+  private case class Asked(configuration: util.Map[String, String], reader: Option[Reader])
+  private case class Reader(format: Class[_], columns: StructType, constants: StructType, filters: Seq[Filter], batches: Boolean)
 
   private val most = 64
   private val kept = new util.LinkedHashMap[Asked, AnyRef](16, 0.75f, true)
   private var context = new WeakReference[SparkContext](null)
 
-  /** `made`, or a reader that was made before where `hadoop` and all of `asked` were the same. */
-  def reader(spark: SparkSession, hadoop: Configuration, asked: Product)(
-      made: => PartitionedFile => Iterator[InternalRow]): PartitionedFile => Iterator[InternalRow] =
+  /** A reader of files of the format, that gives the columns and then the constants. */
+  def reader(spark: SparkSession, format: FileFormat, columns: StructType, constants: StructType, filters: Seq[Filter],
+      batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
+    def made = format.buildReaderWithPartitionValues(spark, columns, constants, columns, filters,
+      Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), copied(hadoop, filters))
     // Readers are made by the settings of the thread, which are a session's but for some of Spark's own queries.
     if (SQLConf.get ne SparkInternals.settingsOf(spark)) made
-    else keep(spark, Asked(entries(hadoop), asked))(made)
+    else keep(spark, Asked(entries(hadoop), Some(Reader(format.getClass, columns, constants, filters, batches))))(made)
+  }
+
+  /** A copy that Spark's reader writes its columns into. It makes a `JobConf` of any other kind, for each file, and sets
+    * the filters of the file there: only where there are none may files share one. */
+  private def copied(hadoop: Configuration, filters: Seq[Filter]): Configuration =
+    if (filters.isEmpty) new JobConf(hadoop) else new Configuration(hadoop)
 
   /** The configuration, for executors. */
   def configuration(spark: SparkSession, hadoop: Configuration): Broadcast[SerializableConfiguration] =
-    keep(spark, Asked(entries(hadoop), Configured)) {
+    keep(spark, Asked(entries(hadoop), None)) {
       spark.sparkContext.broadcast(new SerializableConfiguration(new Configuration(hadoop)))
     }
 

@@ -116,8 +116,7 @@ def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, 
     if choice.name == "copy-on-write" or not keys_fit(environment, target):
         return choice
     if not expected.is_small:
-        tried = expected.may_be_few and choice.name != AUTO
-        return first_trying(choice, few_upsert(rows)) if tried else choice
+        return first_trying(choice, expected, few_upsert(rows))
     weighed = choice if choice.name == AUTO else None
     found = Choice("key upsert by position", "the source is small", lookup_upsert(weighed), rows, weighed)
     return found if weighed is not None else by_position(target, found)

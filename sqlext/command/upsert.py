@@ -197,7 +197,7 @@ def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isol
             return upsert_few_by_lookup(environment, spark, target, batch, change.isolation)
 
         if not expected.is_small:
-            yield first_trying(choice, look_up_few) if expected.may_be_few and choice.name != AUTO else choice
+            yield first_trying(choice, expected, look_up_few)
             return
         weighed = choice if choice.name == AUTO else None
 
@@ -225,7 +225,7 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
     def write(operation: WriteOperation, task: WriteTask) -> WrittenFiles:
         rows = hold(batch.rows, operation.plan, operations=True)
         expected = estimate(rows)
-        if expected.may_be_few and not expected.is_small:
+        if expected.may_be_few:
             written = run_few(rows, task, most_rows(target), arrangement(metadata))
             if written is not None:
                 return written

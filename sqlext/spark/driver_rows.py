@@ -27,8 +27,9 @@ _ALL_ROWS = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the optimiser takes a query's result for; `repeatable`: it is the same when the query runs again on the same
-    data. `may_be_few`: a condition may leave few of its rows, which costs little to find out, and nobody knows."""
+    """What the optimiser takes a query's result for; `repeatable`: it is the same when the query runs again on the
+    same data. `may_be_few`: that is not small, but a condition may leave few of its rows, and it costs little to find
+    out."""
 
     rows: int
     is_small: bool
@@ -47,7 +48,7 @@ def estimate(rows: DataFrame) -> Estimate:
     count = size // (_ROW_BYTES + found["row_bytes"]) if counted is None else counted
     fits = size <= SMALL_BYTES and size * found["understated"] <= SMALL_BYTES and not found["multiplies"]
     takes = can_be_collected(rows)
-    may_be_few = found["filters"] and found["repeatable"] and takes
+    may_be_few = takes and not fits and found["filters"] and found["repeatable"]
     return Estimate(count, fits and takes, found["repeatable"], may_be_few)
 
 

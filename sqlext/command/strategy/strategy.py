@@ -19,8 +19,9 @@ from sqlext.command.reads import ITS_SCAN, Reach
 from sqlext.command.row_level import Target
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import DataError
+from sqlext.properties import AUTO
 from sqlext.spark import journal
-from sqlext.spark.driver_rows import SMALL_BYTES
+from sqlext.spark.driver_rows import SMALL_BYTES, Estimate
 from sqlext.spark.lowered_sql import lowered_change, lowered_query
 from sqlext.spark.write_job import WrittenFiles
 from sqlext.spec.expression import Predicate
@@ -98,9 +99,12 @@ class Choice:
 
 
 def first_trying(
-    choice: Choice, attempt: Callable[[Environment, SparkSession, Target, RowChange], Counts | None]
+    choice: Choice, expected: Estimate, attempt: Callable[[Environment, SparkSession, Target, RowChange], Counts | None]
 ) -> Choice:
-    """The choice, which carries its change out only where the attempt gives None, having written nothing."""
+    """The choice; where the source may have few rows, it carries its change out only where the attempt gives None,
+    having written nothing. Not `auto`, which holds the rows in any case."""
+    if not expected.may_be_few or choice.name == AUTO:
+        return choice
 
     def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
         counts = attempt(environment, spark, target, change)
