@@ -15,9 +15,9 @@ from sqlext.write.row_operation import OPERATION_COLUMNS, UPDATE
 
 Batches = Iterator[pa.RecordBatch]
 
-# A file is looked at once for each round, so rounds are large; the values of one are in memory at once.
-_MOST_ROWS = 131_072
-_MOST_VALUES = 4_194_304
+# Texts of so many rows have room in an array with offsets of 32 bits; those of all rows in one with 64.
+_BATCH_ROWS = 16_384
+_LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
 def with_kept_columns(
@@ -25,48 +25,41 @@ def with_kept_columns(
 ) -> Callable[[Batches], Batches]:
     """The task of `write_changes` for rows without those columns of the schema, none of which is inserted.
 
-    A replaced row's values are what its data file has at its position; each file is as `values_at` reads it.
+    A replaced row's values are what its data file has at its position; each file is as `values_at` reads it, and read
+    once. All rows are in memory at once.
     """
     kept = {number: field for number, field in enumerate(schema.fields) if field.name in names}
-    most = max(1, min(_MOST_ROWS, _MOST_VALUES // len(kept)))
 
-    def run(batches: Batches) -> Batches:
-        return task(_completed(rows, kept) for rows in _rounds(batches, most))
+    def completed(batches: Batches) -> Batches:
+        rows = list(batches)
+        if rows:
+            yield from _completed(pa.concat_batches(rows), kept)
 
-    return run
-
-
-def _rounds(batches: Batches, most: int) -> Batches:
-    """The rows in batches of about so many."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= most:
-            yield pa.concat_batches(waiting)
-            waiting = []
-    if waiting:
-        yield pa.concat_batches(waiting)
+    return lambda batches: task(completed(batches))
 
 
-def _completed(rows: pa.RecordBatch, kept: dict[int, NestedField]) -> pa.RecordBatch:
+def _completed(rows: pa.RecordBatch, kept: dict[int, NestedField]) -> Batches:
     """The rows with the columns in the places of their numbers; null in a row that is not replaced by another."""
     operations = rows.column(0).to_numpy(zero_copy_only=False)
     replaced = np.flatnonzero(operations == UPDATE)
-    values = _values(rows.take(pa.array(replaced)), tuple(kept.values()))
+    types = [field.type for field in schema_to_arrow(Schema(tuple(kept.values())))]
+    stored = [_LARGE.get(type, type) for type in types]
+    values = _values(rows.take(pa.array(replaced)), tuple(kept.values()), stored)
     # Where each row's value is; one past the end is none.
     places = np.full(rows.num_rows, -1)
     places[replaced] = np.arange(len(replaced))
     taken = pa.array(places, mask=places < 0)
-    columns, names = list(rows.columns), list(rows.schema.names)
-    for (number, field), column in zip(sorted(kept.items()), values, strict=True):
-        columns.insert(OPERATION_COLUMNS + number, column.take(taken))
-        names.insert(OPERATION_COLUMNS + number, field.name)
-    return pa.RecordBatch.from_arrays(columns, names)
+    for start in range(0, rows.num_rows, _BATCH_ROWS):
+        part, at = rows.slice(start, _BATCH_ROWS), taken.slice(start, _BATCH_ROWS)
+        columns, names = list(part.columns), list(part.schema.names)
+        for number, type, column in zip(sorted(kept), types, values, strict=True):
+            columns.insert(OPERATION_COLUMNS + number, column.take(at).cast(type))
+            names.insert(OPERATION_COLUMNS + number, kept[number].name)
+        yield pa.RecordBatch.from_arrays(columns, names)
 
 
-def _values(rows: pa.RecordBatch, fields: Sequence[NestedField]) -> list[pa.Array]:
-    """The values of each field in the data files of the rows, in the order of the rows."""
-    types = [field.type for field in schema_to_arrow(Schema(tuple(fields)))]
+def _values(rows: pa.RecordBatch, fields: Sequence[NestedField], types: Sequence[pa.DataType]) -> list[pa.Array]:
+    """The values of each field in the data files of the rows, in the order of the rows, in these types."""
     files = rows.column(1).dictionary_encode()
     codes = files.indices.to_numpy(zero_copy_only=False)
     positions = rows.column(2).to_numpy(zero_copy_only=False).astype(np.uint64)

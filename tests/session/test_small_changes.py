@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
+from sqlext.command.strategy import merge_on_read
 from sqlext.spark import driver_rows
 
 MERGE = "MERGE INTO {t} AS t USING {s} AS s ON t.id = s.id "
@@ -34,8 +35,9 @@ def table(spark: SparkSession, table_name: str, source_of_rows: str) -> str:
 
 @pytest.fixture
 def small_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if tables were larger: no estimate of what a change reads is small."""
+    """As if tables were larger: no estimate of what a change reads is small, and an update has too many rows."""
     monkeypatch.setattr("sqlext.spark.driver_rows.SMALL_BYTES", 4_096)
+    monkeypatch.setattr(merge_on_read, "_MOST_COMPLETED", 65_536)
 
 
 class Jobs:
@@ -79,9 +81,16 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
         ("UPDATE {t} SET v = 'x' WHERE v LIKE '%'", ROWS, 1),
         # positions alone come to the driver, as bitmaps
         ("DELETE FROM {t} WHERE v LIKE '%' AND id <> 5", ROWS - 1, 0),
-        (f"{MERGE}WHEN MATCHED THEN DELETE".replace("{s}", "(SELECT id FROM many)"), ROWS, 1),
+        (f"{MERGE}WHEN MATCHED THEN DELETE".replace("{s}", "(SELECT id FROM many)"), ROWS, 0),
+        (f"{MERGE}WHEN MATCHED THEN UPDATE SET n = 0".replace("{s}", "(SELECT id FROM many)"), ROWS, 1),
         # one source row, and all of the table: what was taken for few is not
-        (f"{MERGE}WHEN MATCHED THEN DELETE".replace("{s}", "(SELECT 1 AS id)").replace("= s.id", "> -s.id"), ROWS, 1),
+        (
+            f"{MERGE}WHEN MATCHED THEN UPDATE SET n = 0".replace("{s}", "(SELECT 1 AS id)").replace(
+                "= s.id", "> -s.id"
+            ),
+            ROWS,
+            1,
+        ),
     ],
 )
 @pytest.mark.usefixtures("small_estimates")
@@ -92,7 +101,7 @@ def test_the_rows_decide(
     assert answer["num_affected_rows"] == changed
     assert jobs.workers == workers
     assert jobs.rows <= 65_537 + 10
-    totals = "SELECT count(*), sum(n), count(v), max(id) FROM {}"
+    totals = "SELECT count(*), sum(n), count(v), count(DISTINCT w), max(id) FROM {}"
     assert canonical_rows(spark.sql(totals.format(table))) == iceberg.sql(totals.format(table))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +33,9 @@ from sqlext.storage.location import is_object
 from sqlext.write.kept_columns import with_kept_columns
 from sqlext.write.positioned_values import has_positioned_values
 from sqlext.write.task import write_changes
+
+# Up to about as many rows their kept columns are found faster one by one than Spark decodes them of all rows.
+_MOST_COMPLETED = 262_144
 
 
 def merge_on_read(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
@@ -77,22 +81,27 @@ def _write_rows(
     metadata, expected = target.table.metadata, estimate(rows)
     task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
     left = _left_to_task(environment, target, change)
-    if left:
-        task = with_kept_columns(task, plan.schema, left)
-        rows = rows.select(*(quote_identifier(name) for name in rows.columns if name not in left))
+    completing = with_kept_columns(task, plan.schema, left) if left else task
+    if expected.is_small:
+        return run_write(order(_without(rows, left), metadata, one_task=True), completing, on_driver=True)
     # A query without the columns that are kept costs little, and ends once it has more rows than the driver takes.
-    tried = bool(left) if change.few is None else change.few
-    if tried and not expected.is_small:
+    tried = bool(left) and expected.repeatable if change.few is None else change.few
+    if tried:
         # What is run again, should there be more rows, must not give others.
         rows = rows if expected.repeatable else rows.localCheckpoint()
-        written = run_few(rows, task, most_rows(target), arrangement(metadata))
+        most = most_rows(target, _MOST_COMPLETED) if left else most_rows(target)
+        written = run_few(_without(rows, left), completing, most, arrangement(metadata))
         if written is not None:
             return written
-    return run_write(order(rows, metadata, one_task=expected.is_small), task, on_driver=expected.is_small)
+    return run_write(order(rows, metadata, one_task=False), task, on_driver=False)
+
+
+def _without(rows: DataFrame, left: Collection[str]) -> DataFrame:
+    return rows.select(*(quote_identifier(name) for name in rows.columns if name not in left)) if left else rows
 
 
 def _left_to_task(environment: Environment, target: Target, change: RowChange) -> frozenset[str]:
-    """Of the columns that the new rows keep those that their write reads from the data files, so that Spark need not.
+    """Of the columns that the new rows keep those that a write of few rows reads from the data files.
 
     Where the table has a sort order, Spark arranges rows by its columns and those of the partition.
     """

@@ -113,13 +113,14 @@ def first_trying(
     return replace(choice, run=run)
 
 
-def most_rows(target: Target) -> int:
-    """As many rows as the driver takes of a change that is likely to have few, by the size of the table's rows."""
+def most_rows(target: Target, most: int = _MOST_ROWS) -> int:
+    """As many rows as the driver takes of a change that is likely to have few: at most so many, fewer where the table's
+    are large."""
     snapshot = target.version.snapshot
     summary = {} if snapshot is None else snapshot.summary
     told = (summary.get(name, "") for name in ("total-files-size", "total-records"))
     size, rows = (int(text) if text.isdecimal() else 0 for text in told)
-    return min(_MOST_ROWS, SMALL_BYTES * max(rows, 1) // max(_UNPACKED * size, 1))
+    return min(most, SMALL_BYTES * max(rows, 1) // max(_UNPACKED * size, 1))
 
 
 def likely_few(target: Target, expected: int | None) -> bool | None:

@@ -25,7 +25,7 @@ _OPERATIONS: Mapping[ClauseAction, str] = {"delete": "1Y", "update": "2Y", "inse
 
 
 class LoweredMerge(NamedTuple):
-    """`rows` gives operation, file, position and columns of every change.
+    """`rows` gives operation, file, position and columns of every change; no columns where all of them are deletes.
 
     `row_names` are the columns, each by the parts of its name, that tell the user which target row several source rows
     change; None where a repeated position is lawful, since nothing but an unconditional DELETE applies to matched rows.
@@ -53,7 +53,7 @@ def lower_merge(
 ) -> LoweredMerge:
     """The changes of any MERGE; `target` is the target relation's text, `source_columns` those of `source_select`.
 
-    With `row_ids` the row id of the changed row comes behind the columns, null in an inserted one.
+    With `row_ids` the row id of the changed row comes behind columns, null in an inserted one.
 
     Raises AnalysisError for names that do not fit, and errors of assignments as `bind_assignments` does.
     """
@@ -88,9 +88,10 @@ class _MergeLowering:
         clause = self._fresh("__clause")
         columns = [(self._case(join, self.clauses), clause), (self._operation(clause), "__operation")]
         columns += self._position(join)
-        columns += [(self._value(clause, field), field.name) for field in self.schema.fields]
-        if self.row_ids:
-            columns.append((self._row_id(join), ROW_ID.name))
+        if any(bound.clause.action != "delete" for bound in self.clauses):
+            columns += [(self._value(clause, field), field.name) for field in self.schema.fields]
+            if self.row_ids:
+                columns.append((self._row_id(join), ROW_ID.name))
         names = ", ".join(quote_identifier(name) for _, name in columns[1:])
         return with_ctes(
             self.merge.ctes,

@@ -51,7 +51,7 @@ def changed(folder: Path, *rows: tuple[int, str, int, int]) -> tuple[list[tuple[
 
 @pytest.mark.parametrize("most", [1, 3, 1_000])
 def test_each_row_gets_the_values_of_its_place(tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_columns, "_MOST_ROWS", most)
+    monkeypatch.setattr(kept_columns, "_BATCH_ROWS", most)
     a, b = stored(tmp_path, range(10, 20)), stored(tmp_path, range(20, 30))
     rows, positions = changed(
         tmp_path, (UPDATE, a, 3, 5), (UPDATE, b, 0, 6), (DELETE, b, 1, 0), (UPDATE, a, 1, 7), (UPDATE, b, 9, 8)

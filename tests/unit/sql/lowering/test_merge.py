@@ -166,10 +166,19 @@ def test_an_unmatched_column_is_a_typed_null():
 
 
 @pytest.mark.parametrize(
+    "clauses", [BY_SOURCE, "WHEN MATCHED AND t.id > 1 THEN DELETE ", "WHEN MATCHED THEN DELETE " + BY_SOURCE]
+)
+def test_deletions_alone_come_without_columns(clauses):
+    rows, _, _ = lower_merge(read(HEAD + clauses), SCHEMA, SOURCE, TARGET, row_ids=True)
+    assert rows.startswith("SELECT `__operation`, `_file`, `_pos`\n")
+    assert "_row_id" not in rows
+
+
+@pytest.mark.parametrize(
     ("clauses", "row_id"),
     [
         (MATCHED_UPDATE + INSERT, "`lake`.`db`.`t`.`_row_id`"),
-        (BY_SOURCE, "`lake`.`db`.`t`.`_row_id`"),
+        (MATCHED_UPDATE + BY_SOURCE, "`lake`.`db`.`t`.`_row_id`"),
         (INSERT, "CAST(NULL AS BIGINT)"),
     ],
 )
