@@ -8,10 +8,12 @@ import org.apache.arrow.vector.ipc.ArrowStreamWriter
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Project, Union}
+import org.apache.spark.sql.catalyst.expressions.{SubqueryExpression, UserDefinedExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Project, Range, Union}
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types.{BinaryType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -144,7 +146,8 @@ object DriverRows {
   /** JSON of what the optimiser takes the rows for: `bytes`, the factor by which tables' files outweigh that
     * (`understated`), `rows`, null where it counts none, and `row_bytes` of one; whether another run would give the same
     * (`repeatable`); whether it has one row at most for each that it reads, and nobody knows how many a condition leaves
-    * (`filters`); and whether all this says nothing, as a row may become any number of rows (`multiplies`). */
+    * (`filters`); whether it reads nothing that is not in the query, and Spark would broadcast it (`local`); and whether all
+    * this says nothing, as a row may become any number of rows (`multiplies`). */
   def estimate(frame: DataFrame): String = {
     val plan = frame.asInstanceOf[classic.DataFrame].queryExecution.optimizedPlan
     Bridge.encode(Map(
@@ -154,12 +157,25 @@ object DriverRows {
       "row_bytes" -> frame.schema.defaultSize,
       "repeatable" -> plan.deterministic,
       "filters" -> filters(plan),
+      "local" -> isLocal(plan),
       "multiplies" -> plan.exists(node => multiplying.exists(node.nodeName.startsWith))))
   }
 
   private def filters(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Filter]) && !plan.exists {
     case _: Project | _: Filter | _: Union | _: LeafNode => false
     case _ => true
+  }
+
+  /** Functions of users may cost any time, and are evaluated once. */
+  private def isLocal(plan: LogicalPlan): Boolean = {
+    val expressions = plan.collect { case node => node.expressions }.flatten
+    !plan.exists {
+      case _: LocalRelation | _: OneRowRelation | _: Range | _: Project | _: Filter | _: Union => false
+      case _ => true
+    } && plan.deterministic && !expressions.exists(_.exists {
+      case _: UserDefinedExpression | _: SubqueryExpression => true
+      case _ => false
+    }) && plan.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
   }
 
   /** The largest factor by which the files of a scan outweigh what Spark takes its rows for; 1 where none do. Spark has one

@@ -69,11 +69,18 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
         return target, _choose_upsert(environment, target, upsert, source)
     only_inserts = all(clause.kind == "not matched" for clause in statement.clauses)
     row_ids = has_row_ids(target) and not only_inserts
+    expected = estimate(source)
     lowered, names, kept = lower_merge(
-        statement, schema, source.columns, target.relation, row_ids=row_ids, case_sensitive=exact
+        statement,
+        schema,
+        source.columns,
+        target.relation,
+        row_ids=row_ids,
+        narrows=expected.is_local,
+        case_sensitive=exact,
     )
     # As many rows as the source has, where the condition is on a key; the target's own would come beside them.
-    few = _clauses_need_source(statement) and likely_few(target, estimate(source).rows)
+    few = _clauses_need_source(statement) and likely_few(target, expected.rows, is_guess=not expected.is_local)
     reach = _reach(statement, schema, source.columns)
     change = RowChange(lowered, isolation, names, reach=reach, few=few, kept_columns=kept)
     if only_inserts:

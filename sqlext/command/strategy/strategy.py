@@ -123,9 +123,9 @@ def most_rows(target: Target, most: int = _MOST_ROWS) -> int:
     return min(most, SMALL_BYTES * max(rows, 1) // max(_UNPACKED * size, 1))
 
 
-def likely_few(target: Target, expected: int | None) -> bool | None:
+def likely_few(target: Target, expected: int | None, *, is_guess: bool = True) -> bool | None:
     """Whether the driver may try to take that many rows; a guess that is short costs another run of the query."""
-    return None if expected is None else expected * _MISJUDGED <= most_rows(target)
+    return None if expected is None else expected * (_MISJUDGED if is_guess else 1) <= most_rows(target)
 
 
 def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChange) -> DataFrame:

@@ -49,18 +49,21 @@ def lower_merge(
     target: str,
     *,
     row_ids: bool = False,
+    narrows: bool = False,
     case_sensitive: bool = False,
 ) -> LoweredMerge:
     """The changes of any MERGE; `target` is the target relation's text, `source_columns` those of `source_select`.
 
-    With `row_ids` the row id of the changed row comes behind columns, null in an inserted one.
+    With `row_ids` the row id of the changed row comes behind columns, null in an inserted one. With `narrows` the
+    source stands in the query twice where a join keeps all of it, which would move and sort all of the target: once
+    more in a semi join, to which Spark broadcasts it.
 
     Raises AnalysisError for names that do not fit, and errors of assignments as `bind_assignments` does.
     """
     target_side = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
     source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
     clauses = [bind_clause(clause, schema, merge, target_side, source_side) for clause in merge.clauses]
-    lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses, row_ids)
+    lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses, row_ids, narrows)
     return LoweredMerge(lowering.rows(), lowering.row_names(), lowering.kept_columns())
 
 
@@ -82,6 +85,7 @@ class _MergeLowering:
     source: Relation
     clauses: Sequence[BoundClause]
     row_ids: bool
+    narrows: bool
 
     def rows(self) -> str:
         join = self._join()
@@ -130,14 +134,16 @@ class _MergeLowering:
         return _Join(self._joined(self._target_text(), "INNER", source_text(self.merge)), {"matched": ""})
 
     def _of_one_side(self, kind: str, *, target_first: bool) -> _Join:
-        sides = [self._target_text(), source_text(self.merge)]
-        left, right = sides if target_first else reversed(sides)
+        if target_first:
+            left, right = self._target_text(), source_text(self.merge)
+        else:
+            left, right = source_text(self.merge), self._target_with_matches()
         tests: dict[ClauseKind, str] = {"matched": "", "not matched": "", "not matched by source": ""}
         return _Join(self._joined(left, kind, right), tests, has_target=target_first)
 
     def _outer_join(self, kinds: set[ClauseKind]) -> _Join:
         if "not matched by source" not in kinds:
-            text = self._joined(source_text(self.merge), "LEFT OUTER", self._target_text())
+            text = self._joined(source_text(self.merge), "LEFT OUTER", self._target_with_matches())
             target_is_there = f"{self.target.column('_file')} IS NOT NULL"
             return _Join(text, {"matched": target_is_there, "not matched": f"{self.target.column('_file')} IS NULL"})
         marker = self._fresh("__source")
@@ -157,6 +163,13 @@ class _MergeLowering:
 
     def _joined(self, left: str, kind: str, right: str) -> str:
         return f"{left}\n  {kind} JOIN {right}\n  ON ({self.merge.condition.text})"
+
+    def _target_with_matches(self) -> str:
+        """The target, or of it the rows that a source row matches."""
+        references = column_references(self.merge.condition.text)
+        if not self.narrows or references is None or any(reference.in_subquery for reference in references):
+            return self._target_text()
+        return f"({self._joined(self._target_text(), 'LEFT SEMI', source_text(self.merge))})"
 
     def _target_text(self) -> str:
         hidden = ("_file", "_pos", *((ROW_ID.name,) if self.row_ids else ()))

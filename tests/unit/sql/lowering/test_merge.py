@@ -186,3 +186,24 @@ def test_row_ids_come_behind_the_columns(clauses, row_id):
     rows, _, _ = lower_merge(read(HEAD + clauses), SCHEMA, SOURCE, TARGET, row_ids=True)
     assert f"{row_id} AS `_row_id` FROM" in flat(rows)
     assert flat(rows).startswith("SELECT `__operation`, `_file`, `_pos`, `id`, `qty`, `name`, `_row_id` FROM")
+
+
+@pytest.mark.parametrize(
+    ("clauses", "condition", "narrowed"),
+    [
+        (MATCHED_UPDATE + INSERT, "t.id = s.id", True),
+        (INSERT, "t.id = s.id", True),
+        # Spark broadcasts the source as it is, or all of the target is kept
+        (MATCHED_UPDATE, "t.id = s.id", False),
+        (BY_SOURCE, "t.id = s.id", False),
+        (MATCHED_UPDATE + INSERT + BY_SOURCE, "t.id = s.id", False),
+        (INSERT, "t.id IN (SELECT s.id)", False),
+    ],
+)
+def test_a_join_that_keeps_all_of_the_source_moves_matched_rows_alone(clauses, condition, narrowed):
+    statement = read(HEAD.replace("t.id = s.id", condition) + clauses)
+    plain, narrow = (lower_merge(statement, SCHEMA, SOURCE, TARGET, narrows=narrows).rows for narrows in (False, True))
+    semi = f"JOIN ({T} LEFT SEMI JOIN s ON ({condition})) ON ({condition})"
+    wanted = flat(plain).replace(f"JOIN {T} ON ({condition})", semi) if narrowed else flat(plain)
+    assert flat(narrow) == wanted
+    assert ("LEFT SEMI" in wanted) == narrowed
