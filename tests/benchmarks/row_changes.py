@@ -1,4 +1,5 @@
-"""Changes to single rows of large tables: one row merged, scattered rows deleted and updated, many writers at once."""
+"""Changes to rows of large tables: rows merged, with a key and without; scattered ones deleted and updated, few and
+many; many writers at once."""
 
 from __future__ import annotations
 
@@ -10,6 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
@@ -36,6 +40,17 @@ IN_BUCKETS = {
     "resolved v3, dense buckets": {**_DENSE, "format-version": "3"},
 }
 WARM_CHANGES = 8
+KEYLESS = (15, 15_000)
+NEW_KEYS = 100_000_000
+KEYLESS_MERGE = "MERGE INTO {table} AS t USING changes AS s ON t.o_orderkey = s.o_orderkey "
+ONE_COLUMN = "WHEN MATCHED THEN UPDATE SET o_orderstatus = s.o_orderstatus"
+KEYLESS_CLAUSES = {
+    "all columns, or insert": "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+    "one column, or insert": f"{ONE_COLUMN} WHEN NOT MATCHED THEN INSERT *",
+    "one column": ONE_COLUMN,
+    "insert": "WHEN NOT MATCHED THEN INSERT *",
+    "delete": "WHEN MATCHED THEN DELETE",
+}
 
 
 def one_row(bench: Bench) -> Iterator[Result]:
@@ -209,10 +224,59 @@ def large_merge(bench: Bench) -> Iterator[Result]:
     bench.spark.sql(f"DROP TABLE {target}")
 
 
+def keyless_merge(bench: Bench) -> Iterator[Result]:
+    """MERGEs of rows that the driver has, half of them new, into orders that has no key."""
+    source = tpch_table(bench.data, bench.scale, "orders")
+    bench.view(source, "source")
+    target = bench.table("keyless")
+    for mode in bench.chosen(bench.system.change_modes):
+        for keys in KEYLESS:
+            _view_half_new(bench, keys)
+            for case, clauses in KEYLESS_CLAUSES.items():
+                costs = []
+                for _ in range(1 + bench.repeats):
+                    bench.recreate("keyless", bench.columns(source), mode)
+                    bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
+                    costs.append(bench.cost(KEYLESS_MERGE.format(table=target) + clauses))
+                check = bench.answer(STATE.format(table=target))
+                yield Result("keyless_merge", f"{keys:,} rows: {case}", bench.system.name, mode, least(costs), check)
+        bench.spark.sql(f"DROP TABLE {target}")
+
+
+def _view_half_new(bench: Bench, keys: int) -> None:
+    (file,) = scattered_orders(bench.data, bench.scale, keys, 1).iterdir()
+    changes = pq.read_table(file)
+    numbers = changes.column("o_orderkey").to_numpy()
+    numbers = numbers + np.where(np.arange(len(numbers)) % 2, NEW_KEYS, 0)
+    place = changes.schema.get_field_index("o_orderkey")
+    changes = changes.set_column(place, "o_orderkey", pa.array(numbers, changes.schema.field(place).type))
+    bench.spark.createDataFrame(changes).createOrReplaceTempView("changes")
+
+
+def large_update(bench: Bench) -> Iterator[Result]:
+    """UPDATEs of 10 % and of all of lineitem's rows, scattered over all of it."""
+    source = tpch_table(bench.data, bench.scale, "lineitem")
+    bench.view(source, "source")
+    target = bench.table("updated")
+    for mode in bench.chosen(bench.system.change_modes):
+        for share in (10, 100):
+            costs = []
+            for _ in range(bench.repeats):
+                bench.recreate("updated", bench.columns(source), mode)
+                bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
+                row = "pmod(xxhash64(l_orderkey, l_linenumber), 100)"
+                costs.append(bench.cost(f"UPDATE {target} SET l_quantity = l_quantity + 1 WHERE {row} < {share}"))
+            check = bench.answer(f"SELECT count(*), sum(l_quantity), max(l_comment) FROM {target}")
+            yield Result("large_update", f"{share} %", bench.system.name, mode, least(costs), check)
+        bench.spark.sql(f"DROP TABLE {target}")
+
+
 ROW_CHANGES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "one_row": one_row,
     "scan_after": scan_after,
     "delete_update": delete_update,
     "concurrent": concurrent,
     "large_merge": large_merge,
+    "keyless_merge": keyless_merge,
+    "large_update": large_update,
 }

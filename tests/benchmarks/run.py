@@ -57,7 +57,7 @@ def arguments() -> argparse.Namespace:
 def prepare_data(folder: Path, chosen: argparse.Namespace) -> None:
     """Makes all input files first, so that no measured process pays for them."""
     print(f"data: {folder}, scale {chosen.scale:g}", flush=True)
-    if {"scan", "insert", "evolved", "delete_update"} & set(chosen.suites):
+    if {"scan", "insert", "evolved", "delete_update", "large_update"} & set(chosen.suites):
         tpch_table(folder, chosen.scale, "lineitem")
     if "upsert" in chosen.suites:
         order_changes(folder, chosen.scale, chosen.rounds)
@@ -66,6 +66,7 @@ def prepare_data(folder: Path, chosen: argparse.Namespace) -> None:
         "scan_after": (1,),
         "stream_upserts": (1,),
         "large_merge": (LARGE,),
+        "keyless_merge": (1,),
     }.items():
         for factor in factors if suite in chosen.suites else ():
             tpch_table(folder, chosen.scale * factor, "orders")
