@@ -146,7 +146,7 @@ object DriverRows {
   /** JSON of what the optimiser takes the rows for: `bytes`, the factor by which tables' files outweigh that
     * (`understated`), `rows`, null where it counts none, and `row_bytes` of one; whether another run would give the same
     * (`repeatable`); whether it has one row at most for each that it reads, and nobody knows how many a condition leaves
-    * (`filters`); whether it reads nothing that is not in the query, and Spark would broadcast it (`local`); and whether all
+    * (`filters`); whether a query may have it twice and Spark would broadcast it (`broadcast`); and whether all
     * this says nothing, as a row may become any number of rows (`multiplies`). */
   def estimate(frame: DataFrame): String = {
     val plan = frame.asInstanceOf[classic.DataFrame].queryExecution.optimizedPlan
@@ -157,7 +157,7 @@ object DriverRows {
       "row_bytes" -> frame.schema.defaultSize,
       "repeatable" -> plan.deterministic,
       "filters" -> filters(plan),
-      "local" -> isLocal(plan),
+      "broadcast" -> isBroadcast(plan),
       "multiplies" -> plan.exists(node => multiplying.exists(node.nodeName.startsWith))))
   }
 
@@ -166,11 +166,13 @@ object DriverRows {
     case _ => true
   }
 
-  /** Functions of users may cost any time, and are evaluated once. */
-  private def isLocal(plan: LogicalPlan): Boolean = {
+  /** It has the values of the query and rows of versions of tables alone, which are the same wherever they are read.
+    * Functions of users may cost any time, or tell how often they are called. */
+  private def isBroadcast(plan: LogicalPlan): Boolean = {
     val expressions = plan.collect { case node => node.expressions }.flatten
     !plan.exists {
       case _: LocalRelation | _: OneRowRelation | _: Range | _: Project | _: Filter | _: Union => false
+      case relation: DataSourceV2ScanRelation => !relation.scan.isInstanceOf[SqlextScan]
       case _ => true
     } && plan.deterministic && !expressions.exists(_.exists {
       case _: UserDefinedExpression | _: SubqueryExpression => true

@@ -76,11 +76,11 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
         source.columns,
         target.relation,
         row_ids=row_ids,
-        narrows=expected.is_local,
+        narrows=expected.is_broadcast,
         case_sensitive=exact,
     )
     # As many rows as the source has, where the condition is on a key; the target's own would come beside them.
-    few = _clauses_need_source(statement) and likely_few(target, expected.rows, is_guess=not expected.is_local)
+    few = _clauses_need_source(statement) and likely_few(target, expected.rows, is_guess=not expected.is_broadcast)
     reach = _reach(statement, schema, source.columns)
     change = RowChange(lowered, isolation, names, reach=reach, few=few, kept_columns=kept)
     if only_inserts:

@@ -29,14 +29,14 @@ _ALL_ROWS = 2**62
 class Estimate:
     """What the optimiser takes a query's result for; `repeatable`: it is the same when the query runs again on the
     same data. `may_be_few`: that is not small, but a condition may leave few of its rows, and it costs little to find
-    out. `is_local`: it reads nothing, and takes little to be computed again and to be broadcast; its rows are no
-    guess then."""
+    out. `is_broadcast`: it is small, and may stand in a query twice, where Spark broadcasts it; its rows are no guess
+    then."""
 
     rows: int
     is_small: bool
     repeatable: bool
     may_be_few: bool
-    is_local: bool
+    is_broadcast: bool
 
 
 def estimate(rows: DataFrame) -> Estimate:
@@ -51,8 +51,8 @@ def estimate(rows: DataFrame) -> Estimate:
     fits = size <= SMALL_BYTES and size * found["understated"] <= SMALL_BYTES and not found["multiplies"]
     takes = can_be_collected(rows)
     may_be_few = takes and not fits and found["filters"] and found["repeatable"]
-    is_local = found["local"] and not found["multiplies"]
-    return Estimate(count, fits and takes, found["repeatable"], may_be_few, is_local)
+    is_broadcast = found["broadcast"] and not found["multiplies"]
+    return Estimate(count, fits and takes, found["repeatable"], may_be_few, is_broadcast)
 
 
 def is_small(rows: DataFrame) -> bool:

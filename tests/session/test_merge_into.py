@@ -158,6 +158,42 @@ def test_a_source_is_evaluated_once(spark: SparkSession, table: str) -> None:
     assert all(row.v.endswith("true") for row in values)
 
 
+@pytest.mark.parametrize(
+    ("source", "twice"),
+    [
+        ("(VALUES (1, 'new'), (9, 'nine') AS v(id, v))", True),
+        ("(SELECT 1 AS id, 'new' AS v UNION ALL SELECT 9, 'nine')", True),
+        ("stored", True),
+        ("(SELECT id, upper(v) AS v FROM stored WHERE id > 0)", True),
+        ("(SELECT x.id, v FROM stored AS x, range(1))", False),
+        ("(SELECT id, max(v) AS v FROM stored GROUP BY id)", False),
+        ("(SELECT id, concat(v, rand()) AS v FROM stored)", False),
+        ("(SELECT own(id) AS id, v FROM stored)", False),
+        ("(SELECT id, concat(v, (SELECT max('') FROM stored)) AS v FROM stored)", False),
+        ("files", False),
+    ],
+)
+def test_a_source_stands_twice_where_that_shows_in_nothing_but_its_speed(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str, tmp_path: Path, source: str, twice: bool
+) -> None:
+    """One that is not the same by each reading may insert what it has matched before."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'one'), (2, 'two')")
+    spark.sql(f"CREATE TABLE {table_name}_source (id INT, v STRING)")
+    spark.sql(f"INSERT INTO {table_name}_source VALUES (1, 'new'), (9, 'nine')")
+    spark.udf.register("own", lambda id: id, "int")
+    spark.table(f"{table_name}_source").write.parquet(str(tmp_path / "files"))
+    spark.read.parquet(str(tmp_path / "files")).createOrReplaceTempView("files")
+    merge = (
+        f"MERGE INTO {table_name} AS t USING {source.replace('stored', f'{table_name}_source')} AS s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert ("LeftSemi" in spark.sql(f"EXPLAIN {merge}").first()[0]) == twice
+    assert spark.sql(merge).first()["num_affected_rows"] == 2
+    ids = f"SELECT id, lower(substr(v, 1, 3)) FROM {table_name}"
+    assert canonical_rows(spark.sql(ids)) == iceberg.sql(ids) == [[1, "new"], [2, "two"], [9, "nin"]]
+
+
 @pytest.mark.parametrize("unknown", [False, True])
 def test_rows_that_come_into_an_order_are_evaluated_once(spark: SparkSession, table_name: str, unknown: bool) -> None:
     """Spark samples rows to spread or sort them by ranges: few that one task sorts, and nobody knows how many."""
