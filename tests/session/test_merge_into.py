@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
+from sqlext.spark.bridge import Bridge
 
 
 @pytest.fixture
@@ -192,6 +193,28 @@ def test_a_source_stands_twice_where_that_shows_in_nothing_but_its_speed(
     assert spark.sql(merge).first()["num_affected_rows"] == 2
     ids = f"SELECT id, lower(substr(v, 1, 3)) FROM {table_name}"
     assert canonical_rows(spark.sql(ids)) == iceberg.sql(ids) == [[1, "new"], [2, "two"], [9, "nin"]]
+
+
+@pytest.mark.parametrize("source", ["{}", "(WITH c AS (SELECT * FROM {}) SELECT * FROM c)", "a_view"])
+def test_a_table_that_stands_twice_is_one_version(
+    spark: SparkSession, table_name: str, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    for name in (table_name, f"{table_name}_source"):
+        spark.sql(f"CREATE TABLE {name} (id INT)")
+        spark.sql(f"INSERT INTO {name} VALUES (1)")
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW a_view AS SELECT * FROM {table_name}_source")
+    loaded: list[str] = []
+    ask = Bridge.ask
+
+    def counted(self: Bridge, question: str, arguments: str) -> str:
+        loaded.append(f"{question} {json.loads(arguments).get('name')}")
+        return ask(self, question, arguments)
+
+    monkeypatch.setattr(Bridge, "ask", counted)
+    text = source.format(f"{table_name}_source")
+    query = f"{text} AS a LEFT JOIN ({table_name} AS t LEFT SEMI JOIN {text} AS b ON t.id = b.id) ON a.id = t.id"
+    spark.sql(f"SELECT a.id FROM {query}").collect()
+    assert loaded.count(f"load table {table_name.rpartition('.')[2]}_source") == 1
 
 
 @pytest.mark.parametrize("unknown", [False, True])
