@@ -14,7 +14,7 @@ from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import BoundClause, Relation, bind_clause, source_relation, target_relation
-from sqlext.sql.expression_slice import column_references
+from sqlext.sql.expression_slice import column_references, has_subquery
 from sqlext.sql.lowering.merge_source import marked_source_text, source_text
 from sqlext.sql.lowering.text import fresh_name, selected, showing_hidden, with_ctes
 from sqlext.sql.quoting import quote_identifier
@@ -166,8 +166,7 @@ class _MergeLowering:
 
     def _target_with_matches(self) -> str:
         """The target, or of it the rows that a source row matches."""
-        references = column_references(self.merge.condition.text)
-        if not self.narrows or references is None or any(reference.in_subquery for reference in references):
+        if not self.narrows or has_subquery(self.merge.condition.text):
             return self._target_text()
         return f"({self._joined(self._target_text(), 'LEFT SEMI', source_text(self.merge))})"
 

@@ -198,6 +198,7 @@ def test_row_ids_come_behind_the_columns(clauses, row_id):
         (BY_SOURCE, "t.id = s.id", False),
         (MATCHED_UPDATE + INSERT + BY_SOURCE, "t.id = s.id", False),
         (INSERT, "t.id IN (SELECT s.id)", False),
+        (INSERT, "t.id = s.id AND EXISTS (SELECT 1)", False),
     ],
 )
 def test_a_join_that_keeps_all_of_the_source_moves_matched_rows_alone(clauses, condition, narrowed):
