@@ -161,24 +161,25 @@ object DriverRows {
       "multiplies" -> plan.exists(node => multiplying.exists(node.nodeName.startsWith))))
   }
 
-  private def filters(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Filter]) && !plan.exists {
+  private def filters(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Filter]) && passesRows(plan)
+
+  /** Whether it has one row at most for each that it reads. */
+  private def passesRows(plan: LogicalPlan): Boolean = !plan.exists {
     case _: Project | _: Filter | _: Union | _: LeafNode => false
     case _ => true
   }
 
   /** It has the values of the query and rows of versions of tables alone, which are the same wherever they are read.
     * Functions of users may cost any time, or tell how often they are called. */
-  private def isBroadcast(plan: LogicalPlan): Boolean = {
-    val expressions = plan.collect { case node => node.expressions }.flatten
-    !plan.exists {
-      case _: LocalRelation | _: OneRowRelation | _: Range | _: Project | _: Filter | _: Union => false
-      case relation: DataSourceV2ScanRelation => !relation.scan.isInstanceOf[SqlextScan]
-      case _ => true
-    } && plan.deterministic && !expressions.exists(_.exists {
+  private def isBroadcast(plan: LogicalPlan): Boolean =
+    passesRows(plan) && plan.collectLeaves().forall {
+      case _: LocalRelation | _: OneRowRelation | _: Range => true
+      case relation: DataSourceV2ScanRelation => relation.scan.isInstanceOf[SqlextScan]
+      case _ => false
+    } && plan.deterministic && !plan.exists(_.expressions.exists(_.exists {
       case _: UserDefinedExpression | _: SubqueryExpression => true
       case _ => false
-    }) && plan.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
-  }
+    })) && plan.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
 
   /** The largest factor by which the files of a scan outweigh what Spark takes its rows for; 1 where none do. Spark has one
     * size for all texts, however long. */

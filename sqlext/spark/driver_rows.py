@@ -51,8 +51,7 @@ def estimate(rows: DataFrame) -> Estimate:
     fits = size <= SMALL_BYTES and size * found["understated"] <= SMALL_BYTES and not found["multiplies"]
     takes = can_be_collected(rows)
     may_be_few = takes and not fits and found["filters"] and found["repeatable"]
-    is_broadcast = found["broadcast"] and not found["multiplies"]
-    return Estimate(count, fits and takes, found["repeatable"], may_be_few, is_broadcast)
+    return Estimate(count, fits and takes, found["repeatable"], may_be_few, found["broadcast"])
 
 
 def is_small(rows: DataFrame) -> bool:

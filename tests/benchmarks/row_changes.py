@@ -140,14 +140,14 @@ def delete_update(bench: Bench) -> Iterator[Result]:
     bench.view(source, "source")
     target = bench.table("changed")
     for mode in bench.chosen(bench.system.change_modes):
-        _recreate_whole(bench, source, mode)
+        _recreate_whole(bench, "changed", source, mode)
         for number in range(1, WARM_CHANGES + 1):
             for change in _scattered_changes(target, 10 * number).values():
                 bench.spark.sql(change)
         changes = _scattered_changes(target, 0)
         costs: dict[str, list[Cost]] = {case: [] for case in changes}
         for _ in range(bench.repeats):
-            _recreate_whole(bench, source, mode)
+            _recreate_whole(bench, "changed", source, mode)
             for case, change in changes.items():
                 costs[case].append(bench.cost(change))
         check = bench.answer(f"SELECT count(*), sum(l_quantity) FROM {target}")
@@ -156,9 +156,9 @@ def delete_update(bench: Bench) -> Iterator[Result]:
         bench.spark.sql(f"DROP TABLE {target}")
 
 
-def _recreate_whole(bench: Bench, source: Path, mode: str) -> None:
-    bench.recreate("changed", bench.columns(source), mode)
-    bench.spark.sql(f"INSERT INTO {bench.table('changed')} SELECT * FROM source")
+def _recreate_whole(bench: Bench, name: str, source: Path, mode: str) -> None:
+    bench.recreate(name, bench.columns(source), mode)
+    bench.spark.sql(f"INSERT INTO {bench.table(name)} SELECT * FROM source")
 
 
 def _scattered_changes(table: str, first: int) -> dict[str, str]:
@@ -235,8 +235,7 @@ def keyless_merge(bench: Bench) -> Iterator[Result]:
             for case, clauses in KEYLESS_CLAUSES.items():
                 costs = []
                 for _ in range(1 + bench.repeats):
-                    bench.recreate("keyless", bench.columns(source), mode)
-                    bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
+                    _recreate_whole(bench, "keyless", source, mode)
                     costs.append(bench.cost(KEYLESS_MERGE.format(table=target) + clauses))
                 check = bench.answer(STATE.format(table=target))
                 yield Result("keyless_merge", f"{keys:,} rows: {case}", bench.system.name, mode, least(costs), check)
@@ -262,8 +261,7 @@ def large_update(bench: Bench) -> Iterator[Result]:
         for share in (10, 100):
             costs = []
             for _ in range(bench.repeats):
-                bench.recreate("updated", bench.columns(source), mode)
-                bench.spark.sql(f"INSERT INTO {target} SELECT * FROM source")
+                _recreate_whole(bench, "updated", source, mode)
                 row = "pmod(xxhash64(l_orderkey, l_linenumber), 100)"
                 costs.append(bench.cost(f"UPDATE {target} SET l_quantity = l_quantity + 1 WHERE {row} < {share}"))
             check = bench.answer(f"SELECT count(*), sum(l_quantity), max(l_comment) FROM {target}")

@@ -80,7 +80,8 @@ def _write_rows(
     plan = operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
     metadata, expected = target.table.metadata, estimate(rows)
     task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
-    left = _left_to_task(environment, target, change)
+    may_be_few = expected.is_small or change.few is not False
+    left = _left_to_task(environment, target, change) if may_be_few else frozenset()
     completing = with_kept_columns(task, plan.schema, left) if left else task
     if expected.is_small:
         return run_write(order(_without(rows, left), metadata, one_task=True), completing, on_driver=True)
