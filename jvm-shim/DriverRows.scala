@@ -24,8 +24,8 @@ import scala.concurrent.{Await, ExecutionContext, Future, Promise}
 import scala.concurrent.duration.Duration
 
 /** The results of queries that the driver takes, as Arrow streams one behind the other, and what it can know of their
-  * size before. Its times are in UTC. Bytes are packed by zstd, as rows of one file have its long name each, and go as a
-  * text in Base64: Py4J sends them so in any case, and turns each byte of an array into a number of Python first. */
+  * size before. Its times are in UTC. Each task packs its stream by zstd, as rows of one file have its long name each. They
+  * go as a text in Base64: Py4J sends bytes so in any case, and turns each byte of an array into a number of Python first. */
 object DriverRows {
   private val batchRows = 4096
   private val places = new StructType().add("path", StringType).add("positions", BinaryType).add("repeated", BinaryType)
@@ -63,9 +63,7 @@ object DriverRows {
       case local: LocalTableScanExec => run(local)
       case plan => SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(SharedCode(plan)))
     }
-    if (bytes == null) null
-    else if (bytes.isEmpty) ""
-    else Base64.getEncoder.encodeToString(Zstd.compress(bytes))
+    if (bytes == null) null else Base64.getEncoder.encodeToString(bytes)
   }
 
   /** A query that reads no table, with a local row for each that Spark has for a SELECT without FROM: it evaluates those by
@@ -120,10 +118,11 @@ object DriverRows {
     bytes.toByteArray
   }
 
-  /** No bytes for no rows. */
-  private def stream(rows: Iterator[InternalRow], schema: StructType): Array[Byte] = {
-    val bytes = new ByteArrayOutputStream
-    if (rows.hasNext) {
+  /** Packed; no bytes for no rows. */
+  private def stream(rows: Iterator[InternalRow], schema: StructType): Array[Byte] =
+    if (rows.isEmpty) Array.emptyByteArray
+    else {
+      val bytes = new ByteArrayOutputStream
       val arrow = ArrowWriter.create(schema, "UTC", true, false)
       val writer = new ArrowStreamWriter(arrow.root, null, bytes)
       try {
@@ -139,9 +138,8 @@ object DriverRows {
         }
         writer.end()
       } finally arrow.root.close()
+      Zstd.compress(bytes.toByteArray)
     }
-    bytes.toByteArray
-  }
 
   /** JSON of what the optimiser takes the rows for: `bytes`, the factor by which tables' files outweigh that
     * (`understated`), `rows`, null where it counts none, and `row_bytes` of one; whether another run would give the same

@@ -47,6 +47,8 @@ _TYPES = (
     StringType,
     BinaryType,
 )
+# Physical types of Parquet; those of a fixed length and of 96 bits are read by some readers only.
+_TESTED = frozenset({"BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE", "BYTE_ARRAY"})
 
 
 def has_positioned_values(field: NestedField) -> bool:
@@ -60,12 +62,13 @@ def values_at(location: str, positions: NDArray[np.uint64], fields: Sequence[Nes
     The file is on this machine and has field ids. A field that it lacks is null. NotFoundError FILE_NOT_FOUND,
     CorruptionError CORRUPT_FILE.
     """
-    path = to_local_path(location)
     wanted, places = np.unique(positions, return_inverse=True)
+    path = Path(to_local_path(location))
     try:
-        names = {id: field.name for id, field in fields_by_id(pq.read_schema(path)).items()}
-        found = [names[field.id] for field in fields if field.id in names]
-        columns = _at(path, wanted, found) if found else {}
+        with pq.ParquetFile(path) as file:
+            names = {id: field.name for id, field in fields_by_id(file.schema_arrow).items()}
+            found = [names[field.id] for field in fields if field.id in names]
+            columns = _at(path, file, wanted, found) if found else {}
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -74,25 +77,44 @@ def values_at(location: str, positions: NDArray[np.uint64], fields: Sequence[Nes
     return [columns[names[field.id]].take(rows) if field.id in names else pa.nulls(len(rows)) for field in fields]
 
 
-def _at(path: str, positions: NDArray[np.uint64], names: Sequence[str]) -> dict[str, pa.Array]:
+def _at(path: Path, file: pq.ParquetFile, positions: NDArray[np.uint64], names: Sequence[str]) -> dict[str, pa.Array]:
+    """The columns by name, at the positions, which ascend."""
     # It is imported where it is used, as few sessions and workers need it and it takes a tenth of a second.
     import polars as pl
     from polars import selectors
 
-    index = "_" + max(names, key=len)
+    index = "_" + max(file.schema_arrow.names, key=len)
     rows = pl.scan_parquet(
-        Path(path),
+        path,
         row_index_name=index,
         parallel="prefiltered",
         use_statistics=False,
         glob=False,
         hive_partitioning=False,
     )
-    chosen = pl.Series(positions, dtype=pl.get_index_type()).implode()
+    test = pl.col(index).is_in(pl.Series(positions, dtype=pl.get_index_type()).implode())
+    tested = _quickest(file)
+    if tested is not None:
+        # True of every row. Without a column of the file in its test Polars decodes all values before it tests any.
+        test &= pl.col(tested).is_null() | pl.col(tested).is_not_null()
     try:
-        frame = rows.filter(pl.col(index).is_in(chosen)).select(selectors.by_name(*names)).collect()
-    except pl.exceptions.PolarsError:
+        frame = rows.filter(test).select(selectors.by_name(*names)).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         # What Polars does not read, Arrow may; else its error tells what is wrong.
-        table = pq.read_table(path, columns=list(names), partitioning=None)
+        table = file.read(columns=list(names))
         return {name: table.column(name).combine_chunks().take(pa.array(positions)) for name in names}
     return {name: frame.get_column(name).to_arrow() for name in names}
+
+
+def _quickest(file: pq.ParquetFile) -> str | None:
+    """The top-level column with the least to decode; None for a file without one that any reader knows."""
+    if not file.num_row_groups:
+        return None
+    group, names = file.metadata.row_group(0), set(file.schema_arrow.names)
+    chunks = (group.column(place) for place in range(group.num_columns))
+    sizes = {
+        chunk.path_in_schema: chunk.total_compressed_size
+        for chunk in chunks
+        if chunk.path_in_schema in names and chunk.physical_type in _TESTED
+    }
+    return min(sizes, key=sizes.__getitem__, default=None)

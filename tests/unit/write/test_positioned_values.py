@@ -63,7 +63,8 @@ def test_every_type_is_as_arrow_reads_it(tmp_path: Path) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "lz4", "none"])
-def test_pages_of_any_encoding_and_codec(tmp_path: Path, encoding: dict[str, object], codec: str) -> None:
+@pytest.mark.parametrize("count", [3, 500, 19_000])
+def test_pages_of_any_encoding_and_codec(tmp_path: Path, encoding: dict[str, object], codec: str, count: int) -> None:
     rng = np.random.default_rng(7)
     rows = 20_000
     numbers = pa.array(rng.integers(-(2**40), 2**40, rows), mask=rng.random(rows) < 0.1)
@@ -72,11 +73,26 @@ def test_pages_of_any_encoding_and_codec(tmp_path: Path, encoding: dict[str, obj
     location = written(
         tmp_path / "f.parquet", table, compression=codec, row_group_size=3_000, data_page_size=2_048, **encoding
     )
-    at = np.sort(rng.choice(rows, 500, replace=False)).astype(np.uint64)
+    at = np.sort(rng.choice(rows, count, replace=False)).astype(np.uint64)
     fields = [NestedField(1, "n", LongType()), NestedField(2, "s", StringType())]
     n, s = values_at(location, at, fields)
     assert n.to_pylist() == numbers.take(pa.array(at)).to_pylist()
     assert s.to_pylist() == texts.take(pa.array(at)).to_pylist()
+
+
+def test_pages_without_the_rows_are_not_unpacked(tmp_path: Path) -> None:
+    path, rows = tmp_path / "f.parquet", 20_000
+    texts = [f"text {n * n}" for n in range(rows)]
+    table = pa.table({"n": [n % 3 for n in range(rows)], "s": texts})
+    location = written(path, table, compression="zstd", use_dictionary=["n"], data_page_size=2_048)
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    end = chunk.data_page_offset + chunk.total_compressed_size
+    content = path.read_bytes()
+    path.write_bytes(content[: end - 100] + b"\xff" * 100 + content[end:])
+    field = NestedField(2, "s", StringType())
+    assert values_at(location, positions(3), [field])[0].to_pylist() == [texts[3]]
+    with pytest.raises(CorruptionError):
+        values_at(location, positions(rows - 1), [field])
 
 
 def test_positions_may_be_repeated_and_in_any_order(tmp_path: Path) -> None:
