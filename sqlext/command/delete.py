@@ -34,9 +34,10 @@ def choose_delete(environment: Environment, spark: SparkSession, statement: Dele
     target = load_target(environment, spark, statement.table)
     schema = target.table.metadata.schema()
     lowered = lower_delete(statement, schema, target.relation)
-    row_filter = None if statement.where is None else exact_filter(spark, lowered_query(spark, lowered), schema)
+    query = None if statement.where is None else lowered_query(spark, lowered)
+    row_filter = None if query is None else exact_filter(spark, query, schema)
     isolation = DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties)
-    change = RowChange(lowered, isolation, row_filter=row_filter)
+    change = RowChange(lowered, isolation, row_filter=row_filter, query=query)
     if statement.where is None:
         return target, Choice("metadata alone", "there is no condition", delete_everything, change)
     by_rows = by_mode(target, DELETE_MODE, change)

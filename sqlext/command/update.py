@@ -35,7 +35,8 @@ def choose_update(environment: Environment, spark: SparkSession, statement: Upda
     schema = target.table.metadata.schema()
     exact = is_case_sensitive(spark)
     lowered = lower_update(statement, schema, target.relation, row_ids=has_row_ids(target), case_sensitive=exact)
-    row_filter = None if statement.where is None else exact_filter(spark, lowered_change(spark, lowered), schema)
+    query = None if statement.where is None else lowered_change(spark, lowered)
+    row_filter = None if query is None else exact_filter(spark, query, schema)
     guessed = None
     if row_filter is not None:
         files = [task.file for task in environment.scans.plan(target.version, row_filter).tasks]
@@ -46,5 +47,6 @@ def choose_update(environment: Environment, spark: SparkSession, statement: Upda
         keeps_keys=keeps_keys(statement, schema, case_sensitive=exact),
         few=likely_few(target, guessed),
         kept_columns=kept_columns(statement, schema, case_sensitive=exact),
+        query=query,
     )
     return target, by_mode(target, UPDATE_MODE, change)

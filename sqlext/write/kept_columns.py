@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.write.arrow_schema import schema_to_arrow
-from sqlext.write.positioned_values import values_at
+from sqlext.write.positioned_values import in_places, values_at
 from sqlext.write.row_operation import OPERATION_COLUMNS, UPDATE
 
 Batches = Iterator[pa.RecordBatch]
@@ -44,34 +44,35 @@ def _completed(rows: pa.RecordBatch, kept: dict[int, NestedField]) -> Batches:
     replaced = np.flatnonzero(operations == UPDATE)
     types = [field.type for field in schema_to_arrow(Schema(tuple(kept.values())))]
     stored = [_LARGE.get(type, type) for type in types]
-    values = _values(rows.take(pa.array(replaced)), tuple(kept.values()), stored)
-    # Where each row's value is; one past the end is none.
-    places = np.full(rows.num_rows, -1)
-    places[replaced] = np.arange(len(replaced))
-    taken = pa.array(places, mask=places < 0)
+    files, positions = in_places(rows.columns[1:OPERATION_COLUMNS], replaced)
+    values = _values(files, positions, tuple(kept.values()), stored)
+    if len(replaced) < rows.num_rows:
+        places = np.full(rows.num_rows, -1)
+        places[replaced] = np.arange(len(replaced))
+        taken = pa.array(places, mask=places < 0)
+        values = [column.take(taken) for column in values]
     for start in range(0, rows.num_rows, _BATCH_ROWS):
-        part, at = rows.slice(start, _BATCH_ROWS), taken.slice(start, _BATCH_ROWS)
+        part = rows.slice(start, _BATCH_ROWS)
         columns, names = list(part.columns), list(part.schema.names)
         for number, type, column in zip(sorted(kept), types, values, strict=True):
-            columns.insert(OPERATION_COLUMNS + number, column.take(at).cast(type))
+            columns.insert(OPERATION_COLUMNS + number, column.slice(start, _BATCH_ROWS).cast(type))
             names.insert(OPERATION_COLUMNS + number, kept[number].name)
         yield pa.RecordBatch.from_arrays(columns, names)
 
 
-def _values(rows: pa.RecordBatch, fields: Sequence[NestedField], types: Sequence[pa.DataType]) -> list[pa.Array]:
-    """The values of each field in the data files of the rows, in the order of the rows, in these types."""
-    files = rows.column(1).dictionary_encode()
-    codes = files.indices.to_numpy(zero_copy_only=False)
-    positions = rows.column(2).to_numpy(zero_copy_only=False).astype(np.uint64)
+def _values(
+    files: pa.StringArray, positions: pa.Int64Array, fields: Sequence[NestedField], types: Sequence[pa.DataType]
+) -> list[pa.Array]:
+    """The values of each field in these types: those of the rows at the positions in the files, in the rows' order."""
+    encoded = files.dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    numbers = positions.to_numpy(zero_copy_only=False).astype(np.uint64)
     order = np.argsort(codes, kind="stable")
     of_files = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
     parts: list[list[pa.Array]] = [[] for _ in fields]
     for at in of_files:
-        location = files.dictionary[int(codes[at[0]])].as_py()
-        for part, column, type in zip(parts, values_at(location, positions[at], fields), types, strict=True):
+        location = encoded.dictionary[int(codes[at[0]])].as_py()
+        for part, column, type in zip(parts, values_at(location, numbers[at], fields), types, strict=True):
             part.append(column.cast(type))
-    back = pa.array(np.argsort(order))
-    return [
-        pa.concat_arrays(part).take(back) if part else pa.nulls(0, type)
-        for part, type in zip(parts, types, strict=True)
-    ]
+    columns = [pa.concat_arrays(part) if part else pa.nulls(0, type) for part, type in zip(parts, types, strict=True)]
+    return in_places(columns, np.argsort(order))

@@ -6,7 +6,7 @@ whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -73,8 +73,16 @@ def values_at(location: str, positions: NDArray[np.uint64], fields: Sequence[Nes
         raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
     except (pa.ArrowException, OSError, ValueError) as error:
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=error) from error
-    rows = pa.array(places.reshape(-1))
-    return [columns[names[field.id]].take(rows) if field.id in names else pa.nulls(len(rows)) for field in fields]
+    found_values = (columns[names[field.id]] if field.id in names else pa.nulls(len(wanted)) for field in fields)
+    return in_places(found_values, places.reshape(-1))
+
+
+def in_places(columns: Iterable[pa.Array], places: NDArray[np.intp]) -> list[pa.Array]:
+    """Of each column the values at these places; the columns themselves where all stand in their places."""
+    if np.array_equal(places, np.arange(len(places))):
+        return [column.slice(0, len(places)) for column in columns]
+    rows = pa.array(places)
+    return [column.take(rows) for column in columns]
 
 
 def _at(path: Path, file: pq.ParquetFile, positions: NDArray[np.uint64], names: Sequence[str]) -> dict[str, pa.Array]:

@@ -20,12 +20,11 @@ from sqlext.command.row_level import Target, commit_change
 from sqlext.command.strategy.copy_on_write import copy_on_write, replace_files
 from sqlext.command.strategy.held_change import hold_change, touched_files
 from sqlext.command.strategy.merge_on_read import mark_held, merge_on_read
-from sqlext.command.strategy.strategy import Choice, RowChange, changed_counts
+from sqlext.command.strategy.strategy import Choice, RowChange, change_query, changed_counts
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.action import Action
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spark.explained_plan import read_bytes
-from sqlext.spark.lowered_sql import lowered_change
 from sqlext.spark.read_tables import read_predicates
 from sqlext.spec.expression import Or
 from sqlext.write.row_operation import DELETE, UPDATE
@@ -89,7 +88,7 @@ def expected(environment: Environment, spark: SparkSession, target: Target, choi
     The sample is some of the files that may hold rows which change. It is not taken where the query would read much
     for it.
     """
-    rows = lowered_change(spark, choice.change.lowered)
+    rows = change_query(spark, choice.change)
     tasks = _candidates(environment, target, rows)
     limit = f"{REWRITTEN_SHARE:.0%}"
     if not tasks:

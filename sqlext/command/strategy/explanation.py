@@ -9,8 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target
 from sqlext.command.strategy.auto import auto, expected
-from sqlext.command.strategy.strategy import Choice
-from sqlext.spark.lowered_sql import lowered_change
+from sqlext.command.strategy.strategy import Choice, change_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,4 +29,4 @@ def explained(environment: Environment, spark: SparkSession, target: Target, cho
         found = expected(environment, spark, target, choice.weighed)
         marks = found.name == "merge-on-read"
         choice = replace(found, name=choice.name, reason=f"{found.reason}; {choice.reason}") if marks else found
-    return Explanation(choice.name, choice.reason, lowered_change(spark, choice.change.lowered))
+    return Explanation(choice.name, choice.reason, change_query(spark, choice.change))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -26,13 +25,13 @@ from sqlext.command.strategy.strategy import (
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.row_delta import RowDelta
 from sqlext.spark.driver_rows import estimate
-from sqlext.spark.write_job import WrittenFiles, find_positions, run_few, run_write, task_identity
+from sqlext.spark.write_job import WriteTask, WrittenFiles, find_positions, run_few, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
-from sqlext.sql.quoting import quote_identifier
 from sqlext.storage.location import is_object
 from sqlext.write.kept_columns import with_kept_columns
 from sqlext.write.positioned_values import has_positioned_values
 from sqlext.write.task import write_changes
+from sqlext.write.write_plan import WritePlan
 
 # Up to about as many rows their kept columns are found faster one by one than Spark decodes them of all rows.
 _MOST_COMPLETED = 262_144
@@ -43,8 +42,10 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         rows = changed_rows(spark, operation, change)
-        reads = reads_of(rows, target.version, reach_of(change, target), target.overtaken)
-        written = _write(environment, spark, target, operation, change, rows)
+        fewer = _FewerColumns.of(environment, target, change, rows) if change.few is not False else None
+        # Spark optimises the query that is run first, and that one alone where its rows are few.
+        reads = reads_of(fewer.rows if fewer else rows, target.version, reach_of(change, target), target.overtaken)
+        written = _write(environment, spark, target, operation, change, rows, fewer)
         delta = _delta(environment, spark, target, operation, change, written, reads)
     if delta is not None:
         commit_change(environment, target, delta)
@@ -56,8 +57,25 @@ def mark_held(
 ) -> RowDelta | None:
     """Writes the new rows of a change that is held; the action that adds them and marks the old ones."""
     whole = replace(change, kept_columns=())
-    written = _write(environment, spark, target, held.operation, whole, held.rows)
+    written = _write(environment, spark, target, held.operation, whole, held.rows, None)
     return _delta(environment, spark, target, held.operation, change, written, held.reads)
+
+
+@dataclass(frozen=True, slots=True)
+class _FewerColumns:
+    """Rows of a change without those of the columns they keep that a write of few rows reads from the data files."""
+
+    rows: DataFrame
+    left_out: frozenset[str]
+
+    @classmethod
+    def of(cls, environment: Environment, target: Target, change: RowChange, rows: DataFrame) -> _FewerColumns | None:
+        """None where there are no such columns."""
+        left_out = _read_by_task(environment, target, change)
+        return cls(rows.drop(*left_out), left_out) if left_out else None
+
+    def completing(self, task: WriteTask, plan: WritePlan) -> WriteTask:
+        return with_kept_columns(task, plan.schema, self.left_out)
 
 
 def _write(
@@ -67,41 +85,48 @@ def _write(
     operation: WriteOperation,
     change: RowChange,
     rows: DataFrame,
+    fewer: _FewerColumns | None,
 ) -> WrittenFiles:
     """New rows in data files, and the positions of the old ones."""
-    written = _write_rows(environment, target, operation, change, rows) if has_new_rows(rows) else find_positions(rows)
+    if has_new_rows(rows):
+        written = _write_rows(environment, target, operation, change, rows, fewer)
+    else:
+        written = find_positions(rows)
     require_one_change(spark, target, change, written)
     return written
 
 
 def _write_rows(
-    environment: Environment, target: Target, operation: WriteOperation, change: RowChange, rows: DataFrame
+    environment: Environment,
+    target: Target,
+    operation: WriteOperation,
+    change: RowChange,
+    rows: DataFrame,
+    fewer: _FewerColumns | None,
 ) -> WrittenFiles:
     plan = operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
-    metadata, expected = target.table.metadata, estimate(rows)
+    metadata = target.table.metadata
     task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
-    may_be_few = expected.is_small or change.few is not False
-    left = _left_to_task(environment, target, change) if may_be_few else frozenset()
-    completing = with_kept_columns(task, plan.schema, left) if left else task
-    if expected.is_small:
-        return run_write(order(_without(rows, left), metadata, one_task=True), completing, on_driver=True)
-    # A query without the columns that are kept costs little, and ends once it has more rows than the driver takes.
-    tried = bool(left) and expected.repeatable if change.few is None else change.few
-    if tried:
-        # What is run again, should there be more rows, must not give others.
-        rows = rows if expected.repeatable else rows.localCheckpoint()
-        most = most_rows(target, _MOST_COMPLETED) if left else most_rows(target)
-        written = run_few(_without(rows, left), completing, most, arrangement(metadata))
-        if written is not None:
-            return written
-    return run_write(order(rows, metadata, one_task=False), task, on_driver=False)
+    written = None
+    # What is run again, should there be more rows, must not give others.
+    if fewer and estimate(fewer.rows).repeatable:
+        # It costs little, and ends once it has more rows than the driver takes.
+        most = most_rows(target, _MOST_COMPLETED)
+        written = run_few(fewer.rows, fewer.completing(task, plan), most, arrangement(metadata))
+    else:
+        expected = estimate(rows)
+        if expected.is_small:
+            fewer = _FewerColumns.of(environment, target, change, rows)
+            if fewer:
+                rows, task = fewer.rows, fewer.completing(task, plan)
+            return run_write(order(rows, metadata, one_task=True), task, on_driver=True)
+        if change.few:
+            rows = rows if expected.repeatable else rows.localCheckpoint()
+            written = run_few(rows, task, most_rows(target), arrangement(metadata))
+    return written or run_write(order(rows, metadata, one_task=False), task, on_driver=False)
 
 
-def _without(rows: DataFrame, left: Collection[str]) -> DataFrame:
-    return rows.select(*(quote_identifier(name) for name in rows.columns if name not in left)) if left else rows
-
-
-def _left_to_task(environment: Environment, target: Target, change: RowChange) -> frozenset[str]:
+def _read_by_task(environment: Environment, target: Target, change: RowChange) -> frozenset[str]:
     """Of the columns that the new rows keep those that a write of few rows reads from the data files.
 
     Where the table has a sort order, Spark arranges rows by its columns and those of the partition.

@@ -12,14 +12,13 @@ from pyspark.sql import functions as F
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.row_level import Target, commit_change, delete_rows
-from sqlext.command.strategy.strategy import RowChange
+from sqlext.command.strategy.strategy import RowChange, change_query
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.commit.overwrite_rows import OverwriteRows
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark import journal
-from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import find_positions
 from sqlext.spec.expression import Predicate
 
@@ -116,5 +115,5 @@ def _positions(spark: SparkSession, change: RowChange, tasks: Sequence[FileScanT
     if not tasks:
         return {}
     journal.record(change.lowered)
-    selected = lowered_query(spark, change.lowered).where(F.col("_file").isin([task.file.file_path for task in tasks]))
+    selected = change_query(spark, change).where(F.col("_file").isin([task.file.file_path for task in tasks]))
     return find_positions(selected).positions

@@ -52,7 +52,8 @@ class RowChange:
     `reach` tells which rows it depends on. `row_filter` selects exactly the rows that a DELETE deletes, where that can
     be said. `few`: it is likely to have so few rows that the driver may write them, None where nothing tells.
     `one_copy`: the SELECT where the table has a key more than once, of whose rows one is replaced and the others go; it
-    costs more. `kept_columns` are those that each new row has from the row which it replaces.
+    costs more. `kept_columns` are those that each new row has from the row which it replaces. `query` is the SELECT as
+    Spark has analysed it, where it has.
     """
 
     lowered: str
@@ -65,6 +66,7 @@ class RowChange:
     few: bool | None = False
     one_copy: str | None = None
     kept_columns: tuple[str, ...] = ()
+    query: DataFrame | None = None
 
 
 class KeyHasCopies(Exception):
@@ -94,7 +96,9 @@ class Choice:
         try:
             return self.run(environment, spark, target, self.change)
         except KeyHasCopies:
-            change = replace(self.change, lowered=self.change.one_copy or self.change.lowered, one_copy=None)
+            change = replace(
+                self.change, lowered=self.change.one_copy or self.change.lowered, one_copy=None, query=None
+            )
             return self.run(environment, spark, target, change)
 
 
@@ -128,10 +132,15 @@ def likely_few(target: Target, expected: int | None, *, is_guess: bool = True) -
     return None if expected is None else expected * (_MISJUDGED if is_guess else 1) <= most_rows(target)
 
 
+def change_query(spark: SparkSession, change: RowChange) -> DataFrame:
+    """The lowered SELECT. Errors: as `lowered_change`."""
+    return lowered_change(spark, change.lowered) if change.query is None else change.query
+
+
 def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChange) -> DataFrame:
     """The rows of the lowered SELECT, those that come in held to the table's rules."""
     journal.record(change.lowered)
-    rows = lowered_change(spark, change.lowered)
+    rows = change_query(spark, change)
     return hold(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
 
 
