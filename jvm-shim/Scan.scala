@@ -141,7 +141,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     val openCost = spark.sessionState.conf.filesOpenCostInBytes
     val splitBytes = maxSplitBytes(files.bytes + openCost * files.count, openCost)
     def packed(numbers: Seq[Int]): Array[FilePartition] =
-      FilePartition.getFilePartitions(spark, files.splits(numbers, splitBytes), splitBytes).toArray
+      EvenTasks.of(spark, files.splits(numbers, splitBytes), splitBytes, openCost)
     grouping match {
       case Some(g) if isGrouped => (0 until files.count).groupBy(number => g.key(plan.get("files").get(number))).toArray.flatMap {
         case (key, some) => packed(some).map(KeyedPartition(InternalRow.fromSeq(key), _))
