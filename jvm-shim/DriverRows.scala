@@ -7,15 +7,15 @@ import com.github.luben.zstd.Zstd
 import org.apache.arrow.vector.ipc.ArrowStreamWriter
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, classic}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{SubqueryExpression, UserDefinedExpression}
+import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
+import org.apache.spark.sql.catalyst.expressions.{JoinedRow, SpecificInternalRow, SubqueryExpression, UserDefinedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Project, Range, Union}
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
-import org.apache.spark.sql.types.{BinaryType, StringType, StructType}
+import org.apache.spark.sql.types.{BinaryType, IntegerType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.roaringbitmap.longlong.Roaring64NavigableMap
 
@@ -24,8 +24,7 @@ import scala.concurrent.{Await, ExecutionContext, Future, Promise}
 import scala.concurrent.duration.Duration
 
 /** The results of queries that the driver takes, as Arrow streams one behind the other, and what it can know of their
-  * size before. Its times are in UTC. Each task packs its stream by zstd, as rows of one file have its long name each. They
-  * go as a text in Base64: Py4J sends bytes so in any case, and turns each byte of an array into a number of Python first. */
+  * size before. Its times are in UTC. Each task packs its streams by zstd. They go as a text in Base64: Py4J sends bytes so in any case, and turns each byte of an array into a number of Python first. */
 object DriverRows {
   private val batchRows = 4096
   private val places = new StructType().add("path", StringType).add("positions", BinaryType).add("repeated", BinaryType)
@@ -118,28 +117,37 @@ object DriverRows {
     bytes.toByteArray
   }
 
-  /** Packed; no bytes for no rows. */
+  /** Packed; no bytes for no rows. Where the rows have a column `_file`, there is a stream of the files' paths, and then one
+    * of the rows, whose last column is the number of the path. */
   private def stream(rows: Iterator[InternalRow], schema: StructType): Array[Byte] =
     if (rows.isEmpty) Array.emptyByteArray
-    else {
-      val bytes = new ByteArrayOutputStream
-      val arrow = ArrowWriter.create(schema, "UTC", true, false)
-      val writer = new ArrowStreamWriter(arrow.root, null, bytes)
-      try {
-        while (rows.hasNext) {
-          var count = 0
-          while (count < batchRows && rows.hasNext) {
-            arrow.write(rows.next())
-            count += 1
-          }
-          arrow.finish()
-          writer.writeBatch()
-          arrow.reset()
+    else Zstd.compress(schema.fieldNames.indexOf(MetadataColumns.file.name) match {
+      case at if at >= 0 && schema(at).dataType == StringType =>
+        val files = new NumberedFiles(schema, at)
+        val numbered = arrow(rows.map(files.numbered), files.schema)
+        arrow(files.paths, StructType(Seq(schema(at)))) ++ numbered
+      case _ => arrow(rows, schema)
+    })
+
+  private def arrow(rows: Iterator[InternalRow], schema: StructType): Array[Byte] = {
+    val bytes = new ByteArrayOutputStream
+    val arrow = ArrowWriter.create(schema, "UTC", true, false)
+    val writer = new ArrowStreamWriter(arrow.root, null, bytes)
+    try {
+      while (rows.hasNext) {
+        var count = 0
+        while (count < batchRows && rows.hasNext) {
+          arrow.write(rows.next())
+          count += 1
         }
-        writer.end()
-      } finally arrow.root.close()
-      Zstd.compress(bytes.toByteArray)
-    }
+        arrow.finish()
+        writer.writeBatch()
+        arrow.reset()
+      }
+      writer.end()
+    } finally arrow.root.close()
+    bytes.toByteArray
+  }
 
   /** JSON of what the optimiser takes the rows for: `bytes`, the factor by which tables' files outweigh that
     * (`understated`), `rows`, null where it counts none, and `row_bytes` of one; whether another run would give the same
@@ -190,4 +198,35 @@ object DriverRows {
 
   private val multiplying =
     Seq("Generate", "MapIn", "MapPartitions", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
+}
+
+/** Rows with the number of their file, in the last column, in place of its path, which all rows of a file have. */
+private class NumberedFiles(columns: StructType, at: Int) {
+  private val others = columns.indices.filter(_ != at)
+  private val projected = ProjectingInternalRow(StructType(others.map(columns)), others)
+  private val number = new SpecificInternalRow(Seq(IntegerType))
+  private val joined = new JoinedRow(projected, number)
+  private val numbers = mutable.LinkedHashMap.empty[UTF8String, Int]
+  private var last: UTF8String = null
+  private var lastNumber = 0
+
+  val schema: StructType = StructType(others.map(columns)).add(columns(at).name, IntegerType)
+
+  /** Good until the next one is asked for. */
+  def numbered(row: InternalRow): InternalRow = {
+    projected.project(row)
+    if (row.isNullAt(at)) number.setNullAt(0)
+    else {
+      val path = row.getUTF8String(at)
+      if (path != last) {
+        last = path.copy()
+        lastNumber = numbers.getOrElseUpdate(last, numbers.size)
+      }
+      number.setInt(0, lastNumber)
+    }
+    joined
+  }
+
+  /** Those of the rows so far, by their numbers. */
+  def paths: Iterator[InternalRow] = numbers.keysIterator.map(InternalRow(_))
 }

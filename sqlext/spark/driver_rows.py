@@ -23,6 +23,8 @@ SMALL_BYTES = 32 * 1024 * 1024
 # Spark's own figure for what a row has beside its columns.
 _ROW_BYTES = 8
 _ALL_ROWS = 2**62
+_FILE = "_file"
+_PATHS = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def can_be_collected(rows: DataFrame) -> bool:
 
 
 def collect_rows(rows: DataFrame) -> pa.Table:
-    """All rows of a query, in their order, with the Arrow types of `toArrow`."""
+    """All rows of a query, in their order, with the Arrow types of `toArrow`; a column `_file` is a dictionary of its
+    values."""
     return _table(rows, _shim(rows).collect(rows._jdf, _ALL_ROWS))
 
 
@@ -85,21 +88,40 @@ def collect_positions(rows: DataFrame) -> Iterator[tuple[str, BitMap64, BitMap64
             yield path, BitMap64.deserialize(positions), BitMap64.deserialize(repeated)
 
 
-def _table(rows: DataFrame, streams: str) -> pa.Table:
+def _table(rows: DataFrame, packed: str) -> pa.Table:
     schema = to_arrow_schema(rows.schema, error_on_duplicated_field_names_in_struct=True)
-    return pa.Table.from_batches(_batches(streams)).cast(schema) if streams else schema.empty_table()
+    if not packed:
+        return schema.empty_table()
+    if _FILE in schema.names and schema.field(_FILE).type == pa.string():
+        at = schema.names.index(_FILE)
+        schema = schema.set(at, schema.field(at).with_type(_PATHS))
+        return pa.Table.from_batches(_with_paths(_streams(packed), at)).cast(schema).unify_dictionaries()
+    return pa.Table.from_batches(_batches(packed)).cast(schema)
 
 
-def _batches(streams: str) -> list[pa.RecordBatch]:
-    """The batches of Arrow streams that stand one behind the other, packed by zstd, in Base64."""
-    if not streams:
-        return []
-    packed = pa.BufferReader(b64decode(streams))
-    buffer = pa.BufferReader(pa.CompressedInputStream(packed, "zstd").read())
-    batches: list[pa.RecordBatch] = []
+def _with_paths(streams: Iterator[pa.RecordBatchReader], at: int) -> Iterator[pa.RecordBatch]:
+    """The rows of the streams, of which every other one has the paths of the next one's files."""
+    for of_paths in streams:
+        paths = pa.chunked_array([batch.column(0) for batch in of_paths], pa.string()).combine_chunks()
+        for batch in next(streams):
+            *columns, numbers = batch.columns
+            columns.insert(at, pa.DictionaryArray.from_arrays(numbers, paths))
+            *names, _ = batch.schema.names
+            yield pa.RecordBatch.from_arrays(columns, [*names[:at], _FILE, *names[at:]])
+
+
+def _batches(packed: str) -> list[pa.RecordBatch]:
+    return [batch for stream in _streams(packed) for batch in stream]
+
+
+def _streams(packed: str) -> Iterator[pa.RecordBatchReader]:
+    """Arrow streams that stand one behind the other, packed by zstd, in Base64. Each is to be read before the next."""
+    if not packed:
+        return
+    unpacked = pa.CompressedInputStream(pa.BufferReader(b64decode(packed)), "zstd")
+    buffer = pa.BufferReader(unpacked.read())
     while buffer.tell() < buffer.size():
-        batches += pa.ipc.open_stream(buffer)
-    return batches
+        yield pa.ipc.open_stream(buffer)
 
 
 def _shim(rows: DataFrame) -> Any:

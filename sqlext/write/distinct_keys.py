@@ -53,7 +53,7 @@ class DistinctKeys:
         replaces or deletes."""
         kept = [self._aligner.align([columns[number] for number in self._positions])]
         if changes:
-            kept.append(pa.RecordBatch.from_arrays(list(changes), list(_CHANGE)))
+            kept.append(pa.RecordBatch.from_arrays([_decoded(column) for column in changes], list(_CHANGE)))
         for one, batches in zip(map(_copied, kept), (self._keys, self._places), strict=False):
             batches.append(one)
             self._held_bytes += one.get_total_buffer_size()
@@ -137,6 +137,11 @@ def require_distinct(keys: pa.Table, table_name: str) -> None:
 def are_distinct(keys: pa.Table) -> bool:
     """Whether no row of `keys` comes twice."""
     return not _repeated(keys, keys.column_names)
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    # Batches may have dictionaries of their own, whose values neither groups nor a file of batches can compare.
+    return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 
 def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
