@@ -24,7 +24,8 @@ import scala.concurrent.{Await, ExecutionContext, Future, Promise}
 import scala.concurrent.duration.Duration
 
 /** The results of queries that the driver takes, as Arrow streams one behind the other, and what it can know of their
-  * size before. Its times are in UTC. Each task packs its streams by zstd. They go as a text in Base64: Py4J sends bytes so in any case, and turns each byte of an array into a number of Python first. */
+  * size before. Their times are in UTC. Each task packs its streams by zstd. They go as a text in Base64: Py4J sends bytes
+  * so in any case, and turns each byte of an array into a number of Python first. */
 object DriverRows {
   private val batchRows = 4096
   private val places = new StructType().add("path", StringType).add("positions", BinaryType).add("repeated", BinaryType)
@@ -124,12 +125,12 @@ object DriverRows {
     else Zstd.compress(schema.fieldNames.indexOf(MetadataColumns.file.name) match {
       case at if at >= 0 && schema(at).dataType == StringType =>
         val files = new NumberedFiles(schema, at)
-        val numbered = arrow(rows.map(files.numbered), files.schema)
-        arrow(files.paths, StructType(Seq(schema(at)))) ++ numbered
-      case _ => arrow(rows, schema)
+        val numbered = unpacked(rows.map(files.numbered), files.schema)
+        unpacked(files.paths, StructType(Seq(schema(at)))) ++ numbered
+      case _ => unpacked(rows, schema)
     })
 
-  private def arrow(rows: Iterator[InternalRow], schema: StructType): Array[Byte] = {
+  private def unpacked(rows: Iterator[InternalRow], schema: StructType): Array[Byte] = {
     val bytes = new ByteArrayOutputStream
     val arrow = ArrowWriter.create(schema, "UTC", true, false)
     val writer = new ArrowStreamWriter(arrow.root, null, bytes)

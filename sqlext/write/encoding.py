@@ -71,7 +71,8 @@ def choose_encodings(columns: Sequence[ParquetColumn], batches: Sequence[pa.Reco
             dictionary.append(column.path)
         elif isinstance(column.type, _WHOLE_NUMBERS) and _deltas_pay(column.indices[0], batches):
             delta.append(column.path)
-    return Encodings(tuple(dictionary), tuple(delta))
+    # The field `b` of a struct `a` and a column `a.b` have one path, and one encoding.
+    return Encodings(tuple(dictionary), tuple(path for path in delta if path not in dictionary))
 
 
 def _spread_sample(batches: Sequence[pa.RecordBatch], rows: int) -> pa.RecordBatch:

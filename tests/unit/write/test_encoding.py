@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import BooleanType, DateType, DecimalType, LongType, NestedField, StringType, Type
+from sqlext.spec.types import BooleanType, DateType, DecimalType, LongType, NestedField, StringType, StructType, Type
 from sqlext.write.arrow_schema import type_to_arrow
-from sqlext.write.encoding import choose_encodings
+from sqlext.write.encoding import Encodings, choose_encodings
 from sqlext.write.parquet_column import parquet_columns
 
 ROWS = 100_000
@@ -45,3 +45,12 @@ def chosen(type: Type, values: object) -> str:
 )
 def test_encodings_follow_the_values(type: Type, values: object, expected: str) -> None:
     assert chosen(type, values) == expected
+
+
+def test_a_column_with_the_path_of_a_field_has_its_encoding() -> None:
+    struct = StructType((NestedField(3, "b", LongType()),))
+    schema = Schema((NestedField(1, "a.b", LongType()), NestedField(2, "a", struct)))
+    numbers = pa.array(range(1_000))
+    batch = pa.record_batch([numbers, pa.StructArray.from_arrays([numbers], ["b"])], names=["a.b", "a"])
+    encodings = choose_encodings(parquet_columns(schema), [batch])
+    assert encodings == Encodings(dictionary=("a.b",), delta=())
