@@ -101,6 +101,8 @@ class Differential:
         for statement in statements:
             model, counts, refusal = _applied(statement, model)
             theirs = statement.sql(twin, "iceberg") if twin else None
+            if twin and theirs is None and refusal is None:
+                twin = self._leave_twin("it cannot say the statement")
             answer = self._beside.submit(self.iceberg.sql, theirs) if theirs else None
             said = self._ours(statement, name, counts, refusal)
             try:
