@@ -95,17 +95,9 @@ object DriverRows {
   }
 
   private def placed(rows: Iterator[InternalRow], file: Int, position: Int): Iterator[InternalRow] = {
-    val found = mutable.LinkedHashMap.empty[UTF8String, (Roaring64NavigableMap, Roaring64NavigableMap)]
-    var path: UTF8String = null
-    var positions, repeated: Roaring64NavigableMap = null
+    val found = new ByPath(_ => (new Roaring64NavigableMap, new Roaring64NavigableMap))
     rows.foreach { row =>
-      val next = row.getUTF8String(file)
-      if (next != path) {
-        path = next.copy()
-        val known = found.getOrElseUpdate(path, (new Roaring64NavigableMap, new Roaring64NavigableMap))
-        positions = known._1
-        repeated = known._2
-      }
+      val (positions, repeated) = found(row.getUTF8String(file))
       val at = row.getLong(position)
       (if (positions.contains(at)) repeated else positions).addLong(at)
     }
@@ -207,9 +199,7 @@ private class NumberedFiles(columns: StructType, at: Int) {
   private val projected = ProjectingInternalRow(StructType(others.map(columns)), others)
   private val number = new SpecificInternalRow(Seq(IntegerType))
   private val joined = new JoinedRow(projected, number)
-  private val numbers = mutable.LinkedHashMap.empty[UTF8String, Int]
-  private var last: UTF8String = null
-  private var lastNumber = 0
+  private val numbers = new ByPath(identity)
 
   val schema: StructType = StructType(others.map(columns)).add(columns(at).name, IntegerType)
 
@@ -217,17 +207,29 @@ private class NumberedFiles(columns: StructType, at: Int) {
   def numbered(row: InternalRow): InternalRow = {
     projected.project(row)
     if (row.isNullAt(at)) number.setNullAt(0)
-    else {
-      val path = row.getUTF8String(at)
-      if (path != last) {
-        last = path.copy()
-        lastNumber = numbers.getOrElseUpdate(last, numbers.size)
-      }
-      number.setInt(0, lastNumber)
-    }
+    else number.setInt(0, numbers(row.getUTF8String(at)))
     joined
   }
 
   /** Those of the rows so far, by their numbers. */
-  def paths: Iterator[InternalRow] = numbers.keysIterator.map(InternalRow(_))
+  def paths: Iterator[InternalRow] = numbers.iterator.map { case (path, _) => InternalRow(path) }
+}
+
+/** What is kept for each file, made of how many there were before it. Rows come in runs of one file, whose path is looked up
+  * once. */
+private class ByPath[A](made: Int => A) {
+  private val found = mutable.LinkedHashMap.empty[UTF8String, A]
+  private var last: UTF8String = null
+  private var ofLast: A = _
+
+  def apply(path: UTF8String): A = {
+    if (path != last) {
+      last = path.copy()
+      ofLast = found.getOrElseUpdate(last, made(found.size))
+    }
+    ofLast
+  }
+
+  /** In the order in which they came. */
+  def iterator: Iterator[(UTF8String, A)] = found.iterator
 }

@@ -72,7 +72,8 @@ def choose_encodings(columns: Sequence[ParquetColumn], batches: Sequence[pa.Reco
         elif isinstance(column.type, _WHOLE_NUMBERS) and _deltas_pay(column.indices[0], batches):
             delta.append(column.path)
     # The field `b` of a struct `a` and a column `a.b` have one path, and one encoding.
-    return Encodings(tuple(dictionary), tuple(path for path in delta if path not in dictionary))
+    taken = frozenset(dictionary)
+    return Encodings(tuple(dictionary), tuple(path for path in delta if path not in taken))
 
 
 def _spread_sample(batches: Sequence[pa.RecordBatch], rows: int) -> pa.RecordBatch:

@@ -116,7 +116,8 @@ def _write_rows(
     else:
         expected = estimate(rows)
         if expected.is_small:
-            fewer = fewer or _FewerColumns.of(environment, target, change, rows)
+            if change.few is False:
+                fewer = _FewerColumns.of(environment, target, change, rows)
             if fewer:
                 rows, task = fewer.rows, fewer.completing(task, plan)
             return run_write(order(rows, metadata, one_task=True), task, on_driver=True)
