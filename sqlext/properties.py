@@ -78,6 +78,16 @@ def _integer(minimum: int) -> Callable[[str], int]:
     return parse
 
 
+def _ratio(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError("it must be a number from 0 to 1") from None
+    if not 0 <= value <= 1:
+        raise ValueError("it must be a number from 0 to 1")
+    return value
+
+
 def _one_of(*choices: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text.lower() not in choices:
@@ -238,15 +248,17 @@ UPSERT_SEQUENCE_FIELD: TableProperty[tuple[str, ...]] = TableProperty(
 WRITE_BUFFER_SIZE = TableProperty("write-buffer-size", 256 * 2**20, _memory_size)
 WRITE_BUFFER_SPILLABLE = TableProperty("write-buffer-spillable", True, _boolean)
 
-# tables in buckets, by Paimon's names; the second says it to a CREATE TABLE and is not stored
+# tables in buckets and compaction, by Paimon's names; the second says it to a CREATE TABLE and is not stored
 BUCKET: TableProperty[int | None] = TableProperty("bucket", None, _bucket_count)
 BUCKET_KEY: TableProperty[str | None] = TableProperty("bucket-key", None, str)
 BUCKET_TARGET_ROWS = TableProperty("dynamic-bucket.target-row-num", 2_000_000, _integer(1))
-WRITE_ONLY = TableProperty("write-only", False, _boolean)
+WRITE_ONLY: TableProperty[bool | None] = TableProperty("write-only", None, _boolean)
 COMPACTION_TRIGGER = TableProperty("num-sorted-run.compaction-trigger", 5, _integer(2))
 COMPACTION_SIZE_RATIO = TableProperty("compaction.size-ratio", 1, _integer(0))
 COMPACTION_SIZE_AMPLIFICATION = TableProperty("compaction.max-size-amplification-percent", 200, _integer(1))
 COMPACTION_DELETE_FILES = TableProperty("compaction.delete-file-threshold", 20, _integer(1))
+COMPACTION_DELETE_RATIO = TableProperty("compaction.delete-ratio-threshold", 0.2, _ratio)
+COMPACTION_MIN_FILES = TableProperty("compaction.min.file-num", 5, _integer(2))
 
 # what becomes of several rows of a key, by Paimon's names; those of columns are `fields.<column>.<what>`
 MERGE_ENGINE = TableProperty("merge-engine", DEDUPLICATE, _one_of(*MERGE_ENGINES))

@@ -1,4 +1,4 @@
-"""Compaction of tables in buckets: runs that are due are written anew as one, in a commit of its own.
+"""Compaction: runs of buckets, and files of other partitions, that are due are written anew, in a commit of its own.
 
 It gives way to whoever else writes: where another commit has deleted rows of its files it runs again, or gives up. What
 was committed before it stays, whatever becomes of it.
@@ -14,9 +14,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.changelog_recorder import CompactionRecorder, can_store_changes
+from sqlext.command.changelog_recorder import CompactionRecorder
 from sqlext.command.deleted_keys import mark_deleted_keys
 from sqlext.command.distribution import distribute, order
+from sqlext.command.due_compaction import DueCompaction, Merge, compacts_itself, due, everything
 from sqlext.command.environment import Environment
 from sqlext.command.full_compaction import full_compaction_is_due
 from sqlext.command.row_level import Target, has_row_ids
@@ -29,9 +30,9 @@ from sqlext.commit.changelog_storage import remove_unneeded_changelogs
 from sqlext.commit.compaction import RewriteFiles
 from sqlext.commit.recorded_action import RecordedAction
 from sqlext.errors import SqlextError, StaleRead
-from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER, WRITE_ONLY
+from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER
 from sqlext.scan.file_filter import partition_key
-from sqlext.scan.sorted_runs import Bucket, CompactionRules, find_buckets, has_many_deleted_keys, runs_to_merge
+from sqlext.scan.sorted_runs import Bucket, find_buckets
 from sqlext.spark import journal
 from sqlext.spark.driver_rows import is_small
 from sqlext.spark.lowered_sql import lowered_query
@@ -41,7 +42,6 @@ from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
-from sqlext.spec.stored_changelog import FULL_COMPACTION
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import TableName
@@ -62,54 +62,36 @@ class Compacted:
     given_up: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Merge:
-    """The files of a bucket that become one run."""
-
-    bucket: Bucket
-    files: tuple[ContentFile, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Due:
-    """What is to be merged. `tells`: with the last of it the changes since the last time are stored. `marks`: less is,
-    once the rows that are deleted by key are marked."""
-
-    merges: Sequence[_Merge]
-    tells: bool = False
-    marks: bool = False
-
-
-Due = Callable[[Target, Sequence[Bucket]], _Due]
+_Due = Callable[[Target, Sequence[Bucket]], DueCompaction]
 
 
 def compact_after_commit(
     environment: Environment, spark: SparkSession, target: Target, trigger_ms: int | None = None
 ) -> None:
-    """Merges what a commit to the table has made due, unless its property `write-only` leaves that to others.
+    """Merges what a commit to the table has made due, where the table compacts itself.
 
     `trigger_ms` is the time between the batches of a stream. A failure is a warning: the commit has landed.
     """
     metadata = target.table.metadata
-    if bucket_count(metadata) is None or target.destination.wap_id is not None:
+    if target.destination.wap_id is not None:
         return
 
-    def due(target: Target, buckets: Sequence[Bucket]) -> _Due:
+    def after_commit(target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
         """By the table's rules; all of it where its changes are to be stored."""
         metadata, head = target.table.metadata, target.version.snapshot
         if head is not None and full_compaction_is_due(metadata, head, environment.clock(), trigger_ms):
-            return _everything(target, buckets, tells=True)
-        return _due(target, buckets)
+            return everything(environment, target, buckets, tells=True)
+        return due(environment, target, buckets)
 
     try:
-        if WRITE_ONLY.of(metadata.properties) or environment.transactions.is_open(session_id(spark)):
+        if not compacts_itself(metadata) or environment.transactions.is_open(session_id(spark)):
             return
         name = TableName((target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name))
-        done = _compact(environment, spark, name, target.destination.branch, due)
+        done = _compact(environment, spark, name, target.destination.branch, after_commit)
         if done.buckets and CHANGELOG_PRODUCER.of(metadata.properties) != "none":
             _remove_unneeded_changelogs(environment, name)
         if done.given_up:
-            _LOG.warning("%d buckets of %s are not compacted: others change them", done.given_up, name)
+            _LOG.warning("%d merges of %s are given up: others change its files", done.given_up, name)
     except Exception as failure:
         _LOG.warning("%s is not compacted: %s", target.name, failure)
 
@@ -123,23 +105,24 @@ def compact_table(
     full: bool = False,
     chosen: Callable[[Target], Predicate] | None = None,
 ) -> Compacted:
-    """Merges the runs that are due; with `full` all of each bucket, and of those of an earlier partitioning.
+    """Merges what is due; with `full` all that can be, of an earlier partitioning too.
 
-    `chosen` gives a predicate on the table's rows: buckets that have none of them are left as they are. Errors: those
-    of reading and writing, ValidationConflict where the branch was set back meanwhile.
+    `chosen` gives a predicate on the table's rows: buckets, or partitions, that have none of them are left as they are.
+    Errors: those of reading and writing, ValidationConflict where the branch was set back meanwhile.
     """
 
-    def due(target: Target, buckets: Sequence[Bucket]) -> _Due:
+    def asked(target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
         if chosen is not None:
             plan = environment.scans.plan(target.version, chosen(target))
             keys = {partition_key(task.file) for task in plan.tasks}
             buckets = [one for one in buckets if partition_key(one.files[0]) in keys]
         if full:
-            return _everything(target, buckets, tells=chosen is None)
+            return everything(environment, target, buckets, tells=chosen is None)
+        found = due(environment, target, buckets)
         # Rows are marked in all buckets, not only in those.
-        return replace(_due(target, buckets), marks=False) if chosen is not None else _due(target, buckets)
+        return replace(found, marks=False) if chosen is not None else found
 
-    return _compact(environment, spark, name, branch, due)
+    return _compact(environment, spark, name, branch, asked)
 
 
 def _remove_unneeded_changelogs(environment: Environment, name: TableName) -> None:
@@ -148,12 +131,12 @@ def _remove_unneeded_changelogs(environment: Environment, name: TableName) -> No
     remove_unneeded_changelogs(catalog.io, environment.catalogs.load(name.parts).metadata, environment.clock())
 
 
-def _compact(environment: Environment, spark: SparkSession, name: TableName, branch: str, due: Due) -> Compacted:
+def _compact(environment: Environment, spark: SparkSession, name: TableName, branch: str, find: _Due) -> Compacted:
     environment = replace(environment, overtaken=None)
     done = Compacted()
     for attempt in range(_TRIES):
         target = _grown(environment, _target(environment, name, branch))
-        found = due(target, _buckets(environment, target))
+        found = find(target, _buckets(environment, target))
         if found.marks:
             try:
                 marked = mark_deleted_keys(environment, target)
@@ -162,7 +145,7 @@ def _compact(environment: Environment, spark: SparkSession, name: TableName, bra
                 continue
             if marked:
                 target = _target(environment, name, branch)
-                found = due(target, _buckets(environment, target))
+                found = find(target, _buckets(environment, target))
         if not found.merges:
             return done
         given_up = 0
@@ -188,28 +171,7 @@ def _buckets(environment: Environment, target: Target) -> list[Bucket]:
     return find_buckets(environment.scans.live_entries(target.version))
 
 
-def _due(target: Target, buckets: Sequence[Bucket]) -> _Due:
-    """By the table's rules; of an earlier partitioning all where the number of buckets goes by itself."""
-    metadata = target.table.metadata
-    rules = CompactionRules.of(metadata.properties)
-    found, marks = [], False
-    for bucket in buckets:
-        marks = marks or has_many_deleted_keys(bucket, rules)
-        moves = bucket.spec_id != metadata.default_spec_id
-        count = (len(bucket.runs) if is_dynamic(metadata) else 0) if moves else runs_to_merge(bucket, rules)
-        if count:
-            found.append(_Merge(bucket, tuple(file for run in bucket.runs[:count] for file in run.files)))
-    return _Due(found, marks=marks)
-
-
-def _everything(target: Target, buckets: Sequence[Bucket], *, tells: bool) -> _Due:
-    metadata = target.table.metadata
-    merges = [_Merge(one, one.files) for one in buckets if one.spec_id != metadata.default_spec_id or not one.is_merged]
-    stored = CHANGELOG_PRODUCER.of(metadata.properties) == FULL_COMPACTION and can_store_changes(metadata)
-    return _Due(merges, tells=tells and stored)
-
-
-def _commits(target: Target, merges: Sequence[_Merge], *, apart: bool) -> list[Sequence[_Merge]]:
+def _commits(target: Target, merges: Sequence[Merge], *, apart: bool) -> list[Sequence[Merge]]:
     """What is committed together: all that stays in its bucket, and all that moves; bucket by bucket where a first try
     was overtaken."""
     if apart:
@@ -221,7 +183,7 @@ def _commits(target: Target, merges: Sequence[_Merge], *, apart: bool) -> list[S
 
 
 def _rewrite(
-    environment: Environment, spark: SparkSession, target: Target, merges: Sequence[_Merge], *, tells: bool
+    environment: Environment, spark: SparkSession, target: Target, merges: Sequence[Merge], *, tells: bool
 ) -> Sequence[ContentFile]:
     """Writes and commits; the new files. StaleRead where others have changed rows of the files since."""
     snapshot = target.version.snapshot
@@ -231,7 +193,7 @@ def _rewrite(
     with operation.cleaned_on_failure():
         added = merge_small_runs(environment, target, operation, _parts(target, merges))
         if added is None:
-            added = _written(spark, target, operation, files)
+            added = _written(spark, target, operation, merges)
         _require_all_rows(environment, target, files, added)
         action: Action = RewriteFiles(files, added, snapshot.sequence_number, snapshot.snapshot_id)
     if tells:
@@ -241,7 +203,7 @@ def _rewrite(
     return added
 
 
-def _parts(target: Target, merges: Sequence[_Merge]) -> Sequence[frozenset[str]]:
+def _parts(target: Target, merges: Sequence[Merge]) -> Sequence[frozenset[str]]:
     """The paths of what is sorted together: each bucket, or all where rows go to others."""
     parts = [frozenset(file.file_path for file in merge.files) for merge in merges]
     moves = any(merge.bucket.spec_id != target.table.metadata.default_spec_id for merge in merges)
@@ -249,17 +211,21 @@ def _parts(target: Target, merges: Sequence[_Merge]) -> Sequence[frozenset[str]]
 
 
 def _written(
-    spark: SparkSession, target: Target, operation: WriteOperation, files: Sequence[ContentFile]
+    spark: SparkSession, target: Target, operation: WriteOperation, merges: Sequence[Merge]
 ) -> Sequence[ContentFile]:
-    """The live rows of some files, by bucket and key."""
+    """The live rows of their files, in the table's distribution and order."""
     metadata = target.table.metadata
+    paths = [file.file_path for merge in merges for file in merge.files]
+    in_buckets = bucket_count(metadata) is not None
     lineage = (ROW_ID.name, LAST_UPDATED.name) if has_row_ids(target) else ()
     columns = [*(field.name for field in metadata.schema().fields), *lineage]
     lowered = f"SELECT {', '.join(map(quote_identifier, columns))}\nFROM {target.relation}"
     journal.record(lowered)
-    rows = lowered_query(spark, lowered).where(F.col("_file").isin([file.file_path for file in files]))
+    rows = lowered_query(spark, lowered).where(F.col("_file").isin(paths))
     on_driver = is_small(rows)
-    rows = order(rows if on_driver else distribute(rows, metadata), metadata, one_task=on_driver)
+    if not on_driver:
+        rows = distribute(rows, metadata, None if in_buckets else sum(merge.written_as for merge in merges))
+    rows = order(rows, metadata, one_task=on_driver)
     plan = operation.plan.with_row_lineage() if lineage else operation.plan
     return run_write(rows, write_rows(plan, task_identity=task_identity), on_driver=on_driver).data_files
 
@@ -278,7 +244,7 @@ def _require_all_rows(
         raise SqlextError("INTERNAL_ERROR", asked="compaction", reason=reason)
 
 
-def _added(done: Compacted, merges: Sequence[_Merge], added: Sequence[ContentFile]) -> Compacted:
+def _added(done: Compacted, merges: Sequence[Merge], added: Sequence[ContentFile]) -> Compacted:
     files = [file for merge in merges for file in merge.files]
     return replace(
         done,

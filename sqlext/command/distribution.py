@@ -36,12 +36,15 @@ from sqlext.write.write_plan import can_sort
 _MICROS_PER_HOUR = 3_600_000_000
 
 
-def distribute(rows: DataFrame, metadata: TableMetadata) -> DataFrame:
-    """The rows in the table's distribution."""
+def distribute(rows: DataFrame, metadata: TableMetadata, tasks: int | None = None) -> DataFrame:
+    """The rows in the table's distribution; those of one partition are in no more than `tasks`, where that is given."""
     partition = [F.expr(text) for text in partition_expressions(metadata)]
     if _mode(metadata) == "hash" and partition:
         return rows.repartition(*partition)
-    return rows.repartitionByRange(*_range(metadata)) if samples(metadata) else rows
+    if samples(metadata):
+        columns = _range(metadata)
+        return rows.repartitionByRange(*columns) if tasks is None else rows.repartitionByRange(tasks, *columns)
+    return rows if tasks is None else rows.coalesce(tasks)
 
 
 def samples(metadata: TableMetadata) -> bool:

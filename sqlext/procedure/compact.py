@@ -1,4 +1,4 @@
-"""compact and rescale: tables in buckets are merged, and divided into another number of buckets.
+"""compact and rescale: files of a table are merged, and its rows divided into another number of buckets.
 
 The dedicated job beside writers of a table with `'write-only'='true'`.
 """
@@ -31,11 +31,7 @@ def compact(invocation: Invocation) -> Sequence[Sequence[Any]]:
     arguments, spark = invocation.arguments, invocation.spark
     name = TableName(invocation.table_parts(arguments["table"]))
     branch, where = arguments["branch"] or MAIN_BRANCH, arguments["where"]
-    metadata = invocation.load(arguments["table"]).metadata
-    require_branch(metadata, branch, name)
-    if bucket_count(metadata) is None:
-        way_out = f"CALL {invocation.catalog}.system.rescale to give it some"
-        raise AnalysisError("INVALID_BUCKETS", name=name, reason="the table has none", way_out=way_out)
+    require_branch(invocation.load(arguments["table"]).metadata, branch, name)
     done = compact_table(
         invocation.environment,
         spark,

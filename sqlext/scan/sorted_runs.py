@@ -62,8 +62,8 @@ class SortedRun:
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """A partition of a spec: its runs, the newest first, its delete files that are no deletion vectors and how many of
-    these are equality deletes, its rows. `marked_bytes` is the share of the rows that position deletes take away, of
-    whatever run."""
+    these are equality deletes, its rows, without those that vectors take away. `marked_rows` of them position deletes
+    take away, of whatever run."""
 
     spec_id: int
     partition: tuple[Any, ...]
@@ -71,12 +71,22 @@ class Bucket:
     delete_files: int = 0
     rows: int = 0
     equality_deletes: int = 0
-    marked_bytes: int = 0
+    marked_rows: int = 0
 
     @property
     def files(self) -> tuple[ContentFile, ...]:
         """Of all runs."""
         return tuple(file for run in self.runs for file in run.files)
+
+    @property
+    def live_bytes(self) -> int:
+        """The share of its rows."""
+        return sum(run.live_bytes for run in self.runs)
+
+    @property
+    def marked_bytes(self) -> int:
+        """The share of the marked rows."""
+        return self.live_bytes * self.marked_rows // max(self.rows, 1)
 
     @property
     def is_merged(self) -> bool:
@@ -108,7 +118,7 @@ def find_buckets(entries: Iterable[ManifestEntry]) -> list[Bucket]:
         ordered = [_run(number, by_number[number], deleted) for number in sorted(by_number, reverse=True)]
         files = [file for files in by_number.values() for file in files]
         rows = sum(file.record_count - deleted.get(file.file_path, 0) for file in files)
-        live, first = sum(run.live_bytes for run in ordered), files[0]
+        first = files[0]
         found.append(
             Bucket(
                 first.spec_id,
@@ -118,7 +128,7 @@ def find_buckets(entries: Iterable[ManifestEntry]) -> list[Bucket]:
                 rows,
                 equality_deletes.get(key, 0),
                 # It may be more than there is: files of which rows were marked may be gone.
-                min(live * marked.get(key, 0) // max(rows, 1), live),
+                min(marked.get(key, 0), rows),
             )
         )
     return found
@@ -150,7 +160,7 @@ def runs_to_merge(bucket: Bucket, rules: CompactionRules) -> int:
     runs = bucket.runs
     oldest = runs[-1].live_bytes
     dead = sum(run.dead_bytes for run in runs) + bucket.marked_bytes
-    live = sum(run.live_bytes for run in runs) - bucket.marked_bytes
+    live = bucket.live_bytes - bucket.marked_bytes
     if bucket.delete_files >= rules.delete_files or dead * 100 > min(rules.size_amplification, _MOST_DEAD) * live:
         return len(runs)
     if len(runs) < rules.trigger:

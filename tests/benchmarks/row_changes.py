@@ -34,7 +34,10 @@ COMMITS = (10, 50, 200)
 WARM_UPS, WARM_UP_S = 40, 40
 WARM_TURNS = 20
 _DENSE = {"bucket": "4", "num-sorted-run.compaction-trigger": "3", "compaction.max-size-amplification-percent": "3"}
-IN_BUCKETS = {
+_ITSELF = {"write-only": "false", "compaction.delete-ratio-threshold": "0.03"}
+COMPACTED = {
+    "resolved, compacted": _ITSELF,
+    "resolved v3, compacted": {**_ITSELF, "format-version": "3"},
     "equality, 4 buckets": {"write.upsert.mode": "equality", "bucket": "4"},
     "resolved, dense buckets": _DENSE,
     "resolved v3, dense buckets": {**_DENSE, "format-version": "3"},
@@ -94,7 +97,7 @@ def scan_after(bench: Bench) -> Iterator[Result]:
     too."""
     source = tpch_table(bench.data, bench.scale, "orders")
     bench.view(source, "source")
-    ways = {**bench.system.merge_modes, **IN_BUCKETS}
+    ways = {**bench.system.merge_modes, **COMPACTED}
     rng = random.Random(bench.repeats)
     for mode, properties in bench.chosen(ways).items() if bench.system.name == "sqlext" else ():
         target = bench.table("scan_after")

@@ -14,6 +14,13 @@ from fuzz.keyed_statements import KIND, OnConflict, Order, Upsert
 from fuzz.random_expression import random_condition, random_expression, random_value
 from fuzz.statements import Alter, Clause, Delete, Engine, Insert, Merge, Refused, Statement, Table, Update
 
+_SHARE_OF_COMPACTED = 0.25
+_COMPACTION = {
+    "write-only": "false",
+    "compaction.min.file-num": "2",
+    "compaction.delete-file-threshold": "2",
+    "compaction.delete-ratio-threshold": "0.2",
+}
 _MODES = ("merge-on-read", "copy-on-write", "auto")
 _ORDERED = ("INT", "BIGINT", "DATE")
 _TRANSFORMS: Mapping[str, tuple[str, ...]] = {
@@ -83,6 +90,9 @@ class RandomSequence:
             self._order = Order(self.rng.choice(orders), holds_stored=not self._by_equality)
             properties["write.upsert.sequence-field"] = self._order.column
             self._fixed.add(self._order.column)
+        # Beside the statements' own randomness: seeds of tables that are left alone stay what they are.
+        if random.Random(f"compaction {seed}").random() < _SHARE_OF_COMPACTED:
+            properties |= _COMPACTION
         fields = tuple(self.rng.choice(_TRANSFORMS[columns[name]]).format(c=name) for name in sources)
         self._field = next(iter(fields), None)
         self._repartitioned = bool(fields)

@@ -75,8 +75,8 @@ def test_rows_that_are_gone_are_left_out_in_time() -> None:
     assert runs_to_merge(bucket(0, dead=1), RULES) == 1
     assert runs_to_merge(bucket(10, 100, dead=12), CompactionRules(size_amplification=10)) == 2
     # Of 150 bytes with 50 that vectors take, 10 more are marked in whatever run.
-    assert runs_to_merge(replace(bucket(10, 100, dead=50), marked_bytes=3), RULES) == 0
-    assert runs_to_merge(replace(bucket(10, 100, dead=50), marked_bytes=10), RULES) == 2
+    assert runs_to_merge(replace(bucket(10, 100, dead=50), rows=1100, marked_rows=30), RULES) == 0
+    assert runs_to_merge(replace(bucket(10, 100, dead=50), rows=1100, marked_rows=100), RULES) == 2
 
 
 def test_delete_files_that_grow_too_many_are_left_out() -> None:

@@ -1,0 +1,79 @@
+"""Tables without buckets that compact themselves: every engine reads the rows of a table that does not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from judges.canonical import canonical_rows
+from judges.judged import Judged
+
+COLUMNS = "id INT, kind STRING, v STRING, PRIMARY KEY (id, kind) NOT ENFORCED"
+ITSELF = {
+    "write-only": "false",
+    "compaction.min.file-num": "3",
+    "compaction.delete-file-threshold": "4",
+    "compaction.delete-ratio-threshold": "0.3",
+}
+WAYS: dict[str, tuple[str, dict[str, str]]] = {
+    "copy-on-write v1": ("", {"format-version": "1"}),
+    "equality v2": ("PARTITIONED BY (kind)", {"write.upsert.mode": "equality"}),
+    "resolved v2": ("", {}),
+    "by partition v2": ("PARTITIONED BY (kind)", {"write.distribution-mode": "none"}),
+    "resolved v3": ("", {"format-version": "3"}),
+    "by partition v3": ("PARTITIONED BY (kind)", {"format-version": "3"}),
+}
+
+
+def _values(rng: random.Random, step: int) -> str:
+    keys = rng.sample([(id, kind) for id in range(8) for kind in "ab"], 4)
+    return ", ".join(f"({id}, '{kind}', '{step}')" for id, kind in keys)
+
+
+def _statement(rng: random.Random, step: int) -> str:
+    condition = f"id % 4 = {rng.randrange(4)} AND kind = '{rng.choice('ab')}'"
+    choices: list[Callable[[], str]] = [
+        lambda: f"UPSERT INTO {{table}} VALUES {_values(rng, step)}",
+        lambda: f"INSERT INTO {{table}} VALUES ({100 + step}, '{rng.choice('ab')}', 'new')",
+        lambda: (
+            f"MERGE INTO {{table}} AS t USING (SELECT * FROM VALUES {_values(rng, step)} AS s(id, kind, v)) AS s"
+            " ON t.id = s.id AND t.kind = s.kind WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
+        ),
+        lambda: f"DELETE FROM {{table}} WHERE {condition}",
+        lambda: f"UPDATE {{table}} SET v = concat(v, '+') WHERE {condition}",
+    ]
+    return rng.choice(choices)()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_are_those_of_a_table_that_is_never_compacted(judged: Judged, way: str) -> None:
+    rng = random.Random(f"compaction {way}")
+    spark, plain = judged.spark, f"{judged.table}_plain"
+    partitioned, properties = WAYS[way]
+    for table, told in ((plain, properties), (judged.table, properties | ITSELF)):
+        pairs = ", ".join(f"'{name}'='{value}'" for name, value in ({"format-version": "2"} | told).items())
+        spark.sql(f"CREATE TABLE {table} ({COLUMNS}) {partitioned} TBLPROPERTIES ({pairs})")
+    for step in range(14):
+        statement = _statement(rng, step)
+        for table in (plain, judged.table):
+            spark.sql(statement.replace("{table}", table))
+        assert canonical_rows(spark.table(judged.table)) == canonical_rows(spark.table(plain)), (step, statement)
+        if step % 5 == 4:
+            judged.check()
+    compactions = spark.sql(f"SELECT * FROM {judged.table}.snapshots WHERE operation = 'replace'").count()
+    assert 0 < compactions < 14
+    # Another engine goes on, and what it writes is compacted with the rest.
+    judged.run_in_iceberg("INSERT INTO {table} VALUES (200, 'a', 'iceberg'), (201, 'b', 'iceberg')")
+    judged.run_in_iceberg("DELETE FROM {table} WHERE id = 200")
+    lineage = f"SELECT id, kind, _row_id, _last_updated_sequence_number FROM {judged.table}"
+    before = canonical_rows(spark.sql(lineage)) if "v3" in way else []
+    spark.sql(f"CALL lake.system.compact('{judged.table}', full => true)")
+    judged.check()
+    if "v3" in way:
+        assert before == canonical_rows(spark.sql(lineage)) == judged.iceberg.sql(lineage)
+    files = spark.sql(f"SELECT content FROM {judged.table}.files").collect()
+    assert [row.content for row in files] == [0] * (2 if partitioned else 1)
+    again = spark.sql(f"CALL lake.system.compact('{judged.table}', full => true)").collect()
+    assert again[0].compacted_buckets_count == 0

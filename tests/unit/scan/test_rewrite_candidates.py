@@ -1,0 +1,155 @@
+"""Which files of a partition without buckets are written anew, and that this ends and is not done too often."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+
+import pytest
+
+from sqlext.scan.rewrite_candidates import RewriteRules, all_groups, due_groups, has_many_deleted_rows, whole_group
+from sqlext.scan.scan_plan import FileScanTask
+from sqlext.scan.sorted_runs import Bucket, SortedRun
+from sqlext.spec.content_file import Content, ContentFile
+
+RULES = RewriteRules(delete_ratio=0.1, min_files=3, delete_files=4, target_bytes=1_000_000)
+ROW = 10
+
+
+def file(name: str, size: int) -> ContentFile:
+    """A file of rows of ten bytes."""
+    return ContentFile(
+        content=Content.DATA,
+        file_path=name,
+        file_format="PARQUET",
+        spec_id=0,
+        partition=(),
+        record_count=size // ROW,
+        file_size_in_bytes=size,
+    )
+
+
+def partition(*sizes: int, dead: Mapping[int, int] | None = None, delete_files: int = 0, by_key: int = 0) -> Bucket:
+    """Files of these bytes, named 0, 1, …; `dead` tells how many rows of some are marked by position deletes."""
+    files = tuple(file(str(place), size) for place, size in enumerate(sizes))
+    rows = sum(one.record_count for one in files)
+    marked = sum((dead or {}).values())
+    return Bucket(0, (), (SortedRun(1, files, sum(sizes)),), delete_files, rows, by_key, marked)
+
+
+def tasks(of: Bucket, dead: Mapping[int, int] | None = None, by_key: tuple[int, ...] = ()) -> dict[str, FileScanTask]:
+    """Their plan."""
+    return {
+        one.file_path: FileScanTask(
+            one,
+            1,
+            0,
+            deleted_rows=(dead or {}).get(int(one.file_path), 0),
+            equality_groups=(0,) if int(one.file_path) in by_key else (),
+        )
+        for one in of.files
+    }
+
+
+def due(*sizes: int, dead: Mapping[int, int] | None = None, delete_files: int = 0) -> list[tuple[str, int]]:
+    """The names of files that become one group, and how many these become."""
+    of = partition(*sizes, dead=dead, delete_files=delete_files)
+    planned = tasks(of, dead) if has_many_deleted_rows(of, RULES) else None
+    groups = due_groups(of, RULES, planned)
+    return [("".join(sorted(one.file_path for one in group.files)), group.written_as) for group in groups]
+
+
+def test_files_of_about_one_size_are_merged_once_they_are_enough() -> None:
+    assert due(100, 200) == []
+    assert due(100, 110, 200) == [("012", 1)]
+    # Tiers are powers of `min_files`: 81 to 242 bytes, and 729 to 2,186.
+    assert due(100, 1_000, 110, 2_000, 200) == [("024", 1)]
+    assert due(100, 1_000, 110, 2_000, 200, 900) == [("024", 1), ("135", 1)]
+
+
+def test_files_of_nearly_the_target_size_stay() -> None:
+    assert due(750_000, 800_000, 900_000, 1_000_000) == []
+    assert due(740_000, 749_999, 600_000, 1_000_000) == [("012", 3)]
+
+
+def test_files_with_rows_that_are_gone_are_left_out_in_time() -> None:
+    assert due(100_000, 200_000, dead={1: 3_000}) == []
+    assert due(100_000, 200_000, dead={1: 3_001}) == [("1", 1)]
+    # A twentieth of the first file's rows are half of what is too many.
+    assert due(100_000, 200_000, dead={0: 500, 1: 3_000}) == [("1", 1)]
+    assert due(100_000, 200_000, dead={0: 501, 1: 3_000}) == [("01", 2)]
+
+
+def test_smaller_files_go_with_those_that_are_written_anew() -> None:
+    assert due(900_000, 10_000, 400_000, 20, dead={0: 20_000}) == [("013", 1)]
+    # Other large files and those that are enough by themselves are written beside them.
+    assert due(900_000, 400_000, 400_000, 10, 500_000, dead={0: 30_000}) == [("03", 1), ("124", 2)]
+
+
+def test_there_are_as_many_files_as_before_and_none_is_too_large() -> None:
+    assert due(300_000, 300_000, 10_000, 10_000, dead={0: 7_000, 1: 6_000}) == [("0123", 2)]
+    assert due(1_000_000, 700_000, 600_000, dead={0: 90_000, 1: 60_000, 2: 50_000}) == [("012", 3)]
+
+
+def test_delete_files_that_grow_too_many_are_left_out() -> None:
+    assert due(100_000, 200_000, dead={1: 1}, delete_files=3) == []
+    assert due(100_000, 200_000, dead={1: 1}, delete_files=4) == [("1", 1)]
+
+
+def test_files_of_deleted_keys_are_not_counted() -> None:
+    assert not has_many_deleted_rows(partition(100_000, delete_files=6, by_key=3), RULES)
+    assert has_many_deleted_rows(partition(100_000, delete_files=7, by_key=3), RULES)
+
+
+def test_all_that_can_be_written_better() -> None:
+    def names(*sizes: int, dead: Mapping[int, int] | None = None, by_key: tuple[int, ...] = ()) -> list[str]:
+        of = partition(*sizes)
+        return [
+            "".join(one.file_path for one in group.files) for group in all_groups(of, RULES, tasks(of, dead, by_key))
+        ]
+
+    assert names(900_000) == names(10) == names() == []
+    assert names(900_000, 10) == []
+    assert names(900_000, 10, 20) == ["12"]
+    assert names(900_000, 10, dead={0: 1}) == ["01"]
+    assert names(900_000, 800_000, 10, by_key=(1,)) == ["12"]
+
+
+def test_all_files_are_written_anew_where_rows_are_gone_by_key() -> None:
+    of = partition(900_000, 800_000, delete_files=1, by_key=1)
+    assert [len(group.files) for group in all_groups(of, RULES, tasks(of))] == [2]
+    assert whole_group(of, RULES).written_as == 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_files_stay_few_and_rows_are_written_seldom(seed: int) -> None:
+    """After each commit a partition is compacted until nothing is due."""
+    rng = random.Random(seed)
+    rules = RewriteRules(min_files=rng.randint(2, 8), target_bytes=2**40)
+    sizes = [rng.randint(1, 1_000_000)]
+    came = written = 0
+    for _ in range(300):
+        new = rng.randint(500, 2_000)
+        sizes, came = [*sizes, new], came + new
+        while groups := due_groups(partition(*sizes), rules, None):
+            gone = {one.file_path for group in groups for one in group.files}
+            kept = [size for place, size in enumerate(sizes) if str(place) not in gone]
+            merged = [sum(one.file_size_in_bytes for one in group.files) for group in groups]
+            assert len(kept) + len(merged) < len(sizes)
+            sizes, written = [*kept, *merged], written + sum(merged)
+        tiers = int(math.log(sum(sizes), rules.min_files)) + 1
+        assert len(sizes) < tiers * rules.min_files
+    # What is merged comes to the next tier.
+    assert came < written < tiers * sum(sizes)
+
+
+def test_rules_come_from_the_properties() -> None:
+    properties = {
+        "compaction.delete-ratio-threshold": "0.05",
+        "compaction.min.file-num": "7",
+        "compaction.delete-file-threshold": "9",
+        "write.target-file-size-bytes": "1000",
+    }
+    assert RewriteRules.of(properties) == RewriteRules(0.05, 7, 9, 1000)
+    assert RewriteRules.of({}) == RewriteRules(0.2, 5, 20, 512 * 1024 * 1024)
