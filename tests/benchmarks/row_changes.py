@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from benchmarks.bench import Bench, Result
 from benchmarks.data import scattered_orders, tpch_table
 from benchmarks.measure import Cost, least, measured, middle
+from benchmarks.systems import COMPACTS_ITSELF
 
 MERGE = """
 MERGE INTO {table} AS t USING {source} AS s ON t.o_orderkey = s.o_orderkey
@@ -34,10 +35,8 @@ COMMITS = (10, 50, 200)
 WARM_UPS, WARM_UP_S = 40, 40
 WARM_TURNS = 20
 _DENSE = {"bucket": "4", "num-sorted-run.compaction-trigger": "3", "compaction.max-size-amplification-percent": "3"}
-_ITSELF = {"write-only": "false", "compaction.delete-ratio-threshold": "0.03"}
-COMPACTED = {
-    "resolved, compacted": _ITSELF,
-    "resolved v3, compacted": {**_ITSELF, "format-version": "3"},
+OTHER_LAYOUTS = {
+    "resolved v3, compacted": {**COMPACTS_ITSELF, "format-version": "3"},
     "equality, 4 buckets": {"write.upsert.mode": "equality", "bucket": "4"},
     "resolved, dense buckets": _DENSE,
     "resolved v3, dense buckets": {**_DENSE, "format-version": "3"},
@@ -97,7 +96,7 @@ def scan_after(bench: Bench) -> Iterator[Result]:
     too."""
     source = tpch_table(bench.data, bench.scale, "orders")
     bench.view(source, "source")
-    ways = {**bench.system.merge_modes, **COMPACTED}
+    ways = {**bench.system.merge_modes, **OTHER_LAYOUTS}
     rng = random.Random(bench.repeats)
     for mode, properties in bench.chosen(ways).items() if bench.system.name == "sqlext" else ():
         target = bench.table("scan_after")

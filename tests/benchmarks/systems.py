@@ -78,6 +78,7 @@ def _of_iceberg(version: str, mode: str) -> Mapping[str, str]:
     return {"format-version": version, **{f"write.{verb}.mode": mode for verb in ("merge", "update", "delete")}}
 
 
+COMPACTS_ITSELF = {"write-only": "false", "compaction.delete-ratio-threshold": "0.03"}
 SQLEXT = System(
     name="sqlext",
     namespace="lake.bench",
@@ -86,6 +87,7 @@ SQLEXT = System(
     merge_modes={
         "equality": {"write.upsert.mode": "equality"},
         "resolved": {"write.upsert.mode": "resolved"},
+        "resolved, compacted": COMPACTS_ITSELF,
     },
     other_modes={
         "merge-on-read v2": {"format-version": "2"},

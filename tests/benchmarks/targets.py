@@ -12,8 +12,16 @@ from benchmarks.row_changes import COMMITS
 from benchmarks.small_commits import APPENDERS, EACH, GROUPED, THREADS
 
 _ROWS = ("1.5 M rows", "15 M rows")
-_UPSERTS = {"equality": (1 / 5, 1 / 10), "resolved": (1 / 2.5, 1 / 4)}
-_SCANS_AFTER = {"equality": (1.2, 1.5, 2.0), "resolved": (1.1, 1.1, 1.1)}
+_UPSERTS = {
+    "equality": (1 / 5, 1 / 10),
+    "resolved": (1 / 2.5, 1 / 4),
+    "resolved, compacted": (1 / 2.5, 1 / 4),
+}
+_SCANS_AFTER = {
+    "equality": (1.2, 1.5, 2.0),
+    "resolved": (1.1, 1.1, 1.1),
+    "resolved, compacted": (1.1, 1.1, 1.1),
+}
 _CASES = [f"{files:,} files {case.name}" for files in FILES for case in CASES]
 
 

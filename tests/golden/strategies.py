@@ -18,6 +18,12 @@ from pyspark.sql import SparkSession
 from golden.runner import RESULTS, run_area
 
 _COPY_ON_WRITE = {f"write.{verb}.mode": "copy-on-write" for verb in ("delete", "update", "merge")}
+_COMPACTED = {
+    "write-only": "false",
+    "compaction.min.file-num": "2",
+    "compaction.delete-ratio-threshold": "0",
+    "compaction.delete-file-threshold": "1",
+}
 STRATEGIES: Mapping[str, Mapping[str, str]] = {
     "copy_on_write": _COPY_ON_WRITE,
     "auto": {f"write.{verb}.mode": "auto" for verb in ("delete", "update", "merge")},
@@ -25,6 +31,8 @@ STRATEGIES: Mapping[str, Mapping[str, str]] = {
     "vectors_copy_on_write": {"format-version": "3", **_COPY_ON_WRITE},
     "equality": {"write.upsert.mode": "equality"},
     "vectors_equality": {"format-version": "3", "write.upsert.mode": "equality"},
+    "compacted": _COMPACTED,
+    "vectors_compacted": {"format-version": "3", **_COMPACTED},
 }
 AREAS = (
     "delete",
