@@ -20,6 +20,7 @@ from sqlext.command.distribution import distribute, order
 from sqlext.command.due_compaction import DueCompaction, Merge, compacts_itself, due, everything
 from sqlext.command.environment import Environment
 from sqlext.command.full_compaction import full_compaction_is_due
+from sqlext.command.merged_position_deletes import merge_position_deletes
 from sqlext.command.row_level import Target, has_row_ids
 from sqlext.command.small_runs import merge_small_runs
 from sqlext.command.write_operation import WriteOperation, begin_write
@@ -137,15 +138,14 @@ def _compact(environment: Environment, spark: SparkSession, name: TableName, bra
     for attempt in range(_TRIES):
         target = _grown(environment, _target(environment, name, branch))
         found = find(target, _buckets(environment, target))
-        if found.marks:
-            try:
-                marked = mark_deleted_keys(environment, target)
-            except StaleRead as conflict:
-                _LOG.info("%s: %s", name, conflict)
-                continue
-            if marked:
-                target = _target(environment, name, branch)
-                found = find(target, _buckets(environment, target))
+        try:
+            rewritten = _rewrite_deletes(environment, target, found)
+        except StaleRead as conflict:
+            _LOG.info("%s: %s", name, conflict)
+            continue
+        if rewritten:
+            target = _target(environment, name, branch)
+            found = find(target, _buckets(environment, target))
         if not found.merges:
             return done
         given_up = 0
@@ -159,6 +159,13 @@ def _compact(environment: Environment, spark: SparkSession, name: TableName, bra
                 _LOG.info("%s: %s", name, conflict)
         done = replace(done, given_up=given_up)
     return done
+
+
+def _rewrite_deletes(environment: Environment, target: Target, found: DueCompaction) -> bool:
+    """Whether it has committed other delete files."""
+    if found.marks and mark_deleted_keys(environment, target):
+        return True
+    return bool(found.merged_deletes) and merge_position_deletes(environment, target, found.merged_deletes)
 
 
 def _target(environment: Environment, name: TableName, branch: str) -> Target:
@@ -204,10 +211,21 @@ def _rewrite(
 
 
 def _parts(target: Target, merges: Sequence[Merge]) -> Sequence[frozenset[str]]:
-    """The paths of what is sorted together: each bucket, or all where rows go to others."""
-    parts = [frozenset(file.file_path for file in merge.files) for merge in merges]
-    moves = any(merge.bucket.spec_id != target.table.metadata.default_spec_id for merge in merges)
-    return [frozenset().union(*parts)] if moves else parts
+    """The paths of what is written together: each bucket or file to be, or all where rows go to others."""
+    if any(merge.bucket.spec_id != target.table.metadata.default_spec_id for merge in merges):
+        return [frozenset(file.file_path for merge in merges for file in merge.files)]
+    return [frozenset(part) for merge in merges for part in _divided(merge) if part]
+
+
+def _divided(merge: Merge) -> Sequence[Sequence[str]]:
+    """Its files' paths by the file that they become, each of about as many rows."""
+    parts: list[list[str]] = [[] for _ in range(merge.written_as)]
+    rows = [0] * merge.written_as
+    for file in sorted(merge.files, key=lambda one: one.record_count, reverse=True):
+        least = rows.index(min(rows))
+        parts[least].append(file.file_path)
+        rows[least] += file.record_count
+    return parts
 
 
 def _written(

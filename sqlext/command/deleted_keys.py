@@ -9,7 +9,7 @@ from pyroaring import BitMap64
 from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target, delete_rows
 from sqlext.command.write_operation import begin_write
-from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
+from sqlext.commit.delete_file_rewrite import RewriteDeleteFiles
 from sqlext.scan.equality_delete_use import EqualityDeleteUse
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spec.expression import AlwaysTrue
@@ -60,7 +60,7 @@ def converted(
     whole: ScanPlan,
     use: EqualityDeleteUse,
     positions: Mapping[str, BitMap64],
-) -> ConvertEqualityDeletes:
+) -> RewriteDeleteFiles:
     """The action, with the delete files that it adds. They are gone where it fails."""
     snapshot = target.version.snapshot
     assert snapshot is not None
@@ -68,7 +68,7 @@ def converted(
     with operation.cleaned_on_failure():
         partitions = {task.file.file_path: (task.spec_id, task.partition) for task in whole.tasks}
         deletes = delete_rows(operation, positions, partitions)
-    return ConvertEqualityDeletes(
+    return RewriteDeleteFiles(
         (*use.live, *use.dead),
         snapshot.snapshot_id,
         delete_files=deletes.files,

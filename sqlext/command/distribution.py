@@ -37,13 +37,16 @@ _MICROS_PER_HOUR = 3_600_000_000
 
 
 def distribute(rows: DataFrame, metadata: TableMetadata, tasks: int | None = None) -> DataFrame:
-    """The rows in the table's distribution; those of one partition are in no more than `tasks`, where that is given."""
+    """The rows in the table's distribution.
+
+    With `tasks` those of a partition are in no more than so many, and in one where the table has no distribution.
+    """
     partition = [F.expr(text) for text in partition_expressions(metadata)]
-    if _mode(metadata) == "hash" and partition:
-        return rows.repartition(*partition)
     if samples(metadata):
         columns = _range(metadata)
         return rows.repartitionByRange(*columns) if tasks is None else rows.repartitionByRange(tasks, *columns)
+    if partition and (_mode(metadata) == "hash" or tasks is not None):
+        return rows.repartition(*partition)
     return rows if tasks is None else rows.coalesce(tasks)
 
 

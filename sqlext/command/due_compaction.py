@@ -14,12 +14,14 @@ from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target
 from sqlext.commit.bucket_layout import bucket_count, is_dynamic
 from sqlext.properties import CHANGELOG_PRODUCER, WRITE_ONLY
+from sqlext.scan.file_filter import PartitionKey, partition_key
 from sqlext.scan.rewrite_candidates import (
     RewriteGroup,
     RewriteRules,
     all_groups,
     due_groups,
     has_many_deleted_rows,
+    has_many_position_deletes,
     whole_group,
 )
 from sqlext.scan.scan_plan import FileScanTask
@@ -42,11 +44,13 @@ class Merge:
 @dataclass(frozen=True, slots=True)
 class DueCompaction:
     """What is to be merged. `tells`: with the last of it the changes since the last time are stored. `marks`: less is,
-    once the rows that are deleted by key are marked."""
+    once the rows that are deleted by key are marked. `merged_deletes` are partitions whose position-delete files are to
+    become fewer."""
 
     merges: Sequence[Merge]
     tells: bool = False
     marks: bool = False
+    merged_deletes: frozenset[PartitionKey] = frozenset()
 
 
 def compacts_itself(metadata: TableMetadata) -> bool:
@@ -61,7 +65,8 @@ def due(environment: Environment, target: Target, buckets: Sequence[Bucket]) -> 
     metadata = target.table.metadata
     marks = any(has_many_deleted_keys(one, CompactionRules.of(metadata.properties)) for one in buckets)
     if bucket_count(metadata) is None:
-        return DueCompaction(_due_files(environment, target, buckets), marks=marks)
+        merged_deletes = _many_position_deletes(metadata, buckets)
+        return DueCompaction(_due_files(environment, target, buckets), marks=marks, merged_deletes=merged_deletes)
     return DueCompaction(_due_runs(metadata, buckets), marks=marks)
 
 
@@ -94,6 +99,13 @@ def _due_files(environment: Environment, target: Target, partitions: Sequence[Bu
     worn = [one for one in own if has_many_deleted_rows(one, rules)]
     tasks = _tasks(environment, target) if worn else None
     return _merges(own, lambda one: due_groups(one, rules, tasks if one in worn else None))
+
+
+def _many_position_deletes(metadata: TableMetadata, partitions: Sequence[Bucket]) -> frozenset[PartitionKey]:
+    """Of format version 2, since later ones have vectors."""
+    rules = RewriteRules.of(metadata.properties)
+    many = [one for one in partitions if has_many_position_deletes(one, rules)]
+    return frozenset(partition_key(one.files[0]) for one in many) if metadata.format_version == 2 else frozenset()
 
 
 def _all_files(environment: Environment, target: Target, partitions: Sequence[Bucket]) -> list[Merge]:

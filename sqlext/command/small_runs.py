@@ -1,24 +1,25 @@
-"""Small runs of buckets, merged by the driver: no query and no task of Spark's.
+"""Small runs of buckets, and small files of other tables, merged by the driver: no query and no task of Spark's.
 
-Rows go from file to file, a bucket at a time in each of a few threads: as many are in memory as in tasks of a job.
+Rows go from file to file, a part at a time in each of a few threads: as many are in memory as in tasks of a job. A part
+is sorted as a whole where the table has an order; else its rows are in memory file by file, the oldest first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
 
-from sqlext.command.distribution import ordered
+from sqlext.command.distribution import keeps_order, ordered
 from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target, has_row_ids
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.own_files import delete_files
 from sqlext.scan.live_rows import RowColumns, live_rows
-from sqlext.scan.scan_plan import ScanPlan
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.driver_rows import SMALL_BYTES
 from sqlext.spark.write_job import write_on_driver
 from sqlext.spec.content_file import ContentFile
@@ -29,8 +30,8 @@ from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.task import write_rows
 
 _THREADS = 2
-# Of a part, of which there are a few copies while it is sorted and written; and of all, which take some seconds, and by
-# a query four times the CPU.
+# Of a part that is sorted, of which there are a few copies meanwhile; and of all, which take some seconds, and by a
+# query two to four times the CPU.
 _MOST_OF_PART = 2
 _MOST = 8
 # What a text is taken to have, as Spark does.
@@ -49,9 +50,11 @@ def merge_small_runs(
     plan = _small_plan(environment, target, {path for part in parts for path in part})
     if plan is None:
         return None
-    of_parts = [replace(plan, tasks=tuple(t for t in plan.tasks if t.file.file_path in part)) for part in parts]
+    oldest_first = sorted(plan.tasks, key=lambda task: (task.sequence_number, task.file.file_path))
+    of_parts = [replace(plan, tasks=tuple(t for t in oldest_first if t.file.file_path in part)) for part in parts]
     arrow = schema_to_arrow(target.table.metadata.schema())
-    if any(_bytes(part, arrow) > _MOST_OF_PART * SMALL_BYTES for part in of_parts):
+    sorts = keeps_order(target.table.metadata)
+    if sorts and any(_bytes(part, arrow) > _MOST_OF_PART * SMALL_BYTES for part in of_parts):
         return None
     with ThreadPoolExecutor(_THREADS) as threads:
         written = list(threads.map(partial(_merge, target, operation), of_parts, range(len(of_parts))))
@@ -76,27 +79,54 @@ def _small_plan(environment: Environment, target: Target, paths: Collection[str]
 
 
 def _merge(target: Target, operation: WriteOperation, plan: ScanPlan, number: int) -> Sequence[ContentFile] | None:
-    rows = rows_of(target, plan)
-    if rows is None:
-        return None
     written_by = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
-    return write_on_driver(rows, write_rows(written_by, task_identity=lambda: (number, 0))).data_files
+    task = write_rows(written_by, task_identity=lambda: (number, 0))
+    if keeps_order(target.table.metadata):
+        rows = rows_of(target, plan)
+        return None if rows is None else write_on_driver(rows, task).data_files
+    only_by_query: list[FileScanTask] = []
+    files = write_on_driver(_file_by_file(target, plan, only_by_query), task).data_files
+    if not only_by_query:
+        return files
+    delete_files(operation.io, (file.file_path for file in files))
+    return None
+
+
+def _file_by_file(target: Target, plan: ScanPlan, only_by_query: list[FileScanTask]) -> Iterator[pa.RecordBatch]:
+    """Ends at a file that only a query can read, and adds it to those."""
+    shape = _shape(target)
+    for task in plan.tasks:
+        rows = _live_rows(target, task, shape)
+        if rows is None:
+            only_by_query.append(task)
+            return
+        yield from rows.to_batches()
 
 
 def rows_of(target: Target, plan: ScanPlan) -> pa.Table | None:
     """The rows of a scan without equality deletes in the table's columns and order, with their lineage behind them
     where the table has row ids; None where only a query can read or sort them."""
-    schema, lineage = target.table.metadata.schema(), has_row_ids(target)
-    arrow = schema_to_arrow(schema)
-    behind = (ROW_ID, LAST_UPDATED) if lineage else ()
-    shape = pa.schema([*((one.name, one.type) for one in arrow), *((one.name, pa.int64()) for one in behind)])
+    shape = _shape(target)
     found = [shape.empty_table()]
     for task in plan.tasks:
-        rows = live_rows(target.version.io, task, RowColumns(schema.fields, arrow), lineage=lineage)
+        rows = _live_rows(target, task, shape)
         if rows is None:
             return None
-        found.append(rows.cast(shape))
+        found.append(rows)
     return ordered(pa.concat_tables(found), target.table.metadata)
+
+
+def _live_rows(target: Target, task: FileScanTask, shape: pa.Schema) -> pa.Table | None:
+    schema = target.table.metadata.schema()
+    columns = RowColumns(schema.fields, schema_to_arrow(schema))
+    rows = live_rows(target.version.io, task, columns, lineage=has_row_ids(target))
+    return None if rows is None else rows.cast(shape)
+
+
+def _shape(target: Target) -> pa.Schema:
+    behind = (ROW_ID, LAST_UPDATED) if has_row_ids(target) else ()
+    arrow = schema_to_arrow(target.table.metadata.schema())
+    return pa.schema([*((one.name, one.type) for one in arrow), *((one.name, pa.int64()) for one in behind)])
 
 
 def _bytes(plan: ScanPlan, arrow: pa.Schema) -> int:

@@ -56,24 +56,26 @@ class RewriteGroup:
 
 
 def has_many_deleted_rows(partition: Bucket, rules: RewriteRules) -> bool:
-    """Whether so many of the partition's stored rows are marked as gone, or it has so many files that mark them."""
+    """Whether so many of the partition's stored rows are marked as gone."""
     stored = sum(file.record_count for file in partition.files)
-    dead = stored - partition.rows + partition.marked_rows
+    return stored - partition.rows + partition.marked_rows > rules.delete_ratio * stored
+
+
+def has_many_position_deletes(partition: Bucket, rules: RewriteRules) -> bool:
+    """Whether it has so many files that mark rows, and not so many rows that these go by a rewrite of data files."""
     marks = partition.delete_files - partition.equality_deletes
-    return dead > rules.delete_ratio * stored or marks >= rules.delete_files
+    return marks >= rules.delete_files and not has_many_deleted_rows(partition, rules)
 
 
 def due_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileScanTask] | None) -> list[RewriteGroup]:
     """What is written anew of a partition; nothing of it is due afterwards by the rows that are gone.
 
     `tasks`, by path, are those of a plan that keeps files without rows; None where not many rows are gone. Else it is
-    the files with more than half the ratio, as others bring a scan little, and the smaller ones beside them; with many
-    delete files all that these mark.
+    the files with more than half the ratio, as others bring a scan little, and the smaller ones beside them.
     """
     worn: list[ContentFile] = []
     if tasks is not None:
-        marks = partition.delete_files - partition.equality_deletes
-        ratio = 0.0 if marks >= rules.delete_files else rules.delete_ratio / 2
+        ratio = rules.delete_ratio / 2
         worn = [file for file in partition.files if _deleted_rows(tasks, file) > ratio * file.record_count]
     groups, swept = [], frozenset[str]()
     if worn:

@@ -158,9 +158,9 @@ def _named(task: WriteTask, names: list[str]) -> WriteTask:
     return renamed
 
 
-def write_on_driver(rows: pa.Table, task: WriteTask) -> WrittenFiles:
+def write_on_driver(rows: pa.Table | Iterator[pa.RecordBatch], task: WriteTask) -> WrittenFiles:
     """Runs the task over rows that are here already. Errors: the error that the task reports."""
-    return _gather(list(task(iter(rows.to_batches()))))
+    return _gather(list(task(iter(rows.to_batches()) if isinstance(rows, pa.Table) else rows)))
 
 
 def _gather(batches: list[pa.RecordBatch]) -> WrittenFiles:

@@ -24,8 +24,8 @@ from small_tables import (
     summary_of,
     warehouse_catalog,
 )
+from sqlext.commit.delete_file_rewrite import RewriteDeleteFiles
 from sqlext.commit.deletion_vectors import DeletedRows
-from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.expression import AlwaysTrue
@@ -108,7 +108,7 @@ def test_kill_9_at_each_file_of_a_conversion_of_equality_deletes(tmp_path: Path)
     assert all(converted[f"{version}-after True"] >= 2 for version in (2, 3)), outcomes
 
 
-def _conversion(writer: Writer) -> ConvertEqualityDeletes:
+def _conversion(writer: Writer) -> RewriteDeleteFiles:
     """Of the one equality delete, which hits the second row of a file."""
     metadata = writer.load().metadata
     snapshot = metadata.current_snapshot()
@@ -119,9 +119,9 @@ def _conversion(writer: Writer) -> ConvertEqualityDeletes:
     deletes = tuple(delete.file for delete in group.files)
     if metadata.format_version == 3:
         rows = {hit.file_path: DeletedRows(hit.spec_id, hit.partition, BitMap64([1]))}
-        return ConvertEqualityDeletes(
+        return RewriteDeleteFiles(
             deletes, snapshot.snapshot_id, deleted_rows=rows, referenced_data_files=frozenset(rows)
         )
     positions = position_deletes(metadata, hit, (1,))
     paths = frozenset({hit.file_path})
-    return ConvertEqualityDeletes(deletes, snapshot.snapshot_id, (positions,), referenced_data_files=paths)
+    return RewriteDeleteFiles(deletes, snapshot.snapshot_id, (positions,), referenced_data_files=paths)

@@ -77,3 +77,29 @@ def test_rows_are_those_of_a_table_that_is_never_compacted(judged: Judged, way: 
     assert [row.content for row in files] == [0] * (2 if partitioned else 1)
     again = spark.sql(f"CALL lake.system.compact('{judged.table}', full => true)").collect()
     assert again[0].compacted_buckets_count == 0
+
+
+@pytest.mark.parametrize("granularity", ["partition", "file"])
+def test_position_deletes_are_merged_where_few_rows_are_gone(judged: Judged, granularity: str) -> None:
+    """Those of another engine too; no large file is written anew for a few rows."""
+    spark = judged.spark
+    spark.sql(
+        f"CREATE TABLE {judged.table} (id INT, kind STRING, v STRING, PRIMARY KEY (id, kind)) PARTITIONED BY (kind)"
+        f" TBLPROPERTIES ('format-version'='2', 'write-only'='false', 'compaction.delete-file-threshold'='6',"
+        f" 'write.delete.granularity'='{granularity}', 'write.delete.mode'='merge-on-read')"
+    )
+    spark.sql(f"INSERT INTO {judged.table} SELECT id, IF(id % 4 = 0, 'b', 'a'), md5(string(id)) FROM range(4000)")
+    first = {row.file_path for row in spark.sql(f"SELECT file_path FROM {judged.table}.data_files").collect()}
+    counts = []
+    for id in (1, 2, 3, 5, 6, 7, 9):
+        judged.run(f"UPSERT INTO {{table}} VALUES ({id}, 'a', 'again'), ({4 * id}, 'b', 'again')")
+        judged.run_in_iceberg(f"DELETE FROM {{table}} WHERE id = {100 + id}")
+        counts.append(spark.sql(f"SELECT file_path FROM {judged.table}.delete_files").count())
+    judged.run("UPSERT INTO {table} VALUES (1, 'a', 'once more')")
+    assert max(counts) >= 6
+    deletes = spark.sql(f"SELECT spec_id, record_count FROM {judged.table}.delete_files").collect()
+    assert sum(row.record_count for row in deletes) >= 12
+    assert len(deletes) < max(counts)
+    paths = {row.file_path for row in spark.sql(f"SELECT file_path FROM {judged.table}.data_files").collect()}
+    assert first <= paths
+    assert spark.sql(f"SELECT * FROM {judged.table} WHERE v IN ('again', 'once more')").count() == 14

@@ -8,6 +8,8 @@ import threading
 import pytest
 from pyspark.sql import SparkSession
 
+from sqlext.command import small_runs
+
 ROWS = 3_000_000
 LAYOUTS = {
     "as rows come": "",
@@ -18,8 +20,13 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_tasks_write_as_few_files_as_hold_the_rows(spark: SparkSession, table_name: str, layout: str) -> None:
-    """Of so many rows that the driver does not merge them."""
+@pytest.mark.parametrize("on_driver", [False, True])
+def test_as_few_files_are_written_as_hold_the_rows(
+    spark: SparkSession, table_name: str, monkeypatch: pytest.MonkeyPatch, layout: str, on_driver: bool
+) -> None:
+    """By tasks, as with more rows than the driver merges, and by the driver, which leaves sorting so many to them."""
+    if not on_driver:
+        monkeypatch.setattr(small_runs, "_MOST", 0)
     spark.sql(f"CREATE TABLE {table_name} (id BIGINT, part INT, v STRING) {LAYOUTS[layout]}")
     for start in range(6):
         rows = spark.range(start, ROWS, 6, 2).selectExpr("id", "CAST(id DIV 6 % 2 AS INT) AS part", "'a' AS v")

@@ -19,8 +19,8 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.compaction import RewriteFiles
+from sqlext.commit.delete_file_rewrite import RewriteDeleteFiles
 from sqlext.commit.deletion_vectors import DeletedRows
-from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
 from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.commit.property_change import ChangeProperties
 from sqlext.commit.reference_change import CreateReference
@@ -202,7 +202,7 @@ class Convert(Statement):
             live, _ = live_rows(process, base, "main")
             hit = {path: at - live[path] for path, at in by_position.items() if at - live[path]}
             in_files = base.metadata.format_version == 2
-            action = ConvertEqualityDeletes(
+            action = RewriteDeleteFiles(
                 list(equality.values()),
                 head.snapshot_id,
                 [files.positions(base, path, at) for path, at in hit.items()] if in_files else (),

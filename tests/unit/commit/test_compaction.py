@@ -26,8 +26,8 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Action
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.compaction import RewriteFiles
+from sqlext.commit.delete_file_rewrite import RewriteDeleteFiles
 from sqlext.commit.deletion_vectors import DeletedRows
-from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
 from sqlext.commit.row_delta import RowDelta
 from sqlext.commit.spec_change import AddField, ChangeSpec, FieldTerm
 from sqlext.errors import StaleRead
@@ -193,7 +193,7 @@ def test_a_conversion_since_is_a_conflict_where_it_marked_rows(shop: Shop) -> No
     assert base_id is not None
     marks = position_deletes(shop.base.metadata, shop.first, (1,))
     referenced = frozenset({shop.first.file_path})
-    conversion = ConvertEqualityDeletes((shop.deletes,), base_id, (marks,), referenced_data_files=referenced)
+    conversion = RewriteDeleteFiles((shop.deletes,), base_id, (marks,), referenced_data_files=referenced)
     shop.refused_after(conversion, "deleted rows of the same data files")
     assert ids_of(shop.compactor.load()) == [1, 2, 3]
 

@@ -8,7 +8,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from sqlext.scan.rewrite_candidates import RewriteRules, all_groups, due_groups, has_many_deleted_rows, whole_group
+from sqlext.scan.rewrite_candidates import (
+    RewriteRules,
+    all_groups,
+    due_groups,
+    has_many_deleted_rows,
+    has_many_position_deletes,
+    whole_group,
+)
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.scan.sorted_runs import Bucket, SortedRun
 from sqlext.spec.content_file import Content, ContentFile
@@ -52,9 +59,9 @@ def tasks(of: Bucket, dead: Mapping[int, int] | None = None, by_key: tuple[int, 
     }
 
 
-def due(*sizes: int, dead: Mapping[int, int] | None = None, delete_files: int = 0) -> list[tuple[str, int]]:
+def due(*sizes: int, dead: Mapping[int, int] | None = None) -> list[tuple[str, int]]:
     """The names of files that become one group, and how many these become."""
-    of = partition(*sizes, dead=dead, delete_files=delete_files)
+    of = partition(*sizes, dead=dead)
     planned = tasks(of, dead) if has_many_deleted_rows(of, RULES) else None
     groups = due_groups(of, RULES, planned)
     return [("".join(sorted(one.file_path for one in group.files)), group.written_as) for group in groups]
@@ -92,14 +99,15 @@ def test_there_are_as_many_files_as_before_and_none_is_too_large() -> None:
     assert due(1_000_000, 700_000, 600_000, dead={0: 90_000, 1: 60_000, 2: 50_000}) == [("012", 3)]
 
 
-def test_delete_files_that_grow_too_many_are_left_out() -> None:
-    assert due(100_000, 200_000, dead={1: 1}, delete_files=3) == []
-    assert due(100_000, 200_000, dead={1: 1}, delete_files=4) == [("1", 1)]
+def test_files_that_mark_rows_grow_too_many() -> None:
+    def many(delete_files: int, by_key: int = 0, dead: int = 1) -> bool:
+        of = partition(100_000, dead={0: dead}, delete_files=delete_files, by_key=by_key)
+        return has_many_position_deletes(of, RULES)
 
-
-def test_files_of_deleted_keys_are_not_counted() -> None:
-    assert not has_many_deleted_rows(partition(100_000, delete_files=6, by_key=3), RULES)
-    assert has_many_deleted_rows(partition(100_000, delete_files=7, by_key=3), RULES)
+    assert [many(3), many(4)] == [False, True]
+    # Those of deleted keys are not counted, and where many rows are gone their files are written anew.
+    assert [many(6, by_key=3), many(7, by_key=3)] == [False, True]
+    assert [many(4, dead=1_000), many(4, dead=1_001)] == [True, False]
 
 
 def test_all_that_can_be_written_better() -> None:

@@ -23,8 +23,8 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Action
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.branch_move import BackToSnapshot, MoveBranch
+from sqlext.commit.delete_file_rewrite import RewriteDeleteFiles
 from sqlext.commit.deletion_vectors import DeletedRows
-from sqlext.commit.equality_delete_conversion import ConvertEqualityDeletes
 from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.commit.row_delta import RowDelta
 from sqlext.errors import ValidationConflict
@@ -46,18 +46,18 @@ class Converted:
         self.added = data_file(empty.metadata, [5])
         self.base = self.converter.commit(RowDelta((self.added,), (self.deletes,)), base=before).table
 
-    def conversion(self, *dead: ContentFile) -> ConvertEqualityDeletes:
+    def conversion(self, *dead: ContentFile) -> RewriteDeleteFiles:
         base_id = self.base.metadata.current_snapshot_id
         assert base_id is not None
         if dead:
-            return ConvertEqualityDeletes(dead, base_id)
+            return RewriteDeleteFiles(dead, base_id)
         if self.format_version == 3:
             rows = {self.file.file_path: DeletedRows(self.file.spec_id, self.file.partition, BitMap64([1]))}
-            return ConvertEqualityDeletes(
+            return RewriteDeleteFiles(
                 (self.deletes,), base_id, deleted_rows=rows, referenced_data_files=frozenset(rows)
             )
         positions = position_deletes(self.base.metadata, self.file, (1,))
-        return ConvertEqualityDeletes(
+        return RewriteDeleteFiles(
             (self.deletes,), base_id, (positions,), referenced_data_files=frozenset({self.file.file_path})
         )
 
@@ -117,9 +117,9 @@ def test_a_rollback_conflicts_even_if_only_dead_files_are_dropped(converted: Con
     converted.refused_after(back, "rolled back", converted.deletes)
 
 
-def test_only_equality_deletes_are_taken_out(converted: Converted) -> None:
-    with pytest.raises(ValueError, match="another file"):
-        ConvertEqualityDeletes((converted.file,), 1, deleted_rows={}, referenced_data_files=frozenset())
+def test_no_data_file_is_taken_out(converted: Converted) -> None:
+    with pytest.raises(ValueError, match="data file"):
+        RewriteDeleteFiles((converted.file,), 1, deleted_rows={}, referenced_data_files=frozenset())
 
 
 class Killed(BaseException):
