@@ -73,10 +73,10 @@ def due(environment: Environment, target: Target, buckets: Sequence[Bucket]) -> 
 def everything(environment: Environment, target: Target, buckets: Sequence[Bucket], *, tells: bool) -> DueCompaction:
     """All that can be merged, of an earlier partitioning too. `tells`: its changes are stored, if the table's are."""
     metadata = target.table.metadata
-    stored = CHANGELOG_PRODUCER.of(metadata.properties) == FULL_COMPACTION and can_store_changes(metadata)
     if bucket_count(metadata) is None:
         return DueCompaction(_all_files(environment, target, buckets))
     merges = [Merge(one, one.files) for one in buckets if one.spec_id != metadata.default_spec_id or not one.is_merged]
+    stored = CHANGELOG_PRODUCER.of(metadata.properties) == FULL_COMPACTION and can_store_changes(metadata)
     return DueCompaction(merges, tells=tells and stored)
 
 
@@ -96,9 +96,9 @@ def _due_files(environment: Environment, target: Target, partitions: Sequence[Bu
     metadata = target.table.metadata
     rules = RewriteRules.of(metadata.properties)
     own = [one for one in partitions if one.spec_id == metadata.default_spec_id]
-    worn = [one for one in own if has_many_deleted_rows(one, rules)]
+    worn = {partition_key(one.files[0]) for one in own if has_many_deleted_rows(one, rules)}
     tasks = _tasks(environment, target) if worn else None
-    return _merges(own, lambda one: due_groups(one, rules, tasks if one in worn else None))
+    return _merges(own, lambda one: due_groups(one, rules, tasks if partition_key(one.files[0]) in worn else None))
 
 
 def _many_position_deletes(metadata: TableMetadata, partitions: Sequence[Bucket]) -> frozenset[PartitionKey]:
