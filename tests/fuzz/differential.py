@@ -99,7 +99,10 @@ class Differential:
         self.spark.sql(creation.sql(name, "sqlext"))
         self._asked(creation.sql(f"{name}_twin", "iceberg"))
         for statement in statements:
-            model, counts, refusal = _applied(statement, model)
+            before = model
+            model, counts, refusal = _applied(statement, before)
+            if twin and statement.is_doubled_by_iceberg(before):
+                twin = self._leave_twin("it doubles rows that match twice")
             theirs = statement.sql(twin, "iceberg") if twin else None
             if twin and theirs is None and refusal is None:
                 twin = self._leave_twin("it cannot say the statement")

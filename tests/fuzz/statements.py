@@ -42,6 +42,10 @@ class Statement:
         """Changes the table. KeyError where a column is not there, so that the statement cannot stand here."""
         raise NotImplementedError
 
+    def is_doubled_by_iceberg(self, table: Table) -> bool:
+        """Whether Iceberg, with copy-on-write, writes rows of the table twice that the statement leaves as they are."""
+        return False
+
 
 def values(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
     """A relation of the rows, of which there may be none."""
@@ -149,9 +153,7 @@ class Merge(Statement):
     def apply(self, table: Table) -> Counts:
         require(self.columns, table)
         counts: Counter[str] = Counter()
-        sources: Sequence[Mapping[str, Any]] = self.rows
-        if self.own:
-            sources = [row for row in table.rows if self.own.of({**row, TARGET: table.rows}) is True]
+        sources = self._sources(table)
         rows: list[dict[str, Any]] = []
         for row in table.rows:
             rows += self._changed(row, sources, table, counts)
@@ -186,6 +188,18 @@ class Merge(Statement):
         if clause.assignments is None:
             return [{name: seen[f"s.{name}"] if name in self.columns else row[name] for name in table.columns}]
         return [{**row, **{name: value.of(seen) for name, value in clause.assignments.items()}}]
+
+    def is_doubled_by_iceberg(self, table: Table) -> bool:
+        """Rows that two of the source match, where no clause is about rows that match."""
+        if any(clause.kind == "MATCHED" for clause in self.clauses):
+            return False
+        sources = self._sources(table)
+        return any(sum(self._match(row, source) for source in sources) > 1 for row in table.rows)
+
+    def _sources(self, table: Table) -> Sequence[Mapping[str, Any]]:
+        if not self.own:
+            return self.rows
+        return [row for row in table.rows if self.own.of({**row, TARGET: table.rows}) is True]
 
     def _deletes_whatever_matches(self) -> bool:
         matched = [clause for clause in self.clauses if clause.kind == "MATCHED"]
