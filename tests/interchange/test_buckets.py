@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
+from interchange.keyed_changes import COLUMNS, keyed_change
 from judges.canonical import canonical_rows
 from judges.judged import Judged
 
-COLUMNS = "id INT, kind STRING, v STRING, PRIMARY KEY (id, kind) NOT ENFORCED"
 WAYS = {"resolved v3": {"format-version": "3"}, "equality v2": {"write.upsert.mode": "equality"}}
-
-
-def _values(rng: random.Random, step: int) -> str:
-    keys = rng.sample([(id, kind) for id in range(8) for kind in "ab"], 5)
-    return ", ".join(f"({id}, '{kind}', '{step}')" for id, kind in keys)
-
-
-def _statements(rng: random.Random, step: int) -> str:
-    condition = f"id % 4 = {rng.randrange(4)} AND kind = '{rng.choice('ab')}'"
-    choices: list[Callable[[], str]] = [
-        lambda: f"UPSERT INTO {{table}} VALUES {_values(rng, step)}",
-        lambda: f"UPSERT INTO {{table}} VALUES {_values(rng, step)}",
-        lambda: (
-            f"MERGE INTO {{table}} AS t USING (SELECT * FROM VALUES {_values(rng, step)} AS s(id, kind, v)) AS s"
-            " ON t.id = s.id AND t.kind = s.kind WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
-        ),
-        lambda: f"DELETE FROM {{table}} WHERE {condition}",
-        lambda: f"UPDATE {{table}} SET v = concat(v, '+') WHERE {condition}",
-    ]
-    return rng.choice(choices)()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -54,7 +33,7 @@ def test_rows_are_those_of_a_table_without_buckets(judged: Judged, way: str) -> 
         11: f"CALL lake.system.compact('{judged.table}', full => true)",
     }
     for step in range(12):
-        statement = _statements(rng, step)
+        statement = keyed_change(rng, step)
         for table in (plain, judged.table):
             spark.sql(statement.replace("{table}", table))
         if step in maintenance:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
+from interchange.keyed_changes import COLUMNS, keyed_change
 from judges.canonical import canonical_rows
 from judges.judged import Judged
 
-COLUMNS = "id INT, kind STRING, v STRING, PRIMARY KEY (id, kind) NOT ENFORCED"
 ITSELF = {
     "write-only": "false",
-    "compaction.min.file-num": "3",
+    "compaction.min.file-num": "2",
     "compaction.delete-file-threshold": "4",
     "compaction.delete-ratio-threshold": "0.3",
 }
@@ -27,26 +26,6 @@ WAYS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-def _values(rng: random.Random, step: int) -> str:
-    keys = rng.sample([(id, kind) for id in range(8) for kind in "ab"], 4)
-    return ", ".join(f"({id}, '{kind}', '{step}')" for id, kind in keys)
-
-
-def _statement(rng: random.Random, step: int) -> str:
-    condition = f"id % 4 = {rng.randrange(4)} AND kind = '{rng.choice('ab')}'"
-    choices: list[Callable[[], str]] = [
-        lambda: f"UPSERT INTO {{table}} VALUES {_values(rng, step)}",
-        lambda: f"INSERT INTO {{table}} VALUES ({100 + step}, '{rng.choice('ab')}', 'new')",
-        lambda: (
-            f"MERGE INTO {{table}} AS t USING (SELECT * FROM VALUES {_values(rng, step)} AS s(id, kind, v)) AS s"
-            " ON t.id = s.id AND t.kind = s.kind WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
-        ),
-        lambda: f"DELETE FROM {{table}} WHERE {condition}",
-        lambda: f"UPDATE {{table}} SET v = concat(v, '+') WHERE {condition}",
-    ]
-    return rng.choice(choices)()
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_rows_are_those_of_a_table_that_is_never_compacted(judged: Judged, way: str) -> None:
     rng = random.Random(f"compaction {way}")
@@ -56,14 +35,15 @@ def test_rows_are_those_of_a_table_that_is_never_compacted(judged: Judged, way: 
         pairs = ", ".join(f"'{name}'='{value}'" for name, value in ({"format-version": "2"} | told).items())
         spark.sql(f"CREATE TABLE {table} ({COLUMNS}) {partitioned} TBLPROPERTIES ({pairs})")
     for step in range(14):
-        statement = _statement(rng, step)
+        statement = keyed_change(rng, step)
         for table in (plain, judged.table):
             spark.sql(statement.replace("{table}", table))
         assert canonical_rows(spark.table(judged.table)) == canonical_rows(spark.table(plain)), (step, statement)
         if step % 5 == 4:
             judged.check()
     compactions = spark.sql(f"SELECT * FROM {judged.table}.snapshots WHERE operation = 'replace'").count()
-    assert 0 < compactions < 14
+    # Copy-on-write leaves one file of so few rows, until another engine adds some.
+    assert (0 if "v1" in way else 1) <= compactions < 14
     # Another engine goes on, and what it writes is compacted with the rest.
     judged.run_in_iceberg("INSERT INTO {table} VALUES (200, 'a', 'iceberg'), (201, 'b', 'iceberg')")
     judged.run_in_iceberg("DELETE FROM {table} WHERE id = 200")
