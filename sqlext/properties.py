@@ -9,6 +9,7 @@ has no effect; `property_names` says which may be set at all.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -82,7 +83,7 @@ def _ratio(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ValueError("it must be a number from 0 to 1") from None
+        value = math.nan
     if not 0 <= value <= 1:
         raise ValueError("it must be a number from 0 to 1")
     return value

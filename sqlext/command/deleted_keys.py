@@ -40,7 +40,7 @@ def _rows_deleted_by_key(environment: Environment, target: Target, whole: ScanPl
     plan = environment.scans.with_positions(target.version, whole)
     if plan is None:
         return None
-    after = {task.file.file_path: task for task in plan.tasks}
+    after = plan.by_path()
     found = {
         task.file.file_path: _deleted(after.get(task.file.file_path), task) - task.deleted_positions()
         for task in whole.tasks

@@ -63,11 +63,12 @@ def compacts_itself(metadata: TableMetadata) -> bool:
 def due(environment: Environment, target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
     """By the table's rules; of an earlier partitioning all where the number of buckets goes by itself."""
     metadata = target.table.metadata
-    marks = any(has_many_deleted_keys(one, CompactionRules.of(metadata.properties)) for one in buckets)
+    rules = CompactionRules.of(metadata.properties)
+    marks = any(has_many_deleted_keys(one, rules) for one in buckets)
     if bucket_count(metadata) is None:
         merged_deletes = _many_position_deletes(metadata, buckets)
         return DueCompaction(_due_files(environment, target, buckets), marks=marks, merged_deletes=merged_deletes)
-    return DueCompaction(_due_runs(metadata, buckets), marks=marks)
+    return DueCompaction(_due_runs(metadata, buckets, rules), marks=marks)
 
 
 def everything(environment: Environment, target: Target, buckets: Sequence[Bucket], *, tells: bool) -> DueCompaction:
@@ -80,8 +81,7 @@ def everything(environment: Environment, target: Target, buckets: Sequence[Bucke
     return DueCompaction(merges, tells=tells and stored)
 
 
-def _due_runs(metadata: TableMetadata, buckets: Sequence[Bucket]) -> list[Merge]:
-    rules = CompactionRules.of(metadata.properties)
+def _due_runs(metadata: TableMetadata, buckets: Sequence[Bucket], rules: CompactionRules) -> list[Merge]:
     found = []
     for bucket in buckets:
         moves = bucket.spec_id != metadata.default_spec_id
@@ -125,5 +125,4 @@ def _merges(partitions: Sequence[Bucket], groups: Callable[[Bucket], Sequence[Re
 
 def _tasks(environment: Environment, target: Target) -> Mapping[str, FileScanTask]:
     """By path, with those of which no row is left."""
-    plan = environment.scans.plan(target.version, AlwaysTrue(), keep_deleted=True)
-    return {task.file.file_path: task for task in plan.tasks}
+    return environment.scans.plan(target.version, AlwaysTrue(), keep_deleted=True).by_path()

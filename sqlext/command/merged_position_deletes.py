@@ -33,8 +33,7 @@ def merge_position_deletes(environment: Environment, target: Target, partitions:
         and not entry.file.is_deletion_vector
         and partition_key(entry.file) in partitions
     ]
-    plan = environment.scans.plan(version, AlwaysTrue(), keep_deleted=True)
-    tasks = {task.file.file_path: task for task in plan.tasks}
+    tasks = environment.scans.plan(version, AlwaysTrue(), keep_deleted=True).by_path()
     cache = PositionDeleteCache()
     positions: dict[str, BitMap64] = {}
     for file in replaced:

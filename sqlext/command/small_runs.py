@@ -19,7 +19,7 @@ from sqlext.command.row_level import Target, has_row_ids
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.own_files import delete_files
 from sqlext.scan.live_rows import RowColumns, live_rows
-from sqlext.scan.scan_plan import FileScanTask, ScanPlan
+from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spark.driver_rows import SMALL_BYTES
 from sqlext.spark.write_job import write_on_driver
 from sqlext.spec.content_file import ContentFile
@@ -84,49 +84,44 @@ def _merge(target: Target, operation: WriteOperation, plan: ScanPlan, number: in
     if keeps_order(target.table.metadata):
         rows = rows_of(target, plan)
         return None if rows is None else write_on_driver(rows, task).data_files
-    only_by_query: list[FileScanTask] = []
-    files = write_on_driver(_file_by_file(target, plan, only_by_query), task).data_files
+    only_by_query = False
+
+    def file_by_file() -> Iterator[pa.RecordBatch]:
+        nonlocal only_by_query
+        for rows in _live_rows(target, plan):
+            if rows is None:
+                only_by_query = True
+                return
+            yield from rows.to_batches()
+
+    files = write_on_driver(file_by_file(), task).data_files
     if not only_by_query:
         return files
     delete_files(operation.io, (file.file_path for file in files))
     return None
 
 
-def _file_by_file(target: Target, plan: ScanPlan, only_by_query: list[FileScanTask]) -> Iterator[pa.RecordBatch]:
-    """Ends at a file that only a query can read, and adds it to those."""
-    shape = _shape(target)
-    for task in plan.tasks:
-        rows = _live_rows(target, task, shape)
-        if rows is None:
-            only_by_query.append(task)
-            return
-        yield from rows.to_batches()
-
-
 def rows_of(target: Target, plan: ScanPlan) -> pa.Table | None:
     """The rows of a scan without equality deletes in the table's columns and order, with their lineage behind them
     where the table has row ids; None where only a query can read or sort them."""
-    shape = _shape(target)
-    found = [shape.empty_table()]
-    for task in plan.tasks:
-        rows = _live_rows(target, task, shape)
+    found = []
+    for rows in _live_rows(target, plan):
         if rows is None:
             return None
         found.append(rows)
     return ordered(pa.concat_tables(found), target.table.metadata)
 
 
-def _live_rows(target: Target, task: FileScanTask, shape: pa.Schema) -> pa.Table | None:
-    schema = target.table.metadata.schema()
-    columns = RowColumns(schema.fields, schema_to_arrow(schema))
-    rows = live_rows(target.version.io, task, columns, lineage=has_row_ids(target))
-    return None if rows is None else rows.cast(shape)
-
-
-def _shape(target: Target) -> pa.Schema:
-    behind = (ROW_ID, LAST_UPDATED) if has_row_ids(target) else ()
-    arrow = schema_to_arrow(target.table.metadata.schema())
-    return pa.schema([*((one.name, one.type) for one in arrow), *((one.name, pa.int64()) for one in behind)])
+def _live_rows(target: Target, plan: ScanPlan) -> Iterator[pa.Table | None]:
+    """No rows, and those of each file; None for a file that only a query can read."""
+    schema, lineage = target.table.metadata.schema(), has_row_ids(target)
+    arrow = schema_to_arrow(schema)
+    behind = (ROW_ID, LAST_UPDATED) if lineage else ()
+    shape = pa.schema([*((one.name, one.type) for one in arrow), *((one.name, pa.int64()) for one in behind)])
+    yield shape.empty_table()
+    for task in plan.tasks:
+        rows = live_rows(target.version.io, task, RowColumns(schema.fields, arrow), lineage=lineage)
+        yield None if rows is None else rows.cast(shape)
 
 
 def _bytes(plan: ScanPlan, arrow: pa.Schema) -> int:

@@ -27,7 +27,7 @@ def changed_files(before: ScanPlan, after: ScanPlan) -> ChangedFiles:
 
     Equality deletes are told apart by their files: a file is touched where one that may delete rows of it came or went.
     """
-    then, now = _by_path(before), _by_path(after)
+    then, now = before.by_path(), after.by_path()
     deletes_then, deletes_now = _equality_files(before), _equality_files(after)
     came = [one for path, one in deletes_now.items() if path not in deletes_then]
     went = [one for path, one in deletes_then.items() if path not in deletes_now]
@@ -40,10 +40,6 @@ def changed_files(before: ScanPlan, after: ScanPlan) -> ChangedFiles:
         or any(_reaches(one, then[path]) for one in went)
     ]
     return ChangedFiles(tuple(sorted(then.keys() - kept)), tuple(sorted(now.keys() - kept)), tuple(sorted(touched)))
-
-
-def _by_path(plan: ScanPlan) -> Mapping[str, FileScanTask]:
-    return {task.file.file_path: task for task in plan.tasks}
 
 
 def _equality_files(plan: ScanPlan) -> Mapping[str, EqualityDeleteFile]:

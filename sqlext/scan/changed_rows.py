@@ -46,8 +46,8 @@ def changed_rows(before: ScanPlan, after: ScanPlan, most: int) -> ChangedRows | 
     """
     if before.equality_groups or after.equality_groups:
         return None
-    then = {task.file.file_path: task for task in before.tasks}
-    now = {task.file.file_path: task for task in after.tasks}
+    then = before.by_path()
+    now = after.by_path()
     files = changed_files(before, after)
     removed, added = [then[path] for path in files.removed], [now[path] for path in files.added]
     if sum(task.file.record_count - task.deleted_rows for task in (*removed, *added)) > most:

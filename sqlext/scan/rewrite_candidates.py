@@ -73,23 +73,19 @@ def due_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileS
     `tasks`, by path, are those of a plan that keeps files without rows; None where not many rows are gone. Else it is
     the files with more than half the ratio, as others bring a scan little, and the smaller ones beside them.
     """
-    worn: list[ContentFile] = []
+    ratio = rules.delete_ratio / 2
+    worn = set[str]()
     if tasks is not None:
-        ratio = rules.delete_ratio / 2
-        worn = [file for file in partition.files if _deleted_rows(tasks, file) > ratio * file.record_count]
-    groups, swept = [], frozenset[str]()
-    if worn:
-        largest = max(file.file_size_in_bytes for file in worn)
-        known = {file.file_path for file in worn}
-        smaller = [
-            file
-            for file in partition.files
-            if file.file_path not in known and rules.min_files * file.file_size_in_bytes <= largest
-        ]
-        groups.append(_as_before([*worn, *smaller], rules))
-        swept = frozenset(file.file_path for file in groups[0].files)
-    rest = [file for file in partition.files if file.file_path not in swept and rules.is_small(file)]
-    return [*groups, *_full_tiers(rest, rules)]
+        worn = {file.file_path for file in partition.files if _deleted_rows(tasks, file) > ratio * file.record_count}
+    if not worn:
+        return _full_tiers(partition.files, rules)
+    largest = max(file.file_size_in_bytes for file in partition.files if file.file_path in worn)
+    group: list[ContentFile] = []
+    rest: list[ContentFile] = []
+    for file in partition.files:
+        goes_with = file.file_path in worn or rules.min_files * file.file_size_in_bytes <= largest
+        (group if goes_with else rest).append(file)
+    return [_as_before(group, rules), *_full_tiers(rest, rules)]
 
 
 def all_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileScanTask]) -> list[RewriteGroup]:
@@ -115,11 +111,12 @@ def _deleted_rows(tasks: Mapping[str, FileScanTask], file: ContentFile) -> int:
     return tasks[file.file_path].deleted_rows
 
 
-def _full_tiers(small: Iterable[ContentFile], rules: RewriteRules) -> list[RewriteGroup]:
+def _full_tiers(files: Iterable[ContentFile], rules: RewriteRules) -> list[RewriteGroup]:
+    """The small ones of them, by size, where they are enough."""
     tiers: dict[int, list[ContentFile]] = defaultdict(list)
-    for file in small:
+    for file in filter(rules.is_small, files):
         tiers[int(math.log(max(file.file_size_in_bytes, 1), rules.min_files))].append(file)
-    return [_merged(files, rules) for files in tiers.values() if len(files) >= rules.min_files]
+    return [_merged(tier, rules) for tier in tiers.values() if len(tier) >= rules.min_files]
 
 
 def _merged(files: Sequence[ContentFile], rules: RewriteRules) -> RewriteGroup:

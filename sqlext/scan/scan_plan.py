@@ -102,6 +102,10 @@ class ScanPlan:
     def size_in_bytes(self) -> int:
         return sum(task.file.file_size_in_bytes for task in self.tasks)
 
+    def by_path(self) -> Mapping[str, FileScanTask]:
+        """The tasks by the paths of their files."""
+        return {task.file.file_path: task for task in self.tasks}
+
 
 def plan_scan(
     io: FileIO,
