@@ -16,25 +16,28 @@ object Parser {
   private val heads = Set("CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "UPSERT",
     "ALTER", "CALL", "EXPLAIN", "RESTORE", "DROP", "UNDROP",
     "BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
+  private val hint = "(?i)/\\*\\+\\s*OPTIONS\\b".r
   private val settings = "spark.sql.catalog."
 
   def around(session: SparkSession, delegate: ParserInterface): ParserInterface = {
     val handler: InvocationHandler = (_: AnyRef, method: Method, arguments: Array[AnyRef]) =>
-      statementIn(method, arguments).flatMap(commandFor(session, _)).getOrElse {
-        try method.invoke(delegate, arguments: _*)
+      statementIn(session, method, arguments).flatMap(commandFor(session, _)).getOrElse {
+        try method.invoke(delegate, withVersions(session, arguments): _*)
         catch { case failure: InvocationTargetException => throw failure.getCause }
       }
     Proxy.newProxyInstance(classOf[Extensions].getClassLoader, Array(classOf[ParserInterface]), handler)
       .asInstanceOf[ParserInterface]
   }
 
-  private def statementIn(method: Method, arguments: Array[AnyRef]): Option[String] = method.getName match {
-    case "parsePlan" => Some(arguments(0).asInstanceOf[String]).filter(t => heads(headWord(t)))
+  private def statementIn(session: SparkSession, method: Method, arguments: Array[AnyRef]): Option[String] = method.getName match {
+    case "parsePlan" => Some(arguments(0).asInstanceOf[String]).filter(mayConcern)
     case "parsePlanWithParameters" =>
-      Some(arguments(0).asInstanceOf[String]).filter(t => heads(headWord(t)))
-        .map(text => if (isEmpty(arguments(1))) text else withParameters(text, arguments(1)))
+      Some(arguments(0).asInstanceOf[String]).filter(mayConcern)
+        .map(text => if (isEmpty(arguments(1))) text else withParameters(withVersions(session, text), arguments(1)))
     case _ => None
   }
+
+  private def mayConcern(text: String): Boolean = heads(headWord(text)) || hint.findFirstIn(text).isDefined
 
   /** Whether there are no parameters: Spark looks for them in the grammar of its own, which lacks some of our syntax. */
   private def isEmpty(parameters: AnyRef): Boolean = parameters match {
@@ -71,6 +74,23 @@ object Parser {
     case (key, value) if value == classOf[Catalog].getName && key.startsWith(settings) => key.substring(settings.length)
   }.toSeq
 
+  /** Spark knows no hint behind a table: it gets versions of tables in the place of options of reads. */
+  private def withVersions(session: SparkSession, arguments: Array[AnyRef]): Array[AnyRef] =
+    Option(arguments).flatMap(_.headOption) match {
+      case Some(text: String) => arguments.updated(0, withVersions(session, text))
+      case _ => arguments
+    }
+
+  private def withVersions(session: SparkSession, text: String): String = {
+    val conf = session.asInstanceOf[classic.SparkSession].sessionState.conf
+    if (hint.findFirstIn(text).isEmpty || catalogsOf(conf).isEmpty || !Bridge.isRegistered) text
+    else Bridge.ask("read hints", Map("text" -> text) ++ lexing(conf)).get("text").asText
+  }
+
+  private def lexing(conf: SQLConf): Map[String, Any] = Map(
+    "escaped_string_literals" -> conf.escapedStringLiterals,
+    "double_quoted_identifiers" -> conf.doubleQuotedIdentifiers)
+
   private def commandFor(session: SparkSession, text: String): Option[LogicalPlan] = {
     val state = session.asInstanceOf[classic.SparkSession].sessionState
     val catalogs = catalogsOf(state.conf)
@@ -79,9 +99,8 @@ object Parser {
       val context: Map[String, Any] = Map(
         "text" -> text,
         "catalogs" -> catalogs,
-        "current" -> (state.catalogManager.currentCatalog.name +: state.catalogManager.currentNamespace.toSeq),
-        "escaped_string_literals" -> state.conf.escapedStringLiterals,
-        "double_quoted_identifiers" -> state.conf.doubleQuotedIdentifiers)
+        "current" -> (state.catalogManager.currentCatalog.name +: state.catalogManager.currentNamespace.toSeq)) ++
+        lexing(state.conf)
       val answer = Bridge.ask("parse", context)
       Option(answer.get("schema")).map { schema =>
         val catalog = Some(answer.get("catalog")).filterNot(_.isNull).map(_.asText)

@@ -1,33 +1,44 @@
 package io.sqlext
 
+import org.apache.spark.sql.catalyst.analysis.{RelationTimeTravel, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import scala.jdk.CollectionConverters._
 
-/** `spark.read.option("branch", …).table(…)`: puts the table at the place of its history that the read options name,
-  * and has Python refuse those that are none.
+/** `spark.read.option("branch", …).table(…)` and `table WITH ('branch' = '…')`: options that name a place in a table's
+  * history become a version of the table, before Spark looks the table up.
   *
-  * Spark hands options to a scan only, when columns are resolved and deletes are known already. */
+  * Spark looks a table up once for a query, and gives what it finds the options of the first place where it stands. A
+  * version is part of what it looks up; that of a view, which has none, is an error. */
 object ReadOptions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
-    case relation: DataSourceV2Relation if relation.identifier.isDefined && !relation.options.isEmpty =>
-      relation.table match {
-        case table: SqlextTable if table.role == Rows => placed(relation, table)
-        case _ => relation
+    case table: UnresolvedRelation if !table.isStreaming && !table.options.isEmpty && isOurs(table) =>
+      val options = SparkInternals.readOptions(table)
+      if (options.isEmpty) table
+      else Option(Bridge.ask("version of options", Map("options" -> options)).get("version")) match {
+        case Some(version) =>
+          RelationTimeTravel(table.copy(options = CaseInsensitiveStringMap.empty()), None, Some(version.asText))
+        case None => table
       }
   }
 
-  private def placed(relation: DataSourceV2Relation, table: SqlextTable): LogicalPlan = {
-    val options = relation.options.asCaseSensitiveMap.asScala.toMap
-    val described = Bridge.ask("load by options", Map("table" -> table.handle, "options" -> options)).get("table")
-    val none = CaseInsensitiveStringMap.empty()
-    Option(described).map(new SqlextTable(_, Rows)) match {
-      case None => relation.copy(options = none)
-      case Some(moved) if moved.schema == table.schema => relation.copy(table = moved, options = none)
-      case Some(moved) => DataSourceV2Relation.create(moved, relation.catalog, relation.identifier, none)
-    }
+  private def isOurs(table: UnresolvedRelation): Boolean =
+    SparkInternals.catalogOf(table.multipartIdentifier).isInstanceOf[Catalog]
+}
+
+/** Has Python refuse options that are none, of a table that was found; the others tune what Iceberg's reader does. */
+object KnownReadOptions extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
+    case relation: DataSourceV2Relation if relation.identifier.isDefined && !relation.options.isEmpty =>
+      relation.table match {
+        case table: SqlextTable if table.role == Rows =>
+          Bridge.ask("check read options", Map("options" -> relation.options.asCaseSensitiveMap.asScala.toMap))
+          relation.copy(options = CaseInsensitiveStringMap.empty())
+        case _ => relation
+      }
   }
 }

@@ -6,11 +6,11 @@ import java.util.UUID
 
 import org.apache.spark.{SparkException, SparkRuntimeException}
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
-import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
+import org.apache.spark.sql.catalyst.analysis.{AnalysisContext, TableOutputResolver, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
-import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column, Identifier, Table, TableCatalog}
+import org.apache.spark.sql.connector.catalog.{CatalogPlugin, CatalogV2Util, Column, Identifier, Table, TableCatalog}
 import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
 import org.apache.spark.sql.errors.{QueryCompilationErrors, QueryExecutionErrors}
 import org.apache.spark.sql.execution.{LogicalRDD, SortExec}
@@ -70,6 +70,18 @@ object SparkInternals {
     manager.catalog(whole.head)
     whole
   }
+
+  /** The catalog that a relation is looked up in, by the current catalog of the session or of the view that names it. */
+  def catalogOf(parts: Seq[String]): CatalogPlugin = {
+    val manager = classic.SparkSession.active.sessionState.catalogManager
+    if (parts.length > 1 && manager.isCatalogRegistered(parts.head)) manager.catalog(parts.head)
+    else AnalysisContext.get.catalogAndNamespace.headOption.map(manager.catalog).getOrElse(manager.currentCatalog)
+  }
+
+  /** The options of a relation that is read; none of one that a statement writes to. */
+  def readOptions(relation: UnresolvedRelation): Map[String, String] =
+    if (relation.options.containsKey(UnresolvedRelation.REQUIRED_WRITE_PRIVILEGES)) Map.empty
+    else relation.options.asCaseSensitiveMap.asScala.toMap
 
   /** Rows of a query as those of a batch of a stream. */
   def streamed(rows: DataFrame): DataFrame = {

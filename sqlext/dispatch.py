@@ -28,6 +28,7 @@ from sqlext.command.rerun import run_until_not_overtaken
 from sqlext.command.restore import RESTORE_COLUMNS, restore
 from sqlext.command.show_create_table import show_create_table
 from sqlext.command.show_views import SHOW_VIEWS_COLUMNS, show_views
+from sqlext.command.temporary_view import require_no_temporary_view
 from sqlext.command.transaction_control import control_transaction
 from sqlext.command.undrop import undrop
 from sqlext.command.update import update
@@ -37,6 +38,7 @@ from sqlext.procedure.registry import find_procedure
 from sqlext.spark.cached_tables import drop_caches, renew_caches
 from sqlext.spark.session_settings import session_id
 from sqlext.spark.table_handle import TableHandle
+from sqlext.sql.options_hint import with_versions
 from sqlext.sql.parser import parse
 from sqlext.sql.row_level_plan import planned_statement
 from sqlext.sql.statement import (
@@ -165,6 +167,21 @@ class Dispatch:
         except SqlextError:
             return {"catalog": None, "schema": struct([])}
 
+    def read_hints(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The text of what Spark runs, with versions of tables for the hints of its reads.
+
+        One that is refused stays as it is: Spark knows no hint there.
+        """
+        try:
+            text = with_versions(
+                arguments["text"],
+                escaped_string_literals=arguments["escaped_string_literals"],
+                double_quoted_identifiers=arguments["double_quoted_identifiers"],
+            )
+        except SqlextError:
+            text = arguments["text"]
+        return {"text": text}
+
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs a parsed statement; the answer is its rows."""
         parsed = _parse(arguments)
@@ -206,6 +223,10 @@ class Dispatch:
     def _outcome(self, spark: SparkSession, statement: AnyStatement | None) -> Outcome:
         command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]
         environment = self._environment.within(session_id(spark))
+        changing = statement.statement if isinstance(statement, Explain) else statement
+        if isinstance(changing, Delete | Insert | Merge | Update):
+            verb = "UPSERT" if isinstance(changing, Insert) and changing.upsert else type(changing).__name__.upper()
+            require_no_temporary_view(spark, changing.table, verb)
         changes_rows = isinstance(statement, Delete | Merge | Update)
         if changes_rows or (isinstance(statement, Insert) and not statement.overwrite):
             return run_until_not_overtaken(environment, lambda now: command(now, spark, statement))

@@ -163,6 +163,7 @@ def attach(spark: SparkSession) -> SparkSession:
     questions: dict[str, Question] = {
         **catalog_bridge.questions(),
         "parse": dispatch.parse,
+        "read hints": dispatch.read_hints,
         "plan scan": scans.plan_files,
         "stream batch": source.batch,
         "stream head": source.head,

@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change_batch import align_changes, row_kind_column
 from sqlext.command.compaction import compact_after_commit
-from sqlext.command.distribution import distribute, order
+from sqlext.command.destination import written_branch
+from sqlext.command.distribution import at_most, distribute, order
 from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
@@ -73,18 +74,38 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
     name = TableName((handle.catalog, *handle.namespace, handle.name))
     options = write_options(arguments["options"])
     target = with_options(load_target(environment, spark, name, _branch(handle, options)), options)
-    mode = WriteMode(arguments["mode"], _replaced_rows(arguments, target))
+    mode = WriteMode(asked_mode(arguments["mode"], options, target), _replaced_rows(arguments, target))
     upserts = is_upsert(target, options, overwrites=mode.mode != "append")
     by_name = bool(arguments["by_name"])
     if merges_schema(spark) if options.merge_schema is None else options.merge_schema:
         target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
-    if upserts:
-        kind = row_kind_column(target, rows.columns)
-        upsert(environment, spark, target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
-    else:
-        rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
-        write_rows_to(environment, target, rows, mode)
+    with at_most(options.parallelism, spark):
+        if upserts:
+            kind = row_kind_column(target, rows.columns)
+            upsert(environment, spark, target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
+        else:
+            rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
+            write_rows_to(environment, target, in_tasks(rows, options), mode)
     compact_after_commit(environment, spark, target)
+
+
+def asked_mode(mode: Mode, options: WriteOptions, target: Target) -> Mode:
+    """The mode with `overwrite-enabled`: rows are replaced in the partitions that get some, in a table without
+    partitions all of them.
+
+    UnsupportedError OPTION_NOT_SUPPORTED where the option says the opposite of the statement.
+    """
+    if options.overwrite is False and mode != "append":
+        reason = "what it stands at is an overwrite"
+        raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name="overwrite-enabled", reason=reason)
+    if not options.overwrite or mode == "overwrite where":
+        return mode
+    return "overwrite" if target.table.metadata.spec().is_unpartitioned else "overwrite partitions"
+
+
+def in_tasks(rows: DataFrame, options: WriteOptions) -> DataFrame:
+    """The rows in as many tasks as the option `write-parallelism` says at most."""
+    return rows if options.parallelism is None else rows.coalesce(options.parallelism)
 
 
 def with_options(target: Target, options: WriteOptions) -> Target:
@@ -115,7 +136,7 @@ def _branch(handle: TableHandle, options: WriteOptions) -> str | None:
     """The branch in the table's name, or in the write's options."""
     if handle.snapshot_id is not None:
         raise AnalysisError("PLACE_READ_ONLY", name=handle.full_name)
-    return handle.branch or options.branch
+    return written_branch(handle.branch, options.branch, handle.full_name)
 
 
 def _replaced_rows(arguments: Mapping[str, Any], target: Target) -> ReplacedRows | None:

@@ -33,14 +33,25 @@ def written_table(handle: TableHandle) -> TableName:
 
 
 def destination(spark: SparkSession, metadata: TableMetadata, branch: str | None, table_name: str) -> Destination:
-    """`branch` is the one that the statement names. AnalysisError where two places are named."""
+    """`branch` is the one that the statement names, which comes before the session's.
+
+    AnalysisError where the session names two places.
+    """
     named = MAIN if branch is None else Destination(branch)
     if not WAP_ENABLED.of(metadata.properties):
         return named
     wap_branch, wap_id = spark.conf.get(WAP_BRANCH, None), spark.conf.get(WAP_ID, None)
-    if wap_branch and (wap_id or branch not in (None, wap_branch)):
-        other = f"{WAP_ID} = {wap_id}" if wap_id else f"the branch {branch} of the statement"
-        raise AnalysisError("TWO_DESTINATIONS", name=table_name, one=f"{WAP_BRANCH} = {wap_branch}", other=other)
-    if wap_branch:
+    if wap_branch and wap_id:
+        one, other = f"{WAP_BRANCH} = {wap_branch}", f"{WAP_ID} = {wap_id}"
+        raise AnalysisError("TWO_DESTINATIONS", name=table_name, one=one, other=other)
+    if wap_branch and branch is None:
         return Destination(wap_branch)
     return Destination(named.branch, wap_id or None)
+
+
+def written_branch(in_name: str | None, in_options: str | None, table_name: str) -> str | None:
+    """The branch that a statement names, by the table's name or by an option. AnalysisError where it names two."""
+    if in_name is not None and in_options is not None and in_name != in_options:
+        one, other = f"the branch {in_name} in its name", f"the option branch = {in_options}"
+        raise AnalysisError("TWO_DESTINATIONS", name=table_name, one=one, other=other)
+    return in_name or in_options

@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change_batch import align_changes, row_kind_column
 from sqlext.command.compaction import compact_after_commit
-from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
+from sqlext.command.data_frame_write import WriteMode, asked_mode, in_tasks, is_upsert, with_options, write_rows_to
+from sqlext.command.distribution import at_most
 from sqlext.command.enforced_key import is_enforced
 from sqlext.command.environment import Environment
 from sqlext.command.literal_insert import append_literals, literal_rows
@@ -24,7 +25,7 @@ from sqlext.command.strategy.explanation import Explanation
 from sqlext.command.upsert import explain_upsert, upsert, upsert_held
 from sqlext.errors import AnalysisError
 from sqlext.spark import journal
-from sqlext.spark.frame_options import write_options
+from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.lowered_sql import lowered_expression, lowered_query
 from sqlext.spark.store_assignment import align
 from sqlext.spec.schema import Schema
@@ -60,6 +61,12 @@ class _Source:
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
+    options = write_options(statement.options)
+    with at_most(options.parallelism, spark):
+        return _insert(environment, spark, _as_asked(statement, options))
+
+
+def _insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     way = _way(environment, spark, statement)
     target = way.target
     literals = _literals(environment, spark, statement, way)
@@ -90,11 +97,23 @@ def _written(
         return insert_on_conflict(environment, spark, target, statement, statement.conflict, rows)
     if upserts:
         return upsert(environment, spark, target, rows)
+    rows = in_tasks(rows, write_options(statement.options))
     return Counts(inserted=write_rows_to(environment, target, rows, _mode(spark, statement, target)))
+
+
+def _as_asked(statement: Insert, options: WriteOptions) -> Insert:
+    """The statement as an overwrite, where the option `overwrite-enabled` makes it one.
+
+    AnalysisError UPSERT_WITH_OVERWRITE beside ON CONFLICT.
+    """
+    if options.overwrite and statement.conflict is not None:
+        raise AnalysisError("UPSERT_WITH_OVERWRITE", name=statement.table)
+    return replace(statement, overwrite=True) if options.overwrite else statement
 
 
 def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:
     """How the statement would write its rows."""
+    statement = _as_asked(statement, write_options(statement.options))
     way = _way(environment, spark, statement)
     source = _source(environment, spark, statement, way)
     target, rows = source.target, source.rows
@@ -212,6 +231,9 @@ def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:
     """Static overwrite replaces the whole table or the partition named; dynamic what the new rows touch."""
     if not statement.overwrite:
         return WriteMode("append")
+    options = write_options(statement.options)
+    if options.overwrite is not None:
+        return WriteMode(asked_mode("overwrite", options, target))
     dynamic = (spark.conf.get("spark.sql.sources.partitionOverwriteMode") or "static").lower() == "dynamic"
     if dynamic and not target.table.metadata.spec().is_unpartitioned:
         return WriteMode("overwrite partitions")

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.changelog_recorder import recorder_of
-from sqlext.command.destination import destination
+from sqlext.command.destination import destination, written_branch
 from sqlext.command.environment import Environment
 from sqlext.command.reads import Reads
 from sqlext.command.write_operation import WriteOperation
@@ -105,7 +105,7 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
     if place.metadata_table is not None or place.at.keys() - {"branch"}:
         raise AnalysisError("PLACE_READ_ONLY", name=name)
     handle = travel(handle_of(name.catalog, table), table.metadata, place.at)
-    to = destination(spark, table.metadata, handle.branch or branch, str(name))
+    to = destination(spark, table.metadata, written_branch(handle.branch, branch, str(name)), str(name))
     overtaken = None if environment.overtaken is None else environment.overtaken.conflict
     version = environment.version(name.catalog, table, to.branch)
     recorder = recorder_of(environment, spark, name.catalog, table)

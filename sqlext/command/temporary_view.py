@@ -21,6 +21,12 @@ def require_permanent(spark: SparkSession, name: TableName) -> None:
         raise AnalysisError("EXPECT_PERMANENT_VIEW_NOT_TEMP", name=name.table)
 
 
+def require_no_temporary_view(spark: SparkSession, name: TableName, statement: str) -> None:
+    """AnalysisError EXPECT_TABLE_NOT_TEMPORARY_VIEW for the target of a statement that is a temporary view's name."""
+    if is_temporary(spark, name):
+        raise AnalysisError("EXPECT_TABLE_NOT_TEMPORARY_VIEW", name=name.table, statement=statement)
+
+
 def temporary_views(spark: SparkSession) -> list[str]:
     """The names of the session's temporary views, sorted."""
     found = _session_catalog(spark).listLocalTempViews("*")

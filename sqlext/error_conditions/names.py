@@ -73,6 +73,11 @@ NAMES: Mapping[str, Condition] = {
         "{name} is a temporary view, which ALTER VIEW does not change here. Use CREATE OR REPLACE TEMPORARY VIEW,"
         " or the view's whole name.",
     ),
+    "EXPECT_TABLE_NOT_TEMPORARY_VIEW": Condition(
+        "42809",
+        "{statement} is refused: {name} is a temporary view of the session, which has a query and no rows of its own."
+        " Name a table; one that is hidden by the view's name goes by its whole name, as lake.db.{name}.",
+    ),
     "EXPECT_TABLE_NOT_VIEW": Condition(
         "42809",
         "{name} is a view: it has a query, and no rows or history of its own. Name a table, or use DROP VIEW, ALTER"
@@ -130,6 +135,7 @@ NAMES: Mapping[str, Condition] = {
         "42809", "{ref} of {name} is a {type} and no {wanted}. Name a {wanted}, or say {type}."
     ),
     "INVALID_READ_OPTION": Condition("42616", "The read option {option} = {value} is refused. Give {wanted}."),
+    "INVALID_WRITE_OPTION": Condition("42616", "The write option {option} = {value} is refused. Give {wanted}."),
     "PLACE_READ_ONLY": Condition(
         "42809",
         "{name} is a tag, a snapshot or a metadata table, which can only be read. Write to the table or to a branch"
@@ -145,6 +151,6 @@ NAMES: Mapping[str, Condition] = {
         " the table's name, or by one read option.",
     ),
     "TWO_DESTINATIONS": Condition(
-        "42601", "The write to {name} would go to two places: {one}, and {other}. Unset one of them."
+        "42601", "The write to {name} would go to two places: {one}, and {other}. Name one of them."
     ),
 }

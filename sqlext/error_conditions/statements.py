@@ -83,6 +83,12 @@ STATEMENTS: Mapping[str, Condition] = {
     "PARSE_SYNTAX_ERROR": Condition(
         "42601", "Syntax error at {near} (line {line}, column {column}): expected {expected}."
     ),
+    "HINT_MISPLACED": Condition(
+        "42601",
+        "The hint {hint} (line {line}, column {column}) is refused: no table that is read, or that INSERT writes to, is"
+        " named right before it. Write it between the name and the alias: t /*+ OPTIONS('branch'='b') */ AS a. What"
+        " UPDATE, DELETE and MERGE change is told by the name alone, as t.branch_b.",
+    ),
     "RESERVED_COLUMN_NAME": Condition(
         "42939",
         "The column name {name} is refused: engines give every row a hidden column of that name, and the two could"

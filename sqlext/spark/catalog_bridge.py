@@ -19,9 +19,10 @@ from sqlext.spark.open_transactions import OpenTransactions
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spark.table_description import describe
 from sqlext.spark.table_handle import TableHandle
-from sqlext.spark.time_travel import pin_of, place_in_options, travel
+from sqlext.spark.time_travel import names_place, pin_of, place_in_options, travel, without_hint
 from sqlext.spark.view_description import describe_query, describe_view
 from sqlext.spec.schema import Schema
+from sqlext.sql.options_hint import version_with_options
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
@@ -82,7 +83,8 @@ class CatalogBridge:
             "initialize catalog": self._initialize,
             "load table": self._load_table,
             "load path": self._load_by_path,
-            "load by options": self._load_by_options,
+            "version of options": self._version_of_options,
+            "check read options": self._check_read_options,
             "table exists": self._table_exists,
             "create table": self._create_table,
             "alter table": self._alter_table,
@@ -124,7 +126,8 @@ class CatalogBridge:
             return self._load_view(arguments, refused)
         except NotFoundError as missing:
             return self._load_changes(arguments, missing)
-        at = {**place.at, **{key: arguments[key] for key in ("version", "timestamp") if key in arguments}}
+        asked = {key: arguments[key] for key in ("version", "timestamp") if key in arguments}
+        at = without_hint({**place.at, **asked}, handle_of(arguments["catalog"], table).full_name)
         wap_branch = arguments.get("wap_branch")
         if not at and wap_branch in table.metadata.refs and WAP_ENABLED.of(table.metadata.properties):
             at = {"branch": wap_branch}
@@ -167,24 +170,17 @@ class CatalogBridge:
         table = self._load_path(options["path"])
         self._catalogs.remember(table.metadata_location, table.metadata)
         handle = handle_of(None, table)
-        at = dict(place_in_options(options))
-        if "versionasof" in options:
-            at["version"] = options["versionasof"]
-        return self._described(travel(handle, table.metadata, at))
+        return self._described(travel(handle, table.metadata, place_in_options(options)))
 
-    def _load_by_options(self, arguments: Arguments) -> Answer:
-        """A table that is loaded already, at the place that its read options name; {} where they name none.
+    def _version_of_options(self, arguments: Arguments) -> Answer:
+        """The version that says the options of a read, if one of them names a place in the table's history; else {}."""
+        options = arguments["options"]
+        return {"version": version_with_options(options)} if names_place(options) else {}
 
-        AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for options that are no good.
-        """
+    def _check_read_options(self, arguments: Arguments) -> Answer:
+        """AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for options that are no good."""
         require_read_options(arguments["options"])
-        at = place_in_options(arguments["options"])
-        if not at:
-            return {}
-        handle = TableHandle.decode(arguments["table"])
-        if handle.snapshot_id is not None or handle.branch is not None:
-            raise AnalysisError("TIME_TRAVEL_TWICE", name=handle.full_name)
-        return self._described(travel(handle, self._catalogs.version(handle).metadata, at))
+        return {}
 
     def _described(self, handle: TableHandle) -> Answer:
         return {"table": describe(self._catalogs.version(handle), self._scans)}

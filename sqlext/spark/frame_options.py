@@ -24,6 +24,8 @@ from sqlext.properties import (
 
 MERGE_SCHEMA = ("mergeschema", "merge-schema")
 _UPSERT = "upsert-enabled"
+_OVERWRITE = "overwrite-enabled"
+_PARALLELISM = "write-parallelism"
 _SNAPSHOT_PROPERTY = "snapshot-property."
 _PLACES = frozenset({"branch", "tag", "snapshot-id", "as-of-timestamp", "path", "versionasof", "timestampasof"})
 _TUNES_READS = frozenset(
@@ -32,26 +34,42 @@ _TUNES_READS = frozenset(
         "batch-size",
         "executor-cache-locality-enabled",
         "file-open-cost",
+        "include-column-stats",
         "locality",
         "lookback",
+        "max-allowed-planning-failures",
+        "split-file-open-cost",
+        "split-lookback",
         "split-size",
         "vectorization-enabled",
     }
 )
-_OTHER_READS = frozenset(
-    {
-        "end-snapshot-id",
-        "end-timestamp",
-        "scan-task-set-id",
-        "start-snapshot-id",
-        "start-timestamp",
-        "stream-from-timestamp",
-        "streaming-max-files-per-micro-batch",
-        "streaming-max-rows-per-micro-batch",
-        "streaming-skip-delete-snapshots",
-        "streaming-skip-overwrite-snapshots",
-    }
-)
+_OF_CHANGES = "it would read the rows that came between two snapshots; table_changes tells these"
+_OF_STREAMS = "a batch reads one version of a table; spark.readStream reads a stream of it"
+# What would change rows, and is not done here. The names are those of Iceberg's readers in Spark and Flink.
+_OTHER_READS: Mapping[str, str] = {
+    "case-sensitive": "the session says it for all names; SET spark.sql.caseSensitive",
+    "end-snapshot-id": _OF_CHANGES,
+    "end-tag": _OF_CHANGES,
+    "end-timestamp": _OF_CHANGES,
+    "limit": "LIMIT in the query says how many rows it takes",
+    "max-planning-snapshot-count": _OF_STREAMS,
+    "monitor-interval": _OF_STREAMS,
+    "scan-task-set-id": "there are no staged sets of files",
+    "start-snapshot-id": _OF_CHANGES,
+    "start-snapshot-timestamp": _OF_STREAMS,
+    "start-tag": _OF_CHANGES,
+    "start-timestamp": _OF_CHANGES,
+    "starting-strategy": _OF_STREAMS,
+    "stream-from-timestamp": _OF_STREAMS,
+    "streaming": _OF_STREAMS,
+    "streaming-max-files-per-micro-batch": _OF_STREAMS,
+    "streaming-max-rows-per-micro-batch": _OF_STREAMS,
+    "streaming-skip-delete-snapshots": _OF_STREAMS,
+    "streaming-skip-overwrite-snapshots": _OF_STREAMS,
+    "watermark-column": _OF_STREAMS,
+    "watermark-column-time-unit": _OF_STREAMS,
+}
 # By these a write does for once what the table's property says of all.
 _SETTINGS: Mapping[str, TableProperty[Any]] = {
     "compression-codec": PARQUET_COMPRESSION,
@@ -60,7 +78,17 @@ _SETTINGS: Mapping[str, TableProperty[Any]] = {
     "distribution-mode": DISTRIBUTION_MODE,
     "target-file-size-bytes": TARGET_FILE_SIZE_BYTES,
 }
-_TUNES_WRITES = frozenset({"advisory-partition-size", "check-ordering", "fanout-enabled"})
+_TUNES_WRITES = frozenset(
+    {
+        "advisory-partition-size",
+        "check-ordering",
+        "close-file-cost-weight-percentage",
+        "fanout-enabled",
+        "range-distribution-sort-key-base-weight",
+        "range-distribution-statistics-type",
+        "uid-suffix",
+    }
+)
 # Options whose one value is what is done anyway.
 _ONLY = {
     "check-nullability": "true",
@@ -75,12 +103,24 @@ _OTHER_WRITES = frozenset(
         "output-spec-id",
         "overwrite-mode",
         "rewritten-file-scan-task-set-id",
+        "table-refresh-interval",
         "validate-from-snapshot-id",
     }
 )
-_READS = _PLACES | _TUNES_READS | _OTHER_READS
+_READS = _PLACES | _TUNES_READS | frozenset(_OTHER_READS)
 _WRITES = frozenset(
-    {"branch", *MERGE_SCHEMA, _UPSERT, _SNAPSHOT_PROPERTY, *_SETTINGS, *_TUNES_WRITES, *_ONLY, *_OTHER_WRITES}
+    {
+        "branch",
+        *MERGE_SCHEMA,
+        _UPSERT,
+        _OVERWRITE,
+        _PARALLELISM,
+        _SNAPSHOT_PROPERTY,
+        *_SETTINGS,
+        *_TUNES_WRITES,
+        *_ONLY,
+        *_OTHER_WRITES,
+    }
 )
 
 
@@ -89,12 +129,15 @@ class WriteOptions:
     """What the options of one write ask for.
 
     `settings` stand in for the table's properties; `summary` goes into the snapshot's. `merge_schema` is None where the
-    session says it, `upsert` where the table's properties do.
+    session says it, `upsert` where the table's properties do, `overwrite` where the statement does. At most
+    `parallelism` tasks write.
     """
 
     branch: str | None = None
     merge_schema: bool | None = None
     upsert: bool | None = None
+    overwrite: bool | None = None
+    parallelism: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     summary: tuple[tuple[str, str], ...] = ()
 
@@ -103,8 +146,7 @@ def require_read_options(options: Iterable[str]) -> None:
     """AnalysisError UNKNOWN_OPTION with the nearest name, UnsupportedError for one that would read other rows."""
     for name in options:
         if name.lower() in _OTHER_READS:
-            reason = "it would read the rows that came between two snapshots, or a stream"
-            raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name=name, reason=reason)
+            raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name=name, reason=_OTHER_READS[name.lower()])
         if name.lower() not in _READS:
             raise _unknown("read", name, _READS)
 
@@ -115,6 +157,8 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     summary: list[tuple[str, str]] = []
     merge_schema: bool | None = None
     upsert: bool | None = None
+    overwrite: bool | None = None
+    parallelism: int | None = None
     for name, value in options.items():
         lower = name.lower()
         if lower in _SETTINGS:
@@ -127,18 +171,34 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
             merge_schema = value.lower() == "true"
         elif lower == _UPSERT:
             upsert = UPSERT_ENABLED.of({UPSERT_ENABLED.name: value})
+        elif lower == _OVERWRITE:
+            overwrite = _boolean(name, value)
+        elif lower == _PARALLELISM:
+            parallelism = _positive(name, value)
         elif lower in _OTHER_WRITES or value.lower() != _ONLY.get(lower, value.lower()):
             reason = f"the write does {_ONLY[lower]} only" if lower in _ONLY else "what it asks for is not done here"
             raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name=name, reason=reason)
         elif lower not in _WRITES:
             raise _unknown("write", name, _WRITES)
     branch = next((value for name, value in options.items() if name.lower() == "branch"), None)
-    return WriteOptions(branch, merge_schema, upsert, settings, tuple(sorted(summary)))
+    return WriteOptions(branch, merge_schema, upsert, overwrite, parallelism, settings, tuple(sorted(summary)))
 
 
 def known_write_options() -> frozenset[str]:
     """Names that `write_options` takes, beside those that go on behind `snapshot-property.`; some it then refuses."""
     return _WRITES - {_SNAPSHOT_PROPERTY}
+
+
+def _boolean(name: str, value: str) -> bool:
+    if value.lower() not in ("true", "false"):
+        raise AnalysisError("INVALID_WRITE_OPTION", option=name, value=value, wanted="true or false")
+    return value.lower() == "true"
+
+
+def _positive(name: str, value: str) -> int:
+    if not (value.isascii() and value.isdigit() and int(value)):
+        raise AnalysisError("INVALID_WRITE_OPTION", option=name, value=value, wanted="a whole number above 0")
+    return int(value)
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> AnalysisError:

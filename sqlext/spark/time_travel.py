@@ -7,17 +7,20 @@ A name may go on behind the table's: `t.files` is a metadata table, `t.branch_b`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
+from sqlext.spark.frame_options import require_read_options
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.table_metadata import TableMetadata
+from sqlext.sql.options_hint import options_in_version
 
 _SELECTOR = re.compile(r"(branch|tag)_(.+)|(snapshot_id|at_timestamp)_(\d+)", re.IGNORECASE | re.DOTALL)
-_OPTIONS = {"branch": "branch", "tag": "tag", "snapshot-id": "snapshot_id", "as-of-timestamp": "at_timestamp"}
+_PLACES = {"branch": "branch", "tag": "tag", "snapshot-id": "snapshot_id", "as-of-timestamp": "at_timestamp"}
+_OPTIONS = {**_PLACES, "versionasof": "version"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,40 @@ def readings(parts: tuple[str, ...]) -> Iterator[NamedPlace]:
         yield NamedPlace(parts[:-1], metadata_table, {kind.lower(): value})
 
 
+def without_hint(at: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A place of the table `name`, in which a version that a hint OPTIONS became is the place that the hint names.
+
+    AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for options that are no good, AnalysisError
+    TIME_TRAVEL_TWICE for two places.
+    """
+    options = options_in_version(str(at.get("version", "")))
+    if options is None:
+        return at
+    require_read_options(options)
+    if any(key.lower() == "path" for key in options):
+        raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name="path", reason="the table is named already")
+    named, place = {key: value for key, value in at.items() if key != "version"}, place_in_options(options)
+    if named and place:
+        raise AnalysisError("TIME_TRAVEL_TWICE", name=name)
+    return {**named, **place}
+
+
+def names_place(options: Iterable[str]) -> bool:
+    """Whether one of Iceberg's read options names a place in a table's history."""
+    return any(name.lower() in _PLACES for name in options)
+
+
 def place_in_options(options: Mapping[str, str]) -> Mapping[str, str]:
-    """The place that Iceberg's read options name; AnalysisError for two of them."""
+    """The place that read options of Iceberg and Spark name.
+
+    AnalysisError for two of them, UnsupportedError for a place that is told in another way.
+    """
+    if any(key.lower() == "timestampasof" for key in options):
+        reason = "the time is told otherwise here: by as-of-timestamp, in milliseconds since 1970"
+        raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name="timestampAsOf", reason=reason)
     given = {_OPTIONS[key.lower()]: value for key, value in options.items() if key.lower() in _OPTIONS}
     if len(given) > 1:
-        raise AnalysisError("TIME_TRAVEL_TWICE", name=" and ".join(sorted(given)))
+        raise AnalysisError("TIME_TRAVEL_TWICE", name=f"A table with the options {' and '.join(sorted(given))}")
     return given
 
 

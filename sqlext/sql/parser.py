@@ -9,6 +9,7 @@ from sqlext.sql.alter_table_syntax import parse_alter_table
 from sqlext.sql.call_syntax import parse_call
 from sqlext.sql.constraint_syntax import parse_constraint_change
 from sqlext.sql.create_table_syntax import parse_create_table
+from sqlext.sql.options_hint import with_versions
 from sqlext.sql.ref_syntax import parse_reference_change, parse_restore
 from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_update
 from sqlext.sql.statement import (
@@ -92,6 +93,13 @@ def parse(
     Raises ParseError with line and column, UnsupportedError for syntax that is understood and refused, and
     AnalysisError for clauses that contradict each other.
     """
+    settings = {
+        "escaped_string_literals": escaped_string_literals,
+        "double_quoted_identifiers": double_quoted_identifiers,
+    }
+    # A hint that may not stand where it does is refused, whoever runs the statement. The others go on to Spark as they
+    # are written, within slices.
+    with_versions(text, **settings)
     explained = _EXPLAIN.match(text)
     if explained is not None:
         # The statement stays at its own place, where its errors are told.
@@ -100,8 +108,7 @@ def parse(
             catalogs=catalogs,
             current=current,
             other_catalogs=other_catalogs,
-            escaped_string_literals=escaped_string_literals,
-            double_quoted_identifiers=double_quoted_identifiers,
+            **settings,
         )
         mode = _EXPLAIN_MODES.get((explained["mode"] or "").upper(), "simple")
         return Explain(statement, mode) if isinstance(statement, Insert | Delete | Update | Merge) else None
@@ -115,12 +122,7 @@ def parse(
     tables = TableResolution(frozenset(catalogs), frozenset(other_catalogs), current)
     if head is not None and _is_foreign(text, head.start(1), head[1].upper(), tables):
         return None
-    cursor = TokenCursor(
-        text,
-        escaped_string_literals=escaped_string_literals,
-        double_quoted_identifiers=double_quoted_identifiers,
-    )
-    return _parse_tokens(cursor, tables)
+    return _parse_tokens(TokenCursor(text, **settings), tables)
 
 
 def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bool:

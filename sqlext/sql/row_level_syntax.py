@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlext.errors import AnalysisError, ParseError
 from sqlext.sql.on_conflict_syntax import at_on_conflict, parse_on_conflict
+from sqlext.sql.options_hint import misplaced_hint
 from sqlext.sql.statement import (
     Assignment,
     ClauseKind,
@@ -172,6 +173,8 @@ def parse_merge(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None
     table = tables.resolve(cursor.dotted_name("a table name"))
     if table is None:
         return None
+    if cursor.peek().kind == "hint":
+        raise misplaced_hint(cursor)
     alias = _parse_alias(cursor, frozenset({"USING"}))
     cursor.expect("USING")
     source, source_name = _parse_source(cursor)
@@ -211,6 +214,8 @@ def _parse_source(cursor: TokenCursor) -> tuple[Slice, tuple[str, ...]]:
     cursor.accept("FOR")
     if any(cursor.accept(word, "AS", "OF") for word in ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")):
         cursor.slice_until(lambda: cursor.peek(-1).word != "OF" and cursor.peek().text not in ("(", "."), "a version")
+    elif cursor.peek().kind == "hint":
+        cursor.position += 1
     return cursor.slice_from(first), name
 
 

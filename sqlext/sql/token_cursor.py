@@ -5,7 +5,8 @@ Everything that goes on to Spark is `text[start:end]` between two tokens; nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn, TypeAlias
 
@@ -17,7 +18,7 @@ from sqlext.sql.dialect import SqlextSpark
 from sqlext.sql.quoting import quote_identifier, unquote_identifier, unquote_string
 from sqlext.sql.statement import Slice
 
-TokenKind: TypeAlias = Literal["word", "quoted", "string", "number", "literal", "symbol", "end"]
+TokenKind: TypeAlias = Literal["word", "quoted", "string", "number", "literal", "symbol", "hint", "end"]
 
 _LITERAL_KINDS: dict[TokenType, TokenKind] = {
     TokenType.STRING: "string",
@@ -29,13 +30,16 @@ _LITERAL_KINDS: dict[TokenType, TokenKind] = {
     TokenType.NATIONAL_STRING: "literal",
     TokenType.IDENTIFIER: "quoted",
 }
+_HINT = "/*+"
+_COMMENT_START = re.compile(r"--[^\n]*|/\*\+?")
+_COMMENT_MARK = re.compile(r"/\*|\*/")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`text` is as written; `word` its upper case when it is an unquoted word, else empty."""
+    """`text` is as written; `word` its upper case when it is an unquoted word, else empty. A hint is one token."""
 
     kind: TokenKind
     text: str
@@ -45,7 +49,10 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Tokens of `text` in order, comments left out; ParseError where a quote or comment does not end."""
+    """Tokens of `text` in order, comments left out; ParseError where a quote or comment does not end.
+
+    sqlglot takes a hint behind most words for a comment. Here each is a token, so that no clause loses one unnoticed.
+    """
     try:
         raw_tokens = SqlextSpark().tokenize(text)
     except TokenError as error:
@@ -61,11 +68,43 @@ def tokenize(text: str) -> list[Token]:
         if tokens and raw.start < tokens[-1].end:
             continue  # sqlglot reads 1L as 1 :: BIGINT, three tokens over the same text
         piece = text[raw.start : raw.end + 1]
-        kind = _LITERAL_KINDS.get(raw.token_type)
+        kind = "hint" if piece.startswith(_HINT) else _LITERAL_KINDS.get(raw.token_type)
         if kind is None:
             kind = "word" if piece[0].isalnum() or piece[0] == "_" else "symbol"
         tokens.append(Token(kind, piece, piece.upper() if kind == "word" else "", raw.start, raw.end + 1))
-    return tokens
+    return _with_hints(text, tokens) if _HINT in text else tokens
+
+
+def _with_hints(text: str, tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with the hints that stand between them."""
+    found: list[Token] = []
+    done = 0
+    for token in (*tokens, None):
+        end = len(text) if token is None else token.start
+        found += [Token("hint", text[start:stop], "", start, stop) for start, stop in _hints_between(text, done, end)]
+        if token is not None:
+            found.append(token)
+            done = token.end
+    return found
+
+
+def _hints_between(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where the hints begin and end in white space and comments. Comments may have others within, a hint has none."""
+    at = start
+    while (mark := _COMMENT_START.search(text, at, end)) is not None:
+        if mark[0] == _HINT:
+            at = text.index("*/", mark.end()) + 2
+            yield mark.start(), at
+        else:
+            at = mark.end() if mark[0] != "/*" else _end_of_comment(text, mark.end())
+
+
+def _end_of_comment(text: str, at: int) -> int:
+    depth = 1
+    while depth and (mark := _COMMENT_MARK.search(text, at)) is not None:
+        depth += 1 if mark[0] == "/*" else -1
+        at = mark.end()
+    return at
 
 
 def with_backticks(text: str) -> str:
@@ -215,14 +254,19 @@ class TokenCursor:
     def fail(self, expected: str) -> NoReturn:
         """ParseError at the next token."""
         token = self.peek()
-        line, column = self._line_and_column(token.start)
+        line, column = self.line_and_column()
         near = f"'{token.text[:40]}'" if token.kind != "end" else "the end of the statement"
         raise ParseError("PARSE_SYNTAX_ERROR", near=near, line=line, column=column, expected=expected)
 
     def refuse(self, feature: str, reason: str) -> NoReturn:
         """UnsupportedError for syntax that is understood, at the next token."""
-        line, column = self._line_and_column(self.peek().start)
+        line, column = self.line_and_column()
         raise UnsupportedError("UNSUPPORTED_SYNTAX", feature=feature, line=line, column=column, reason=reason)
+
+    def line_and_column(self) -> tuple[int, int]:
+        """Where the next token begins; both count from 1."""
+        offset = self.peek().start
+        return self.text.count("\n", 0, offset) + 1, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
 
     def _track(self, open_groups: list[str]) -> None:
         token = self.peek()
@@ -256,9 +300,6 @@ class TokenCursor:
         if following.text == "." and then.kind == "number" and then.start == following.end:
             return True  # a number that begins with its point
         return self.peek(-1).text != "." and (following.kind != "symbol" or following.text in ("(", "-", "+", "~", "!"))
-
-    def _line_and_column(self, offset: int) -> tuple[int, int]:
-        return self.text.count("\n", 0, offset) + 1, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
 
 
 def words_of(tokens: Sequence[Token]) -> tuple[str, ...]:

@@ -41,3 +41,32 @@ def test_options_that_are_none_are_refused(spark: SparkSession, table_name: str,
         with pytest.raises(PySparkException, match=f"option {name} is refused"):
             act()
     assert spark.read.option("split-size", "1000").table(table_name).collect() == []
+
+
+def test_a_writes_overwrite_and_tasks_are_of_that_write(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (day INT, id BIGINT) PARTITIONED BY (day)")
+    rows = spark.range(0, 8, 1, 4).selectExpr("CAST(id % 2 AS INT) AS day", "id")
+    rows.writeTo(table_name).option("write-parallelism", "1").append()
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+    assert spark.table(f"{table_name}.files").count() == 2
+    spark.createDataFrame([(1, 100), (5, 500)], "day INT, id BIGINT").write.option(
+        "overwrite-enabled", "true"
+    ).insertInto(table_name)
+    assert sorted(row.id for row in spark.table(table_name).collect()) == [0, 2, 4, 6, 100, 500]
+    with pytest.raises(PySparkException, match="option overwrite-enabled is refused"):
+        rows.writeTo(table_name).option("overwrite-enabled", "false").overwritePartitions()
+
+
+def test_a_cached_read_with_options_sees_what_is_written(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1)")
+    spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH b")
+    read = spark.read.option("branch", "b").table(table_name).cache()
+    assert read.count() == 1
+    spark.sql(f"INSERT INTO {table_name}.branch_b VALUES (2)")
+    assert spark.read.option("branch", "b").table(table_name).count() == 2
+    spark.sql(f"CACHE TABLE hinted AS SELECT * FROM {table_name} /*+ OPTIONS('branch'='b') */")
+    spark.sql(f"INSERT INTO {table_name}.branch_b VALUES (3)")
+    assert spark.sql(f"SELECT count(*) FROM {table_name} /*+ OPTIONS('branch'='b') */").collect() == [(3,)]
+    spark.sql("UNCACHE TABLE hinted")
+    read.unpersist()
