@@ -16,7 +16,7 @@ import scala.jdk.CollectionConverters._
 object Catalog {
   def describe(transform: Transform): Map[String, Any] = Map(
     "name" -> transform.name,
-    "columns" -> transform.arguments.toSeq.collect { case r: NamedReference => r.fieldNames.mkString(".") },
+    "columns" -> transform.arguments.toSeq.collect { case r: NamedReference => r.fieldNames.toSeq },
     "numbers" -> transform.arguments.toSeq.collect { case l: Literal[_] => l.value.toString })
 }
 

@@ -30,7 +30,7 @@ from sqlext.spec.schema_change import (
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import NestedField, Type
-from sqlext.sql.binding import resolve_column
+from sqlext.sql.binding import resolve_field
 from sqlext.sql.row_rules import checked_columns
 from sqlext.sql.statement import (
     AddPartitionField,
@@ -102,7 +102,7 @@ def _schema_change(spark: SparkSession, change: ColumnChange, schema: Schema) ->
         case ColumnType():
             return _widening(spark, change)
         case ColumnDefault(path=path, default=default):
-            field = resolve_column(schema, path)
+            field = resolve_field(schema, path)
             return SetDefault(path, None if default is None else default_value(spark, field, default.text))
         case ReplacedColumns(columns=columns):
             return ReplaceColumns(tuple(_addition(spark, column) for column in columns))

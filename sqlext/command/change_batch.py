@@ -153,7 +153,7 @@ def row_kind_column(target: Target, columns: Sequence[str]) -> str | None:
     AnalysisError ROW_KIND_IN_TABLE where the table has a column of that name too.
     """
     found = next((name for name in columns if name.lower() == ROW_KIND.name), None)
-    if found is not None and target.table.metadata.schema().find(ROW_KIND.name, case_sensitive=False) is not None:
+    if found is not None and target.table.metadata.schema().column(ROW_KIND.name, case_sensitive=False) is not None:
         raise AnalysisError("ROW_KIND_IN_TABLE", name=target.name)
     return found
 

@@ -141,7 +141,7 @@ def recorder_of(
 
 def can_store_changes(metadata: TableMetadata) -> bool:
     """Whether the rows have room for their kinds: a table of another engine may have a column of that name."""
-    return metadata.schema().find(ROW_KIND.name, case_sensitive=False) is None
+    return metadata.schema().column(ROW_KIND.name, case_sensitive=False) is None
 
 
 def write_changelog(

@@ -28,10 +28,11 @@ from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.field_path import path_text
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import UuidType
-from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.quoting import quote_identifier, quote_name
 from sqlext.sql.statement import TableName
 from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import schema_to_arrow
@@ -134,9 +135,13 @@ def _remaining(matches: KeyMatches, removed: Removed) -> list[int]:
     return sorted(rows)
 
 
+def _key_names(schema: Schema) -> list[str]:
+    """A name for each key column by which no two are called the same, and that says to a reader which it is."""
+    return [path_text(schema.column_path(id)) for id in schema.identifier_field_ids]
+
+
 def _new_keys(io: FileIO, schema: Schema, files: Sequence[ContentFile]) -> pa.Table:
-    ids = schema.identifier_field_ids
-    names = [schema.column_name(id) for id in ids]
+    ids, names = schema.identifier_field_ids, _key_names(schema)
     return pa.concat_tables(stored_keys(io, file.file_path, ids, names) for file in files)
 
 
@@ -145,13 +150,14 @@ def _new_keys(io: FileIO, schema: Schema, files: Sequence[ContentFile]) -> pa.Ta
 
 def _join(spark: SparkSession, target: Target, files: Sequence[ContentFile], removed: Removed) -> None:
     schema = target.table.metadata.schema()
-    names = [schema.column_name(id) for id in schema.identifier_field_ids]
+    names = _key_names(schema)
     columns = [F.col(quote_identifier(name)) for name in names]
     new = _key_rows(spark, target.version.io, schema, files)
     repeated = new.groupBy(*columns).count().where("count > 1").select(*columns).limit(NAMED_KEYS).toArrow()
     if repeated.num_rows:
         raise DataError("DUPLICATE_KEY", table=target.name, keys=named_keys(repeated))
-    listed = ", ".join(map(quote_identifier, names))
+    paths = (quote_name(schema.column_path(id)) for id in schema.identifier_field_ids)
+    listed = ", ".join(f"{path} AS {quote_identifier(name)}" for path, name in zip(paths, names, strict=True))
     stored = spark.sql(f"SELECT {listed}, `_file`, `_pos` FROM {target.relation}")
     found = stored.join(new, names, "left_semi")
     there = found.mapInArrow(_without(removed), found.schema).select(*columns).limit(NAMED_KEYS).toArrow()
@@ -162,7 +168,7 @@ def _join(spark: SparkSession, target: Target, files: Sequence[ContentFile], rem
 def _key_rows(spark: SparkSession, io: FileIO, schema: Schema, files: Sequence[ContentFile]) -> DataFrame:
     """The keys of the files, read where Spark's executors are."""
     keys = Schema(schema.identifier_fields)
-    ids, names = schema.identifier_field_ids, [schema.column_name(id) for id in schema.identifier_field_ids]
+    ids, names = schema.identifier_field_ids, _key_names(schema)
     texts = frozenset(name for name, field in zip(names, keys.fields, strict=True) if isinstance(field.type, UuidType))
     arrow = pa.schema([(name, one.type) for name, one in zip(names, schema_to_arrow(keys), strict=True)])
 

@@ -171,8 +171,8 @@ def _value_columns(statement: Insert, schema: Schema, *, evolving: bool) -> Sequ
     static = {name.lower() for name, value in statement.static_partition if value is not None}
     listed = statement.columns or [field.name for field in schema.fields if field.name.lower() not in static]
     if not evolving:
-        return [resolve_column(schema, (name,)) for name in listed]
-    return [schema.find(name, case_sensitive=False) or NestedField(0, name, UnknownType()) for name in listed]
+        return [resolve_column(schema, name) for name in listed]
+    return [schema.column(name, case_sensitive=False) or NestedField(0, name, UnknownType()) for name in listed]
 
 
 def _query(statement: Insert, columns: Sequence[NestedField]) -> str:
@@ -222,9 +222,9 @@ def _given_columns(
 
 
 def _column_name(schema: Schema, name: str, *, evolving: bool) -> str:
-    if evolving and schema.find(name, case_sensitive=False) is None:
+    if evolving and schema.column(name, case_sensitive=False) is None:
         return name
-    return resolve_column(schema, (name,)).name
+    return resolve_column(schema, name).name
 
 
 def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:

@@ -13,6 +13,7 @@ from sqlext.errors import AnalysisError
 from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
+from sqlext.spec.field_path import FieldPath, listed_paths, path_text
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
 from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids
@@ -21,7 +22,7 @@ from sqlext.spec.stored_fields import require_storable
 from sqlext.spec.transform import Transform, parse_transform
 from sqlext.spec.types import NestedField
 from sqlext.spec.version_feature import require_version
-from sqlext.sql.binding import resolve_column
+from sqlext.sql.binding import resolve_field
 from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
 from sqlext.sql.type_name import TimestampSetting, parse_type
@@ -69,7 +70,7 @@ def define_table(
     columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type, lengths, default)
     schema = assign_fresh_ids(columns, first_id)
     key = _primary_key(statement)
-    keyed = with_identifier_fields(schema, key)
+    keyed = with_identifier_fields(schema, [(name,) for name in key])
     fresh = dict(zip(columns.field_ids, schema.field_ids, strict=True))
     properties = {
         **_settable(statement.properties),
@@ -118,17 +119,21 @@ def _keyed_by_property(schema: Schema, properties: Mapping[str, str]) -> Schema:
         raise AnalysisError(
             "INVALID_PRIMARY_KEY", reason=f"it is declared both as the property {PRIMARY_KEY.name} and in SQL"
         )
-    return with_identifier_fields(schema, tuple(name.strip().strip("`") for name in text.split(",")))
+    key = listed_paths(text)
+    if key is None:
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{PRIMARY_KEY.name} = {text} is no list of columns")
+    return with_identifier_fields(schema, key)
 
 
-def with_identifier_fields(schema: Schema, key: Sequence[str]) -> Schema:
+def with_identifier_fields(schema: Schema, key: Sequence[FieldPath]) -> Schema:
     """The schema with `key` as its identifier fields, which become required.
 
     Errors: AnalysisError for a column that is not there, a key column twice, or a type that cannot be a key.
     """
-    ids = [resolve_column(schema, (name,)).id for name in key]
+    ids = [resolve_field(schema, path).id for path in key]
     if len(set(ids)) != len(ids):
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"a column is named twice in ({', '.join(key)})")
+        named = ", ".join(map(path_text, key))
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"a column is named twice in ({named})")
     fields = tuple(replace(field, required=True) if field.id in ids else field for field in schema.fields)
     keyed = Schema(fields, schema.schema_id, tuple(sorted(ids)))
     keyed.validate_identifier_fields()
@@ -190,7 +195,7 @@ def _schema(
 def _partition_spec(schema: Schema, terms: PartitionTerms) -> PartitionSpec:
     fields: list[PartitionField] = []
     for number, (transform_name, column, parameter, name) in enumerate(terms):
-        source = resolve_column(schema, tuple(column))
+        source = resolve_field(schema, tuple(column))
         transform = _transform(transform_name, parameter)
         if not transform.can_transform(source.type):
             raise AnalysisError(
@@ -226,7 +231,7 @@ def _sort_order(schema: Schema, ordering: Sequence[SortTerm]) -> SortOrder:
 def _sort_field(schema: Schema, sort: SortTerm) -> SortField:
     term: PartitionTerm = sort.term
     return SortField(
-        resolve_column(schema, term.column).id,
+        resolve_field(schema, term.column).id,
         _transform(term.transform, term.parameter),
         "desc" if sort.descending else "asc",
         "nulls-first" if sort.nulls_first else "nulls-last",
@@ -238,7 +243,7 @@ def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> PartitionTerms
     return [
         (
             _SPARK_TRANSFORMS.get(term["name"], term["name"]),
-            term["columns"][0].split("."),
+            term["columns"][0],
             int(term["numbers"][0]) if term["numbers"] else None,
             None,
         )

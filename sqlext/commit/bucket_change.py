@@ -10,6 +10,7 @@ from sqlext.commit.order_change import numbered_order
 from sqlext.commit.spec_change import AddField, DropField, FieldTerm, SpecChange, changed_spec
 from sqlext.errors import AnalysisError
 from sqlext.properties import BUCKET, DISTRIBUTION_MODE
+from sqlext.spec.field_path import FieldPath, listed_paths, path_text
 from sqlext.spec.metadata_update import (
     AddSortOrder,
     AddSpec,
@@ -91,23 +92,25 @@ class _Staging:
     def _changes(self, base: TableMetadata) -> tuple[SpecChange, ...]:
         schema = base.schema()
         there = bucket_field(schema, base.spec())
-        column = self._column(schema, None if there is None else schema.column_name(there.source_id))
-        wanted = FieldTerm((column,), BucketTransform(self.change.count))
+        column = self._column(schema, None if there is None else schema.column_path(there.source_id))
+        wanted = FieldTerm(column, BucketTransform(self.change.count))
         if there is None:
             return (AddField(wanted),)
-        old = FieldTerm((schema.column_name(there.source_id),), there.transform)
+        old = FieldTerm(schema.column_path(there.source_id), there.transform)
         return () if old == wanted else (DropField(old), AddField(wanted))
 
-    def _column(self, schema: Schema, divided: str | None) -> str:
-        key = [field.name for field in schema.identifier_fields]
+    def _column(self, schema: Schema, divided: FieldPath | None) -> FieldPath:
+        key = [schema.column_path(id) for id in schema.identifier_field_ids]
         if not key:
             raise self._refused("the table has no primary key", "ALTER TABLE … ADD PRIMARY KEY first")
         if self.change.column is None:
             return divided or key[0]
-        for name in key:
-            if name.lower() == self.change.column.lower():
-                return name
-        raise self._refused(f"{self.change.column} is no column of the primary key", f"one of {', '.join(key)}")
+        wanted = listed_paths(self.change.column) or ()
+        named = schema.field_at(wanted[0], case_sensitive=False) if len(wanted) == 1 else None
+        if named is not None and named.id in schema.identifier_field_ids:
+            return schema.column_path(named.id)
+        names = ", ".join(map(path_text, key))
+        raise self._refused(f"{self.change.column} is no column of the primary key", f"one of {names}")
 
     def _refused(self, reason: str, way_out: str) -> AnalysisError:
         return AnalysisError("INVALID_BUCKETS", name=self.name, reason=reason, way_out=way_out)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from sqlext.commit.upsert_rules import partition_not_in_key
 from sqlext.errors import AnalysisError
 from sqlext.properties import BUCKET, BUCKET_KEY, DISTRIBUTION_MODE
+from sqlext.spec.field_path import listed_paths
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField, SortOrder
@@ -123,15 +124,20 @@ def _rescale(name: str, count: int | None = None) -> str:
 
 def _source_id(schema: Schema, spec: PartitionSpec, key: str | None) -> int:
     if key is not None:
-        named = schema.find(key.strip().strip("`"), case_sensitive=False)
-        if named is None or named.id not in schema.identifier_field_ids:
-            raise _refused(f"{BUCKET_KEY.name} names {key}, which is no column of the primary key", "one of the key")
-        return named.id
+        return _key_column(schema, key)
     partitioning = {field.source_id for field in spec.fields}
     free = [id for id in schema.identifier_field_ids if id not in partitioning]
     if not free:
         raise _refused("each column of the key is one of the partitioning", f"'{BUCKET_KEY.name}' to name one of them")
     return free[0]
+
+
+def _key_column(schema: Schema, text: str) -> int:
+    paths = listed_paths(text) or ()
+    named = schema.field_at(paths[0], case_sensitive=False) if len(paths) == 1 else None
+    if named is None or named.id not in schema.identifier_field_ids:
+        raise _refused(f"{BUCKET_KEY.name} names {text}, which is no column of the primary key", "one of the key")
+    return named.id
 
 
 def _field(schema: Schema, spec: PartitionSpec, source_id: int, count: int) -> PartitionField:
@@ -147,7 +153,7 @@ def _require_same(schema: Schema, there: PartitionField, count: int, key: str | 
     column = schema.column_name(there.source_id)
     if count not in (DYNAMIC, getattr(there.transform, "n", None)):
         raise _refused(f"PARTITIONED BY has {there.transform} of {column}", "one of the two")
-    if key is not None and key.strip().strip("`").lower() != column.lower():
+    if key is not None and _key_column(schema, key) != there.source_id:
         raise _refused(f"PARTITIONED BY divides {column}", "one of the two")
 
 

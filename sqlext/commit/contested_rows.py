@@ -25,6 +25,7 @@ from sqlext.scan.key_values import POSITION, key_values, shared_keys
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.value_range import metrics_range
 from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.field_path import path_text
 from sqlext.spec.manifest import EntryStatus, ManifestContent, ManifestEntry
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
@@ -189,7 +190,7 @@ class ContestedRows:
         return f"the rows of {self._named(keys, field_ids)}"
 
     def _named(self, keys: pa.Table, field_ids: Sequence[int]) -> str:
-        names = [self._base.schema().column_name(field_id) for field_id in field_ids]
+        names = [path_text(self._base.schema().column_path(field_id)) for field_id in field_ids]
         rows = keys.drop_columns([POSITION]).slice(0, _NAMED_ROWS).rename_columns(names).to_pylist()
         return ", ".join(json.dumps(row, default=str, ensure_ascii=False) for row in rows)
 

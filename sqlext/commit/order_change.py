@@ -78,7 +78,7 @@ def numbered_order(order: SortOrder, base: TableMetadata) -> SortOrder:
 
 
 def _sort_field(term: SortTerm, schema: Schema) -> SortField:
-    source = schema.find(".".join(term.column), case_sensitive=False)
+    source = schema.field_at(term.column, case_sensitive=False)
     if source is None:
         names = ", ".join(f"`{field.name}`" for field in schema.fields)
         raise AnalysisError(

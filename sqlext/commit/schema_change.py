@@ -177,11 +177,10 @@ def _column_properties(base: TableMetadata, schema: Schema) -> tuple[MetadataUpd
     moved: dict[str, str] = {}
     removed: list[str] = []
     for key, value in base.properties.items():
-        renamed = _renamed_property(key, base.schema(), schema)
-        if renamed != key:
+        renamed = _renamed_properties(key, base.schema(), schema)
+        if key not in renamed:
             removed.append(key)
-            if renamed is not None:
-                moved[renamed] = value
+        moved.update({name: value for name in renamed if name != key})
     moved.update(_name_mapping(base, schema))
     updates: list[MetadataUpdate] = []
     if removed:
@@ -198,13 +197,24 @@ def _name_mapping(base: TableMetadata, schema: Schema) -> dict[str, str]:
     return {} if changed is None or changed == mapping else {NAME_MAPPING_PROPERTY: changed.to_text()}
 
 
-def _renamed_property(key: str, before: Schema, after: Schema) -> str | None:
-    """The key under the column's name in `after`; None where the column is gone."""
+def _renamed_properties(key: str, before: Schema, after: Schema) -> frozenset[str]:
+    """The key under the names in `after` of the fields that it names in `before`; none where they are gone.
+
+    A key of Iceberg names fields by their dotted names, and every field that has such a name.
+    """
     for prefix in COLUMN_PROPERTY_PREFIXES:
-        field = before.find(key.removeprefix(prefix)) if key.startswith(prefix) else None
-        if field is not None:
-            return None if after.field_or_none(field.id) is None else prefix + after.column_name(field.id)
-    return key
+        name = key.removeprefix(prefix)
+        named = [id for id in before.field_ids if name in _dotted_names(before, id)] if key.startswith(prefix) else []
+        if named:
+            kept = (id for id in named if after.field_or_none(id) is not None)
+            return frozenset(prefix + after.column_name(id) for id in kept)
+    return frozenset({key})
+
+
+def _dotted_names(schema: Schema, id: int) -> tuple[str, ...]:
+    """As Iceberg knows a field: by its dotted name, and by one without `element` and `value`."""
+    name = schema.column_name(id)
+    return name, name.replace(".element.", ".").replace(".value.", ".")
 
 
 def _length_updates(base: TableMetadata, changed: ChangedColumns) -> tuple[MetadataUpdate, ...]:

@@ -150,7 +150,7 @@ class _Edit:
 
     def _source_id(self, term: FieldTerm) -> int:
         schema = self._base.schema()
-        source = schema.find(".".join(term.column), case_sensitive=False)
+        source = schema.field_at(term.column, case_sensitive=False)
         if source is None:
             names = ", ".join(f"`{field.name}`" for field in schema.fields)
             raise AnalysisError(
@@ -168,7 +168,7 @@ class _Edit:
     def _located(self, term: FieldTerm) -> int:
         """By the field's name where the table has no such column, else by column and transform."""
         name = ".".join(term.column)
-        source = self._base.schema().find(name, case_sensitive=False)
+        source = self._base.schema().field_at(term.column, case_sensitive=False)
         for index, field in enumerate(self.fields):
             if isinstance(field.transform, VoidTransform):
                 continue
@@ -193,7 +193,7 @@ class _Edit:
             self.fields[index] = replace(field, name=f"{field.name}_{field.field_id}")
 
     def _require_free_of_columns(self, term: FieldTerm, name: str, source_id: int) -> None:
-        column = self._base.schema().find(name, case_sensitive=False)
+        column = self._base.schema().column(name, case_sensitive=False)
         if column is None or (isinstance(term.transform, IdentityTransform) and column.id == source_id):
             return
         raise self._refused(term, f"a column is called {name} already. Give the field a name with AS")

@@ -51,7 +51,7 @@ class MetadataAnswers:
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         said = [exact_predicate(described, version.schema) for described in arguments["filters"]]
         predicate = conjunction(one for one in said if one is not None)
-        fields = [version.schema.find(name) for name in arguments["groups"]]
+        fields = [version.schema.column(name) for name in arguments["groups"]]
         functions = [
             Aggregate(function, None if name is None else _field_id(version.schema, name))
             for function, name in arguments["functions"]
@@ -107,7 +107,7 @@ def _is_planned_by(version: TableVersion, predicate: Predicate) -> bool:
 
 
 def _field_id(schema: Schema, name: str) -> int:
-    field = schema.find(name)
+    field = schema.column(name)
     assert field is not None
     return field.id
 

@@ -13,7 +13,7 @@ _FILE = "_file"
 def named_files(filters: Sequence[Sequence[Any]], schema: Schema) -> frozenset[str] | None:
     """Paths that satisfy every filter which says `_file` is one of some; None where none says so, or where the table
     has a column of that name. `filters` are conjuncts, as the shim encodes them."""
-    if schema.find(_FILE, case_sensitive=False) is not None:
+    if schema.column(_FILE, case_sensitive=False) is not None:
         return None
     left: frozenset[str] | None = None
     for described in filters:

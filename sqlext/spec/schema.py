@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from typing import Any
 
 from sqlext.errors import AnalysisError
+from sqlext.spec.field_path import FieldPath
 from sqlext.spec.type_json import field_from_json, field_to_json
 from sqlext.spec.types import (
     DoubleType,
@@ -42,33 +43,41 @@ class Schema:
         """The field of that id, or None."""
         return self._fields_by_id.get(id)
 
-    def find(self, name: str, case_sensitive: bool = True) -> NestedField | None:
-        """The field of a dotted name (`point.x`, `tags.element`), or None.
+    def column(self, name: str, case_sensitive: bool = True) -> NestedField | None:
+        """The column of that name, or None. Dots are characters like any other: no name is a path.
 
-        Raises AnalysisError when a name is ambiguous without regard to case.
+        Raises AnalysisError when the name is ambiguous without regard to case.
         """
-        if case_sensitive:
-            return self._fields_by_name.get(name)
-        candidates = self._fields_by_lower_name.get(name.lower(), ())
-        if len(candidates) > 1:
-            exact = self._fields_by_name.get(name)
-            if exact is not None:
-                return exact
-            names = ", ".join(self.column_name(field.id) for field in candidates)
-            raise AnalysisError("AMBIGUOUS_REFERENCE", name=name, candidates=names)
-        return candidates[0] if candidates else None
+        exact = self._columns_by_name.get(name)
+        return exact if exact is not None or case_sensitive else _alike(self._columns_by_lower_name, name)
+
+    def field_at(self, path: FieldPath, case_sensitive: bool = True) -> NestedField | None:
+        """The field at the end of a path of names, or None: a column's, then those of fields inside it.
+
+        Elements, keys and values have the format's names. Raises AnalysisError as `column`.
+        """
+        field = self.column(path[0], case_sensitive)
+        for name in path[1:]:
+            if field is None:
+                return None
+            field = Schema(nested_fields(field.type)).column(name, case_sensitive)
+        return field
 
     def column_name(self, id: int) -> str:
-        """The dotted name of the field of that id. Raises KeyError."""
-        return self._names_by_id[id]
+        """The names down to the field of that id, joined by dots. Raises KeyError.
+
+        It is what messages and Iceberg's texts say, such as keys of properties and names of partition fields. It does
+        not identify a field: the column `a.b` and the field `b` of a struct `a` have the same.
+        """
+        return ".".join(self.column_path(id))
 
     @property
     def field_ids(self) -> tuple[int, ...]:
         """Every id, each field before those inside it; the same order in schemas of the same shape."""
         return tuple(self._fields_by_id)
 
-    def column_path(self, id: int) -> tuple[str, ...]:
-        """The name of the field of that id by parts; a part may hold dots of its own. Raises KeyError."""
+    def column_path(self, id: int) -> FieldPath:
+        """The names down to the field of that id. Raises KeyError."""
         above = [ancestor.name for ancestor in self._ancestors(id)]
         return (*reversed(above), self.field(id).name)
 
@@ -106,7 +115,7 @@ class Schema:
         for id in self.identifier_field_ids:
             reason = self._identifier_flaw(id)
             if reason is not None:
-                name = self._names_by_id.get(id, f"of id {id}")
+                name = f"of id {id}" if self.field_or_none(id) is None else self.column_name(id)
                 raise AnalysisError("INVALID_PRIMARY_KEY", columns=self._key_text(), reason=f"column {name}: {reason}")
 
     def to_json(self) -> dict[str, Any]:
@@ -126,7 +135,8 @@ class Schema:
         )
 
     def _key_text(self) -> str:
-        return ", ".join(self._names_by_id.get(id, str(id)) for id in self.identifier_field_ids)
+        ids = self.identifier_field_ids
+        return ", ".join(str(id) if self.field_or_none(id) is None else self.column_name(id) for id in ids)
 
     def _identifier_flaw(self, id: int) -> str | None:
         field = self.field_or_none(id)
@@ -151,33 +161,26 @@ class Schema:
 
     @cached_property
     def _fields_by_id(self) -> dict[int, NestedField]:
-        return {field.id: field for field, _, _ in self._walk}
+        return {field.id: field for field, _ in self._walk}
 
     @cached_property
-    def _names_by_id(self) -> dict[int, str]:
-        return {field.id: path for field, path, _ in self._walk}
+    def _columns_by_name(self) -> dict[str, NestedField]:
+        return {field.name: field for field in reversed(self.fields)}
+
+    @cached_property
+    def _columns_by_lower_name(self) -> dict[str, list[NestedField]]:
+        by_name: dict[str, list[NestedField]] = {}
+        for field in self.fields:
+            by_name.setdefault(field.name.lower(), []).append(field)
+        return by_name
 
     @cached_property
     def _parents(self) -> dict[int, int]:
-        return {field.id: parent for field, _, parent in self._walk if parent is not None}
+        return {field.id: parent for field, parent in self._walk if parent is not None}
 
     @cached_property
-    def _fields_by_name(self) -> dict[str, NestedField]:
-        by_name = {path: field for field, path, _ in self._walk}
-        for field, path, _ in self._walk:
-            by_name.setdefault(path.replace(".element.", ".").replace(".value.", "."), field)
-        return by_name
-
-    @cached_property
-    def _fields_by_lower_name(self) -> dict[str, tuple[NestedField, ...]]:
-        by_name: dict[str, tuple[NestedField, ...]] = {}
-        for name, field in self._fields_by_name.items():
-            by_name[name.lower()] = (*by_name.get(name.lower(), ()), field)
-        return by_name
-
-    @cached_property
-    def _walk(self) -> list[tuple[NestedField, str, int | None]]:
-        return list(_walk(self.fields, "", None))
+    def _walk(self) -> list[tuple[NestedField, int | None]]:
+        return list(_walk(self.fields, None))
 
 
 def assign_fresh_ids(schema: Schema, start: int = 1) -> Schema:
@@ -235,13 +238,18 @@ def nested_fields(type: Type) -> tuple[NestedField, ...]:
     return ()
 
 
-def _walk(
-    fields: Iterable[NestedField], prefix: str, parent: int | None
-) -> Iterator[tuple[NestedField, str, int | None]]:
+def _walk(fields: Iterable[NestedField], parent: int | None) -> Iterator[tuple[NestedField, int | None]]:
     for field in fields:
-        path = prefix + field.name
-        yield field, path, parent
-        yield from _walk(nested_fields(field.type), path + ".", field.id)
+        yield field, parent
+        yield from _walk(nested_fields(field.type), field.id)
+
+
+def _alike(by_lower_name: Mapping[str, Sequence[NestedField]], name: str) -> NestedField | None:
+    alike = by_lower_name.get(name.lower(), ())
+    if len(alike) > 1:
+        names = ", ".join(field.name for field in alike)
+        raise AnalysisError("AMBIGUOUS_REFERENCE", name=name, candidates=names)
+    return alike[0] if alike else None
 
 
 def _selected_fields(fields: Iterable[NestedField], wanted: frozenset[int]) -> Iterator[NestedField]:

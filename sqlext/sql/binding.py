@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TypeAlias, Union
 
 from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.spec.field_path import FieldPath
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, StructType
 from sqlext.sql.default_value import is_default
@@ -83,14 +84,18 @@ def source_relation(merge: Merge, columns: Sequence[str], *, case_sensitive: boo
     return Relation(name, tuple(columns), case_sensitive)
 
 
-def resolve_column(
-    schema: Schema, name: str | Sequence[str], where: str = "the table", *, case_sensitive: bool = False
+def resolve_column(schema: Schema, name: str, where: str = "the table", *, case_sensitive: bool = False) -> NestedField:
+    """The column of that name, whose dots are no path. Raises AnalysisError UNRESOLVED_COLUMN.WITH_SUGGESTION."""
+    return resolve_field(schema, (name,), where, case_sensitive=case_sensitive)
+
+
+def resolve_field(
+    schema: Schema, path: FieldPath, where: str = "the table", *, case_sensitive: bool = False
 ) -> NestedField:
-    """The field of a name, given dotted or by parts. Raises AnalysisError UNRESOLVED_COLUMN.WITH_SUGGESTION."""
-    dotted = name if isinstance(name, str) else ".".join(name)
-    field = schema.find(dotted, case_sensitive)
+    """The column or nested field of a path. Raises AnalysisError UNRESOLVED_COLUMN.WITH_SUGGESTION."""
+    field = schema.field_at(path, case_sensitive)
     if field is None:
-        raise unresolved(dotted, where, [field.name for field in schema.fields])
+        raise unresolved(".".join(path), where, [field.name for field in schema.fields])
     return field
 
 

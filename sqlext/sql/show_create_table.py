@@ -84,9 +84,7 @@ def _column(field: NestedField, lengths: Mapping[int, int]) -> str:
 
 
 def _source(schema: Schema, id: int) -> str:
-    """The column's quoted name; only a nested one is dotted, since a column's own name may hold a dot."""
-    name = schema.column_name(id)
-    return quote_name((name,) if schema.field(id) in schema.fields else name.split("."))
+    return quote_name(schema.column_path(id))
 
 
 def _partition_term(schema: Schema, field: PartitionField) -> str:

@@ -32,6 +32,8 @@ from sqlext.spark.checkpoint_files import batch_plan
 from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import Content
+from sqlext.spec.field_path import FieldPath, path_text
+from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.streaming.batch_figures import BatchFigures
 from sqlext.streaming.routed_batch import RoutedBatch
@@ -189,6 +191,11 @@ class StreamingSink:
         if target.table.metadata.schema().identifier_field_ids != run.key:
             raise ValidationConflict("STREAM_KEY_CHANGED", name=target.name, query=batch.query_id)
         return target
+
+
+def _field_id(schema: Schema, path: FieldPath) -> int | None:
+    field = schema.field_at(path, case_sensitive=False)
+    return None if field is None else field.id
 
 
 def _left_behind(target: Target, claim: StreamProgress, batch: MicroBatch) -> StagedBatch | None:
@@ -375,13 +382,13 @@ class _BatchWrite:
         else:
             upserts = is_upsert(target, options.write, overwrites=mode != "append")
         schema = target.table.metadata.schema()
-        key = {schema.column_name(id).lower() for id in schema.identifier_field_ids}
-        named = {name.lower() for name in options.key_columns}
-        if named and named != key:
+        key = [path_text(schema.column_path(id)) for id in schema.identifier_field_ids]
+        named = {_field_id(schema, path) for path in options.key_columns}
+        if named and named != set(schema.identifier_field_ids):
             raise AnalysisError(
                 "STREAM_KEY_NOT_THE_TABLES",
                 name=target.name,
-                named=", ".join(options.key_columns),
+                named=", ".join(map(path_text, options.key_columns)),
                 key=", ".join(sorted(key)) or "no primary key",
             )
         return upserts

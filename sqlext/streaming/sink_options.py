@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sqlext.errors import AnalysisError
 from sqlext.spark.frame_options import WriteOptions, known_write_options, write_options
+from sqlext.spec.field_path import FieldPath, listed_paths
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ class SinkOptions:
     write: WriteOptions = field(default_factory=WriteOptions)
     overwrite: str | None = None
     parallelism: int | None = None
-    key_columns: tuple[str, ...] = ()
+    key_columns: tuple[FieldPath, ...] = ()
     empty_commits: int = _EMPTY_COMMITS
     accept_checkpoint: bool = False
     route_by: str | None = None
@@ -103,8 +104,8 @@ def _positive(text: str) -> int | None:
     return int(text)
 
 
-def _columns(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip().strip("`") for name in text.split(","))
-    if not all(names):
+def _columns(text: str) -> tuple[FieldPath, ...]:
+    paths = listed_paths(text)
+    if paths is None:
         raise ValueError("it must be columns, separated by commas")
-    return names
+    return paths

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
-from sqlext.spec.schema import Schema
+from sqlext.spec.schema import Schema, nested_fields
 from sqlext.spec.single_value import scaled, unscaled
 from sqlext.spec.transform import (
     BucketTransform,
@@ -34,7 +34,6 @@ from sqlext.spec.types import (
     FixedType,
     IntegerType,
     StringType,
-    StructType,
     TimestampNanoType,
     TimestamptzNanoType,
     Type,
@@ -131,26 +130,12 @@ def transform_column(transform: Transform, type: Type, column: pa.Array) -> pa.A
 
 def _indices(schema: Schema, id: int) -> tuple[int, ...]:
     """The positions that lead to a field through structs."""
-    path = schema.column_name(id)
     fields, indices = schema.fields, []
-    while True:
-        index, field = next(
-            (index, field)
-            for index, field in enumerate(fields)
-            if path == field.name or path.startswith(field.name + ".")
-            if field.id == id or (isinstance(field.type, StructType) and _holds(field.type, id))
-        )
+    for name in schema.column_path(id):
+        index, field = next((index, field) for index, field in enumerate(fields) if field.name == name)
         indices.append(index)
-        if field.id == id:
-            return tuple(indices)
-        assert isinstance(field.type, StructType)
-        path, fields = path[len(field.name) + 1 :], field.type.fields
-
-
-def _holds(struct: StructType, id: int) -> bool:
-    return any(
-        field.id == id or (isinstance(field.type, StructType) and _holds(field.type, id)) for field in struct.fields
-    )
+        fields = nested_fields(field.type)
+    return tuple(indices)
 
 
 def _as_stored(type: Type, column: pa.Array) -> pa.Array:

@@ -136,7 +136,7 @@ def _read_by_task(environment: Environment, target: Target, change: RowChange) -
     used = [field.source_id for field in metadata.spec().fields]
     if keeps_order(metadata):
         used += [field.source_id for field in metadata.sort_order().fields]
-    fields = (metadata.schema().find(name) for name in change.kept_columns)
+    fields = (metadata.schema().column(name) for name in change.kept_columns)
     left = {field.name for field in fields if field and field.id not in used and has_positioned_values(field)}
     if not left:
         return frozenset()

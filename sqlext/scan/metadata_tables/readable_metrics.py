@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 from sqlext.scan.metadata_tables.arrow_type import arrow_type, readable
 from sqlext.scan.value_range import decode_bound
 from sqlext.spec.content_file import ContentFile
+from sqlext.spec.field_path import path_text
 from sqlext.spec.schema import nested_fields
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import NestedField, Type, VariantType, is_primitive
@@ -30,9 +32,18 @@ _COUNTS = ("value_count", "null_value_count", "nan_value_count")
 
 
 def _metrics_columns(metadata: TableMetadata) -> list[tuple[str, int, Type]]:
-    """Dotted name, id and type of all primitive fields but variants, in the order of their names."""
+    """Name, id and type of all primitive fields but variants, in the order of their names.
+
+    The names are dotted, as Iceberg's; of two that would be the same the column's that holds the dots is quoted.
+    """
     schema = metadata.schema()
-    return sorted((schema.column_name(field.id), field.id, field.type) for field in _primitive_fields(schema.fields))
+    fields = list(_primitive_fields(schema.fields))
+    dotted = Counter(schema.column_name(field.id) for field in fields)
+    named = (
+        (name if dotted[name] == 1 else path_text(schema.column_path(field.id)), field)
+        for name, field in ((schema.column_name(field.id), field) for field in fields)
+    )
+    return sorted(((name, field.id, field.type) for name, field in named), key=lambda column: column[:2])
 
 
 def _primitive_fields(fields: Iterable[NestedField]) -> Iterator[NestedField]:

@@ -117,8 +117,8 @@ def compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relati
         if key is None or value is None or key in keys:
             return None
         keys[key] = source.column(value)
-    identifiers = {schema.column_name(id) for id in schema.identifier_field_ids}
-    return keys if keys and set(keys) == identifiers else None
+    identifiers = {schema.column_path(id) for id in schema.identifier_field_ids}
+    return keys if keys and {(name,) for name in keys} == identifiers else None
 
 
 def _whole_column(parts: tuple[str, ...], side: Relation, other: Relation) -> str | None:

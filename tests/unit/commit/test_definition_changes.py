@@ -237,7 +237,7 @@ def test_lengths_of_strings_come_with_their_columns_and_only_grow(writer: Writer
     base = writer.create()
     first = writer.commit(ChangeSchema((AddColumn(("x",), LongType()),)), base=base)
     added = writer.commit(ChangeSchema(changes), base=base).table.metadata
-    assert first.table.metadata.schema().find("x") is not None
+    assert first.table.metadata.schema().column("x") is not None
     assert varchar_lengths(added.properties) == {4: 3, 7: 4}
     assert (added.schema().column_name(4), added.schema().column_name(7)) == ("s", "n.b")
 

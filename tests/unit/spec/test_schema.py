@@ -4,6 +4,7 @@ import pytest
 from pyiceberg.schema import Schema as PyIcebergSchema
 
 from sqlext.errors import AnalysisError
+from sqlext.spec.field_path import FieldPath
 from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.types import (
     DecimalType,
@@ -39,29 +40,43 @@ def test_json_round_trips_and_pyiceberg_reads_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "id"), [("id", 1), ("point.x", 10), ("tags.element.name", 13), ("tags.name", 13), ("prices.value", 15)]
+    ("path", "id"),
+    [(("id",), 1), (("point", "x"), 10), (("tags", "element", "name"), 13), (("prices", "value"), 15)],
 )
-def test_names_lead_to_fields(name: str, id: int) -> None:
-    found = SCHEMA.find(name)
+def test_paths_lead_to_fields(path: FieldPath, id: int) -> None:
+    found = SCHEMA.field_at(path)
+    upper = tuple(name.upper() for name in path)
     assert found is not None
     assert found.id == id
-    assert SCHEMA.find(name.upper()) is None
-    assert SCHEMA.find(name.upper(), case_sensitive=False) == found
+    assert SCHEMA.column_path(id) == path
+    assert SCHEMA.field_at(upper) is None
+    assert SCHEMA.field_at(upper, case_sensitive=False) == found
+
+
+def test_a_name_with_dots_is_no_path() -> None:
+    inner = NestedField(3, "b", LongType())
+    schema = Schema((NestedField(1, "a.b", LongType()), NestedField(2, "a", StructType((inner,)))))
+    assert schema.column("a.b") == schema.field_at(("a.b",)) == schema.field(1)
+    assert schema.column("A.B", case_sensitive=False) == schema.field(1)
+    assert schema.field_at(("a", "b")) == inner
+    assert [schema.column_path(id) for id in (1, 3)] == [("a.b",), ("a", "b")]
+    assert SCHEMA.column("point.x") is None
+    assert SCHEMA.column("point.x", case_sensitive=False) is None
 
 
 def test_a_name_ambiguous_without_case_is_refused() -> None:
     schema = Schema((NestedField(1, "a", LongType()), NestedField(2, "A", LongType())))
-    assert schema.find("A", case_sensitive=False) == schema.field(2)
+    assert schema.column("A", case_sensitive=False) == schema.field(2)
     with pytest.raises(AnalysisError) as caught:
-        Schema((NestedField(1, "ab", LongType()), NestedField(2, "AB", LongType()))).find("Ab", case_sensitive=False)
+        Schema((NestedField(1, "ab", LongType()), NestedField(2, "AB", LongType()))).column("Ab", case_sensitive=False)
     assert caught.value.condition == "AMBIGUOUS_REFERENCE"
 
 
 def test_fresh_ids_number_top_level_columns_first() -> None:
     fresh = assign_fresh_ids(SCHEMA)
     assert [field.id for field in fresh.fields] == [1, 2, 3, 4]
-    ids = [fresh.find(name).id for name in ("point.x", "point.y", "tags.element", "tags.element.name", "prices.key")]  # type: ignore[union-attr]
-    assert ids == [5, 6, 7, 8, 9]
+    ids = [fresh.column_path(id) for id in (5, 6, 7, 8, 9)]
+    assert ids == [("point", "x"), ("point", "y"), ("tags", "element"), ("tags", "element", "name"), ("prices", "key")]
     assert fresh.identifier_field_ids == (1,)
 
 

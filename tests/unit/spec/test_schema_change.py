@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import SqlextError
+from sqlext.spec.field_path import FieldPath
 from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import (
     AddColumn,
@@ -68,11 +69,8 @@ def test_a_new_column_gets_ids_that_no_column_ever_had() -> None:
     after = changed(AddColumn(("extra",), struct, doc="more"))
     added = after.fields[-1]
     assert (added.id, added.name, added.doc, added.required) == (21, "extra", "more", False)
-    assert {name: after.find(name).id for name in ("extra.a", "extra.b", "extra.b.element")} == {  # type: ignore[union-attr]
-        "extra.a": 22,
-        "extra.b": 23,
-        "extra.b.element": 24,
-    }
+    inside = [after.column_path(id) for id in (22, 23, 24)]
+    assert inside == [("extra", "a"), ("extra", "b"), ("extra", "b", "element")]
     assert after.fields[:-1] == SCHEMA.fields
 
 
@@ -84,13 +82,13 @@ def test_a_name_that_comes_back_is_another_column() -> None:
 @pytest.mark.parametrize(
     ("path", "found"),
     [
-        (("point", "z"), "point.z"),
-        (("POINT", "z"), "point.z"),
-        (("items", "element", "price"), "items.element.price"),
+        (("point", "z"), ("point", "z")),
+        (("POINT", "z"), ("point", "z")),
+        (("items", "element", "price"), ("items", "element", "price")),
     ],
 )
-def test_columns_are_added_at_any_depth(path: tuple[str, ...], found: str) -> None:
-    field = changed(AddColumn(path, DoubleType())).find(found)
+def test_columns_are_added_at_any_depth(path: FieldPath, found: FieldPath) -> None:
+    field = changed(AddColumn(path, DoubleType())).field_at(found)
     assert field == NestedField(21, path[-1], DoubleType())
 
 
@@ -102,14 +100,14 @@ def test_positions_count_among_siblings() -> None:
         MoveColumn(("point", "y"), Position()),
     )
     assert names(after) == ["a", "name", "b", "point", "id", "items", "counts"]
-    assert [field.name for field in after.find("point").type.fields] == ["y", "x"]  # type: ignore[union-attr]
+    assert [field.name for field in after.column("point").type.fields] == ["y", "x"]  # type: ignore[union-attr]
 
 
 def test_a_rename_keeps_id_and_key() -> None:
     after = changed(RenameColumn(("id",), "ID"), RenameColumn(("point", "x"), "lon"))
     assert after.identifier_field_ids == (1,)
-    assert after.find("ID") == NestedField(1, "ID", IntegerType(), True)
-    assert after.find("point.lon") == NestedField(4, "lon", IntegerType())
+    assert after.column("ID") == NestedField(1, "ID", IntegerType(), True)
+    assert after.field_at(("point", "lon")) == NestedField(4, "lon", IntegerType())
 
 
 @pytest.mark.parametrize(
@@ -138,7 +136,7 @@ def test_types_only_widen(before: Type, after: Type, version: int, allowed: bool
 
 def test_values_of_lists_and_maps_widen() -> None:
     after = changed(WidenColumn(("counts", "value"), LongType()))
-    assert after.find("counts").type == MapType(10, StringType(), 11, LongType(), False)  # type: ignore[union-attr]
+    assert after.column("counts").type == MapType(10, StringType(), 11, LongType(), False)  # type: ignore[union-attr]
 
 
 def test_the_defaults_of_a_widened_date_are_its_midnights() -> None:
@@ -158,7 +156,7 @@ def test_defaults_are_of_version_3() -> None:
 
 def test_comments_and_nullability() -> None:
     after = changed(SetComment(("name",), "he"), DropIdentifierFields((("id",),)), SetRequired(("id",), False))
-    assert after.find("name").doc == "he"  # type: ignore[union-attr]
+    assert after.column("name").doc == "he"  # type: ignore[union-attr]
     assert (after.identifier_field_ids, after.fields[0].required) == ((), False)
 
 

@@ -46,7 +46,7 @@ def written(folder: Path, schema: Schema, *batches: pa.RecordBatch, **changes: A
 
 
 def bounds(schema: Schema, file: ContentFile, name: str) -> tuple[Any, Any]:
-    field = schema.find(name)
+    field = schema.field_at(tuple(name.split(".")))
     assert field is not None
     assert file.lower_bounds is not None
     assert file.upper_bounds is not None
