@@ -45,7 +45,7 @@ def from_debezium(
     """
     columns_of = StructType.fromDDL(schema) if isinstance(schema, str) else schema
     row = _read_as(columns_of)
-    text = F.col(f"`{value_column.replace('`', '``')}`").cast("string")
+    text = F.col(_quoted(value_column)).cast("string")
     envelope = _envelope(row, metadata)
     wrapped = StructType([StructField("payload", envelope), *envelope.fields, StructField(_CORRUPT, StringType())])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
@@ -61,6 +61,10 @@ def from_debezium(
     columns = [_value(field).alias(field.name) for field in columns_of.fields]
     further = [F.col(f"payload.{path}").alias(name) for name, path in metadata.items()]
     return images.select(*columns, *further, F.col("image.kind").alias(ROW_KIND.name))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _envelope(row: StructType, metadata: Mapping[str, str]) -> StructType:
@@ -119,7 +123,7 @@ def _read_as(columns: StructType) -> StructType:
 
 def _value(field: StructField) -> Column:
     """The column of an image in its type."""
-    read = F.col(f"image.row.`{field.name}`")
+    read = F.col(f"image.row.{_quoted(field.name)}")
     if not isinstance(field.dataType, TimestampType):
         return read
     refused = _refused(f"{field.name} is no timestamp in ISO text").cast("timestamp")

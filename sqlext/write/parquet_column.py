@@ -13,17 +13,23 @@ VARIANT_PARTS = ("metadata", "value")
 
 @dataclass(frozen=True, slots=True)
 class ParquetColumn:
-    """One leaf. `path` is its dotted path in the file; `indices` lead to it from the columns through structs.
+    """One leaf. `names` are those of the groups around it in the file, and its own; `indices` lead to it from the
+    columns through structs.
 
     A leaf inside a list or a map is `repeated`: it has a size, but neither counts nor bounds. A variant has two leaves
     under its id.
     """
 
-    path: str
+    names: tuple[str, ...]
     field_id: int
     type: Type
     repeated: bool
     indices: tuple[int, ...]
+
+    @property
+    def path(self) -> str:
+        """The dotted path by which pyarrow's writer takes settings: a column `a.b` and a field `b` of `a` share one."""
+        return ".".join(self.names)
 
 
 def parquet_columns(schema: Schema) -> tuple[ParquetColumn, ...]:
@@ -31,35 +37,37 @@ def parquet_columns(schema: Schema) -> tuple[ParquetColumn, ...]:
     return tuple(
         leaf
         for index, field in enumerate(schema.fields)
-        for leaf in _leaves(field.name, field.id, field.type, False, (index,))
+        for leaf in _leaves((field.name,), field.id, field.type, False, (index,))
     )
 
 
-def variant_groups(columns: Iterable[ParquetColumn]) -> frozenset[str]:
-    """The paths of the groups that hold a variant each."""
-    return frozenset(column.path.rpartition(".")[0] for column in columns if isinstance(column.type, VariantType))
+def variant_groups(columns: Iterable[ParquetColumn]) -> frozenset[tuple[str, ...]]:
+    """The groups that hold a variant each, by the names that lead to them."""
+    return frozenset(column.names[:-1] for column in columns if isinstance(column.type, VariantType))
 
 
-def _leaves(path: str, id: int, type: Type, repeated: bool, indices: tuple[int, ...]) -> Iterator[ParquetColumn]:
+def _leaves(
+    names: tuple[str, ...], id: int, type: Type, repeated: bool, indices: tuple[int, ...]
+) -> Iterator[ParquetColumn]:
     if isinstance(type, VariantType):
         for index, part in enumerate(VARIANT_PARTS):
-            yield ParquetColumn(f"{path}.{part}", id, type, repeated, (*indices, index))
+            yield ParquetColumn((*names, part), id, type, repeated, (*indices, index))
         return
     if is_primitive(type):
-        yield ParquetColumn(path, id, type, repeated, indices)
+        yield ParquetColumn(names, id, type, repeated, indices)
         return
-    for name, child_id, child, child_repeated, index in _children(type):
-        yield from _leaves(f"{path}.{name}", child_id, child, repeated or child_repeated, (*indices, index))
+    for inner, child_id, child, child_repeated, index in _children(type):
+        yield from _leaves((*names, *inner), child_id, child, repeated or child_repeated, (*indices, index))
 
 
-def _children(type: Type) -> Iterator[tuple[str, int, Type, bool, int]]:
+def _children(type: Type) -> Iterator[tuple[tuple[str, ...], int, Type, bool, int]]:
     match type:
         case StructType(fields=fields):
             field: NestedField
             for index, field in enumerate(fields):
-                yield field.name, field.id, field.type, False, index
+                yield (field.name,), field.id, field.type, False, index
         case ListType():
-            yield "list.element", type.element_id, type.element, True, 0
+            yield ("list", "element"), type.element_id, type.element, True, 0
         case MapType():
-            yield "key_value.key", type.key_id, type.key, True, 0
-            yield "key_value.value", type.value_id, type.value, True, 1
+            yield ("key_value", "key"), type.key_id, type.key, True, 0
+            yield ("key_value", "value"), type.value_id, type.value, True, 1

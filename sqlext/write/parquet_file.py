@@ -40,7 +40,7 @@ class ParquetLayout:
     file_schema: pa.Schema
     schema_json: str
     columns: tuple[ParquetColumn, ...]
-    variants: frozenset[str]
+    variants: frozenset[tuple[str, ...]]
     modes: tuple[MetricsMode, ...]
     compression: str
     compression_level: int | None

@@ -6,6 +6,7 @@ whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from sqlext.spec.types import (
 from sqlext.storage.location import to_local_path
 
 _KIND = "data file"
+_WORD = re.compile(r"\w+")
 # What Polars and Arrow hold in the same way.
 _TYPES = (
     BooleanType,
@@ -115,10 +117,15 @@ def _at(path: Path, file: pq.ParquetFile, positions: NDArray[np.uint64], names: 
 
 
 def _quickest(file: pq.ParquetFile) -> str | None:
-    """The top-level column with the least to decode; None for a file without one that any reader knows."""
+    """The top-level column with the least to decode; None for a file without one that any reader knows.
+
+    Columns with other names than words are passed over: the file's path of a nested field is the name of a column with
+    a dot, and Polars takes `*` and `^…$` for patterns.
+    """
     if not file.num_row_groups:
         return None
-    group, names = file.metadata.row_group(0), set(file.schema_arrow.names)
+    group = file.metadata.row_group(0)
+    names = {name for name in file.schema_arrow.names if _WORD.fullmatch(name)}
     chunks = (group.column(place) for place in range(group.num_columns))
     sizes = {
         chunk.path_in_schema: chunk.total_compressed_size

@@ -18,8 +18,8 @@ _SCHEMA, _NAME, _CHILDREN, _LOGICAL_TYPE = 2, 4, 5, 10
 _VARIANT = bytes([_STRUCT, 2 * 16, 1 << 4 | _BYTE, 1, _STOP, _STOP])
 
 
-def with_variants(end: bytes, groups: frozenset[str]) -> bytes:
-    """The end of a file, from before its footer on, with the groups at these dotted paths marked.
+def with_variants(end: bytes, groups: frozenset[tuple[str, ...]]) -> bytes:
+    """The end of a file, from before its footer on, with the groups marked to which these names lead.
 
     Raises ValueError if it is not the end of a Parquet file that has these groups.
     """
@@ -40,7 +40,7 @@ def with_variants(end: bytes, groups: frozenset[str]) -> bytes:
     return b"".join((end[:start], marked, len(marked).to_bytes(4, "little"), _MAGIC))
 
 
-def _marks(footer: bytes, groups: frozenset[str]) -> Iterator[tuple[int, bytes]]:
+def _marks(footer: bytes, groups: frozenset[tuple[str, ...]]) -> Iterator[tuple[int, bytes]]:
     """Where in the footer a group's element ends, and what goes there."""
     reader = _Reader(footer)
     id, kind = reader.field(0)
@@ -51,8 +51,8 @@ def _marks(footer: bytes, groups: frozenset[str]) -> Iterator[tuple[int, bytes]]
     open_groups: list[tuple[str, int]] = []
     for number in range(count):
         name, children, last_id = reader.schema_element()
-        prefix = "".join(f"{above}." for above, _ in open_groups[1:])
-        if number and prefix + name in groups:
+        above_it = (above for above, _ in open_groups[1:])
+        if number and (*above_it, name) in groups:
             # Fields are numbered by their distance from the one before, and a group has none behind the logical type.
             yield reader.position - 1, bytes([(_LOGICAL_TYPE - last_id) << 4 | _STRUCT]) + _VARIANT
         if open_groups:

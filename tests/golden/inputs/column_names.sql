@@ -1,0 +1,65 @@
+-- a column with a dot in its name, a struct with a field, and a column that is called as that field
+CREATE TABLE t (id INT, `a.b` INT, a STRUCT<b: INT>, b INT);
+
+INSERT INTO t VALUES (1, 2, named_struct('b', 3), 4), (5, 6, named_struct('b', 7), 8);
+
+UPDATE t SET b = 14 WHERE id = 1;
+
+UPDATE t SET `a.b` = 12 WHERE id = 1;
+
+UPDATE t SET a.b = 13 WHERE id = 1;
+
+SELECT * FROM t;
+
+INSERT INTO t (id, `a.b`) VALUES (9, 10);
+
+SELECT max(`a.b`), min(a.b), max(b), count(a.b) FROM t;
+
+SELECT id FROM t WHERE `a.b` = 12;
+
+SELECT id FROM t WHERE a.b = 13;
+
+DELETE FROM t WHERE a.b = 7;
+
+SELECT readable_metrics.`a.b`.upper_bound, readable_metrics.```a.b```.upper_bound FROM column_names.t.files ORDER BY ALL;
+
+ALTER TABLE t RENAME COLUMN `a.b` TO `c.d`;
+
+ALTER TABLE t RENAME COLUMN a.b TO `x.y`;
+
+ALTER TABLE t WRITE ORDERED BY `c.d`, a.`x.y`;
+
+ALTER TABLE t ADD PARTITION FIELD `c.d`;
+
+ALTER TABLE t ADD PARTITION FIELD bucket(4, a.`x.y`);
+
+INSERT INTO t VALUES (20, 21, named_struct('x.y', 22), 23);
+
+SELECT * FROM t ORDER BY id;
+
+SHOW CREATE TABLE t;
+
+-- a path is no column's name
+CREATE TABLE u (id INT, a STRUCT<b: INT>, b INT);
+
+INSERT INTO u (id, `a.b`) VALUES (1, 7);
+
+INSERT INTO u (id, a.b) VALUES (1, 7);
+
+ALTER TABLE u ADD PARTITION FIELD `a.b`;
+
+ALTER TABLE u WRITE ORDERED BY `a.b`;
+
+CREATE TABLE v (a STRUCT<b: INT>, id INT) PARTITIONED BY (`a.b`);
+
+CREATE TABLE v (a STRUCT<b: INT>, id INT, PRIMARY KEY (`a.b`));
+
+-- properties name columns as SQL does
+CREATE TABLE v (`a.b` INT, c INT, v INT) TBLPROPERTIES ('primary-key' = '`a.b`, c', 'bucket' = '2', 'bucket-key' =
+'`a.b`');
+
+INSERT INTO v VALUES (1, 1, 1), (2, 1, 1);
+
+INSERT INTO v VALUES (2, 1, 3);
+
+SELECT * FROM v ORDER BY ALL;
