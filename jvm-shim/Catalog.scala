@@ -58,7 +58,8 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
     askTable("create table", table, Map(
       "schema" -> SparkInternals.struct(columns).json,
       "partitioning" -> partitions.toSeq.map(Catalog.describe),
-      "properties" -> properties.asScala.toMap))
+      "properties" -> properties.asScala.toMap,
+      "case_sensitive" -> SQLConf.get.caseSensitiveAnalysis))
     loadTable(table)
   }
 

@@ -100,7 +100,7 @@ object Parser {
         "text" -> text,
         "catalogs" -> catalogs,
         "current" -> (state.catalogManager.currentCatalog.name +: state.catalogManager.currentNamespace.toSeq)) ++
-        lexing(state.conf)
+        lexing(state.conf) + ("case_sensitive" -> state.conf.caseSensitiveAnalysis)
       val answer = Bridge.ask("parse", context)
       Option(answer.get("schema")).map { schema =>
         val catalog = Some(answer.get("catalog")).filterNot(_.isNull).map(_.asText)

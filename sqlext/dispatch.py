@@ -240,6 +240,7 @@ def _parse(arguments: Mapping[str, Any]) -> AnyStatement | None:
         tuple(arguments["current"]),
         bool(arguments["escaped_string_literals"]),
         bool(arguments["double_quoted_identifiers"]),
+        bool(arguments["case_sensitive"]),
     )
 
 
@@ -250,6 +251,7 @@ def _parse_text(
     current: tuple[str, ...],
     escaped_string_literals: bool,
     double_quoted_identifiers: bool,
+    case_sensitive: bool,
 ) -> AnyStatement | None:
     return parse(
         text,
@@ -257,6 +259,7 @@ def _parse_text(
         current=current,
         escaped_string_literals=escaped_string_literals,
         double_quoted_identifiers=double_quoted_identifiers,
+        case_sensitive=case_sensitive,
     )
 
 

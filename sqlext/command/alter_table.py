@@ -16,6 +16,7 @@ from sqlext.commit.schema_change import ChangeSchema
 from sqlext.commit.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.data_type import type_to_spark
+from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spec.constraint import check_constraints
 from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import (
@@ -53,10 +54,11 @@ from sqlext.sql.type_name import TimestampSetting, parse_type
 def alter_columns(environment: Environment, spark: SparkSession, statement: AlterColumns) -> Outcome:
     """Runs the statement; no rows."""
     table = environment.catalogs.load(statement.table.parts)
-    changes = tuple(_schema_change(spark, change, table.metadata.schema()) for change in statement.changes)
+    exact = is_case_sensitive(spark)
+    changes = tuple(_schema_change(spark, change, table.metadata.schema(), exact) for change in statement.changes)
     for change in changes:
         _require_unchecked(change, table.metadata)
-    environment.commit(statement.table.catalog, table, ChangeSchema(changes))
+    environment.commit(statement.table.catalog, table, ChangeSchema(changes, exact))
     return Outcome()
 
 
@@ -95,14 +97,14 @@ def _require_unchecked(change: SchemaChange, metadata: TableMetadata) -> None:
                 raise AnalysisError("COLUMN_IN_USE", name=column, use=f"the constraint {check.name}", way_out=way_out)
 
 
-def _schema_change(spark: SparkSession, change: ColumnChange, schema: Schema) -> SchemaChange:
+def _schema_change(spark: SparkSession, change: ColumnChange, schema: Schema, exact: bool) -> SchemaChange:
     match change:
         case ColumnAddition():
             return _addition(spark, change)
         case ColumnType():
             return _widening(spark, change)
         case ColumnDefault(path=path, default=default):
-            field = resolve_field(schema, path)
+            field = resolve_field(schema, path, case_sensitive=exact)
             return SetDefault(path, None if default is None else default_value(spark, field, default.text))
         case ReplacedColumns(columns=columns):
             return ReplaceColumns(tuple(_addition(spark, column) for column in columns))

@@ -42,6 +42,7 @@ from sqlext.spark.write_job import run_write, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.spec.reserved_columns import require_writable_names
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.quoting import quote_identifier
@@ -171,6 +172,7 @@ def _rewrite_deletes(environment: Environment, target: Target, found: DueCompact
 def _target(environment: Environment, name: TableName, branch: str) -> Target:
     table = environment.catalogs.load(name.parts)
     at = None if branch == MAIN_BRANCH else branch
+    require_writable_names((field.name for field in table.metadata.schema().fields), str(name))
     return Target(name, table, environment.version(name.catalog, table, at), Destination(branch))
 
 

@@ -35,6 +35,7 @@ from sqlext.errors import AlreadyExistsError, AnalysisError, NotFoundError, Unsu
 from sqlext.spark.data_type import as_nullable, require_spark_types, schema_from_spark
 from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import align
 from sqlext.spec.constraint import check_constraints
 from sqlext.spec.schema import Schema, assign_fresh_ids
@@ -61,7 +62,14 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
     base = catalog.load_table(identifier) if exists else None
     first_id = 1 if base is None else base.metadata.last_column_id + 1
     default = partial(default_value, spark)
-    definition = define_table(statement, _query_schema(query), timestamp_type, default, first_id)
+    definition = define_table(
+        statement,
+        _query_schema(query),
+        timestamp_type,
+        default,
+        first_id,
+        case_sensitive=is_case_sensitive(spark),
+    )
     require_spark_types(definition.schema)
     checks = check_properties(spark, statement.checks, definition.schema)
     definition = replace(definition, properties={**definition.properties, **checks})
@@ -93,7 +101,9 @@ def create_of_data_frame(
     columns = schema_from_spark(json.loads(arguments["schema"]))
     schema = assign_fresh_ids(columns, 1 if base is None else base.metadata.last_column_id + 1)
     terms = described_terms(arguments["partitioning"])
-    definition = complete(with_identifier_fields(schema, ()), terms, (), properties)
+    definition = complete(
+        with_identifier_fields(schema, ()), terms, (), properties, case_sensitive=is_case_sensitive(spark)
+    )
     _define(environment, spark, name, properties.get("location"), definition, base, rows)
 
 

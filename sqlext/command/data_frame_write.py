@@ -34,6 +34,7 @@ from sqlext.scan.file_filter import FileFilter, partition_key
 from sqlext.spark.driver_rows import is_small
 from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.pushdown import exact_predicate
+from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spark.write_job import WrittenFiles, run_write, task_identity
@@ -78,7 +79,8 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
     upserts = is_upsert(target, options, overwrites=mode.mode != "append")
     by_name = bool(arguments["by_name"])
     if merges_schema(spark) if options.merge_schema is None else options.merge_schema:
-        target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
+        exact = is_case_sensitive(spark)
+        target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name), case_sensitive=exact)
     with at_most(options.parallelism, spark):
         if upserts:
             kind = row_kind_column(target, rows.columns)

@@ -27,7 +27,9 @@ from sqlext.errors import AnalysisError
 from sqlext.spark import journal
 from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.lowered_sql import lowered_expression, lowered_query
+from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import align
+from sqlext.spec.name_case import name_key
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
 from sqlext.sql.binding import resolve_column
@@ -142,10 +144,12 @@ def _way(environment: Environment, spark: SparkSession, statement: Insert) -> _W
         options = replace(options, upsert=True)
     target = with_options(load_target(environment, spark, statement.table, options.branch), options)
     if statement.conflict is not None:
-        require_key_named(target, statement.conflict)
+        require_key_named(target, statement.conflict, case_sensitive=is_case_sensitive(spark))
     upserts = statement.conflict is not None or is_upsert(target, options, overwrites=statement.overwrite)
     evolving = statement.evolving or (merges_schema(spark) if options.merge_schema is None else options.merge_schema)
-    query = _query(statement, _value_columns(statement, target.table.metadata.schema(), evolving=evolving or upserts))
+    schema, wide = target.table.metadata.schema(), evolving or upserts
+    columns = _value_columns(statement, schema, evolving=wide, exact=is_case_sensitive(spark))
+    query = _query(statement, columns)
     journal.record(query)
     return _Way(target, upserts, evolving, query)
 
@@ -157,22 +161,23 @@ def _source(environment: Environment, spark: SparkSession, statement: Insert, wa
     kind = row_kind_column(target, statement.columns or rows.columns) if upserts else None
     rows, by_name = _in_columns(rows, statement, target, evolving=evolving, kind=kind)
     if evolving:
-        target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name))
+        exact = is_case_sensitive(spark)
+        target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name), case_sensitive=exact)
     if upserts:
         return _Source(target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
     return _Source(target, aligned)
 
 
-def _value_columns(statement: Insert, schema: Schema, *, evolving: bool) -> Sequence[NestedField]:
-    """The columns that the source's values are for, by position; none where names decide."""
+def _value_columns(statement: Insert, schema: Schema, *, evolving: bool, exact: bool) -> Sequence[NestedField]:
+    """The columns that the source's values are for, by position; none where names decide. `exact`: with their case."""
     if statement.by_name:
         return ()
-    static = {name.lower() for name, value in statement.static_partition if value is not None}
-    listed = statement.columns or [field.name for field in schema.fields if field.name.lower() not in static]
+    static = {name_key(name, exact) for name, value in statement.static_partition if value is not None}
+    listed = statement.columns or [field.name for field in schema.fields if name_key(field.name, exact) not in static]
     if not evolving:
-        return [resolve_column(schema, name) for name in listed]
-    return [schema.column(name, case_sensitive=False) or NestedField(0, name, UnknownType()) for name in listed]
+        return [resolve_column(schema, name, case_sensitive=exact) for name in listed]
+    return [schema.column(name, exact) or NestedField(0, name, UnknownType()) for name in listed]
 
 
 def _query(statement: Insert, columns: Sequence[NestedField]) -> str:
@@ -189,19 +194,28 @@ def _in_columns(
     When the table is `evolving` columns that it lacks keep their names; so does `kind`, which is no column of it.
     """
     schema = target.table.metadata.schema()
-    static = static_partition(statement, target.table.metadata)
+    exact = is_case_sensitive(rows.sparkSession)
+    static = static_partition(statement, target.table.metadata, case_sensitive=exact)
     if statement.columns is None and not static:
         return rows, statement.by_name
     if not statement.by_name:
         given = [value.field.name for value in static]
-        rows = rows.toDF(*_given_columns(rows, statement, schema, given, evolving=evolving, kind=kind))
+        names = _given_columns(rows, statement, schema, given, evolving=evolving, exact=exact, kind=kind)
+        rows = rows.toDF(*names)
     for value in static:
         rows = rows.withColumn(value.field.name, lowered_expression(value.text))
     return rows, True
 
 
 def _given_columns(
-    rows: DataFrame, statement: Insert, schema: Schema, static: Sequence[str], *, evolving: bool, kind: str | None
+    rows: DataFrame,
+    statement: Insert,
+    schema: Schema,
+    static: Sequence[str],
+    *,
+    evolving: bool,
+    exact: bool,
+    kind: str | None,
 ) -> list[str]:
     if statement.columns is None:
         names = [field.name for field in schema.fields if field.name not in static]
@@ -209,7 +223,8 @@ def _given_columns(
         if kind is not None and kind not in names:
             names.insert(rows.columns.index(kind), kind)
     else:
-        names = [name if name == kind else _column_name(schema, name, evolving=evolving) for name in statement.columns]
+        listed = statement.columns
+        names = [name if name == kind else _column_name(schema, name, exact, evolving=evolving) for name in listed]
     if len(names) != len(rows.columns):
         raise AnalysisError(
             "INSERT_COLUMN_ARITY_MISMATCH",
@@ -221,10 +236,10 @@ def _given_columns(
     return names
 
 
-def _column_name(schema: Schema, name: str, *, evolving: bool) -> str:
-    if evolving and schema.column(name, case_sensitive=False) is None:
+def _column_name(schema: Schema, name: str, exact: bool, *, evolving: bool) -> str:
+    if evolving and schema.column(name, exact) is None:
         return name
-    return resolve_column(schema, name).name
+    return resolve_column(schema, name, case_sensitive=exact).name
 
 
 def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:
@@ -237,5 +252,5 @@ def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:
     dynamic = (spark.conf.get("spark.sql.sources.partitionOverwriteMode") or "static").lower() == "dynamic"
     if dynamic and not target.table.metadata.spec().is_unpartitioned:
         return WriteMode("overwrite partitions")
-    static = static_partition(statement, target.table.metadata)
+    static = static_partition(statement, target.table.metadata, case_sensitive=is_case_sensitive(spark))
     return WriteMode("overwrite where", replaced_partition(spark, static, target)) if static else WriteMode("overwrite")

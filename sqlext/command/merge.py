@@ -30,7 +30,6 @@ from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
 from sqlext.sql.lowering.merge_reach import compares_keys, ends_unconditionally
-from sqlext.sql.quoting import unquote_identifier
 from sqlext.sql.statement import Merge
 
 _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
@@ -56,10 +55,10 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     if choice is not None:
         return target, choice
     source = lowered_query(spark, source_select(statement))
-    if statement.evolving:
-        target = grown(environment, target, changes_for_merge(target, statement, source))
-    schema = target.table.metadata.schema()
     exact = is_case_sensitive(spark)
+    if statement.evolving:
+        target = grown(environment, target, changes_for_merge(target, statement, source), case_sensitive=exact)
+    schema = target.table.metadata.schema()
     upsert = key_upsert(statement, schema, source.columns, case_sensitive=exact)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     if upsert is not None and _keys_compare_as_stored(upsert, source):
@@ -81,7 +80,7 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     )
     # As many rows as the source has, where the condition is on a key; the target's own would come beside them.
     few = _clauses_need_source(statement) and likely_few(target, expected.rows, is_guess=not expected.is_broadcast)
-    reach = _reach(statement, schema, source.columns)
+    reach = _reach(statement, schema, source.columns, case_sensitive=exact)
     change = RowChange(lowered, isolation, names, reach=reach, few=few, kept_columns=kept)
     if only_inserts:
         return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
@@ -133,11 +132,11 @@ def _clauses_need_source(statement: Merge) -> bool:
     return not any(clause.kind == "not matched by source" for clause in statement.clauses)
 
 
-def _reach(statement: Merge, schema: Schema, source_columns: Sequence[str]) -> Reach:
+def _reach(statement: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool) -> Reach:
     """Rows that come matter by their keys alone where each source row whose key is not there brings it. One that goes
     matters to the row that it matched, which would come in, unless that changed it."""
     inserts = any(clause.kind == "not matched" for clause in statement.clauses)
-    keyed = compares_keys(statement, schema, source_columns)
+    keyed = compares_keys(statement, schema, source_columns, case_sensitive=case_sensitive)
     return Reach(
         by_key=keyed and _clauses_need_source(statement) and ends_unconditionally(statement, "not matched"),
         alone=not inserts or ends_unconditionally(statement, "matched"),
@@ -147,9 +146,9 @@ def _reach(statement: Merge, schema: Schema, source_columns: Sequence[str]) -> R
 
 def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:
     """Whether the condition finds a key equal exactly when it is once it has the column's type."""
-    types = {field.name.lower(): field.dataType.simpleString() for field in source.schema.fields}
+    types = {upsert.source.column(field.name): field.dataType.simpleString() for field in source.schema.fields}
     for name, text in upsert.keys.items():
-        given = types.get(unquote_identifier(text.rpartition(".")[2]).lower())
+        given = types.get(text)
         stored = SparkStruct.fromJson(dict(schema_to_spark(upsert.schema)))[name].dataType.simpleString()
         if given != stored and not {given, stored} <= _INTEGRAL:
             return False

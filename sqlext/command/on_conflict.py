@@ -19,17 +19,20 @@ from sqlext.command.upsert import explain_replace_by_key, replace_by_key, requir
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
 from sqlext.spark.driver_rows import estimate
+from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.temporary_relation import named_rows
+from sqlext.spec.name_case import name_key
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.sql.lowering.on_conflict import lower_on_conflict, replaces_whole_rows
 from sqlext.sql.statement import Insert, OnConflict
 
 
-def require_key_named(target: Target, conflict: OnConflict) -> None:
+def require_key_named(target: Target, conflict: OnConflict, *, case_sensitive: bool) -> None:
     """AnalysisError for a table without a key, or where the columns named are not its key."""
     require_upsertable(target)
     key = [field.name for field in target.table.metadata.schema().identifier_fields]
-    if conflict.columns is not None and {c.lower() for c in conflict.columns} != {k.lower() for k in key}:
+    named = {name_key(name, case_sensitive) for name in conflict.columns or key}
+    if named != {name_key(name, case_sensitive) for name in key} and conflict.columns is not None:
         raise AnalysisError(
             "ON_CONFLICT_NOT_KEY", name=target.name, columns=", ".join(conflict.columns), key=", ".join(key)
         )
@@ -42,7 +45,7 @@ def insert_on_conflict(
 
     A key that comes twice among them is refused as in an upsert, unless nothing would be done with either row.
     """
-    if _is_upsert(target, insert, conflict):
+    if _is_upsert(target, insert, conflict, is_case_sensitive(spark)):
         return replace_by_key(environment, spark, target, rows)
     with _chosen(environment, target, insert, conflict, rows) as choice:
         return choice.carry_out(environment, spark, target)
@@ -52,16 +55,17 @@ def explain_on_conflict(
     environment: Environment, spark: SparkSession, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
 ) -> Explanation:
     """How the rows would be written."""
-    if _is_upsert(target, insert, conflict):
+    if _is_upsert(target, insert, conflict, is_case_sensitive(spark)):
         return explain_replace_by_key(environment, spark, target, rows)
     with _chosen(environment, target, insert, conflict, rows) as choice:
         return explained(environment, spark, target, choice)
 
 
-def _is_upsert(target: Target, insert: Insert, conflict: OnConflict) -> bool:
+def _is_upsert(target: Target, insert: Insert, conflict: OnConflict, case_sensitive: bool) -> bool:
     metadata = target.table.metadata
     has_order = bool(UPSERT_SEQUENCE_FIELD.of(metadata.properties))
-    return not has_order and replaces_whole_rows(insert, conflict, metadata.schema())
+    schema = metadata.schema()
+    return not has_order and replaces_whole_rows(insert, conflict, schema, case_sensitive=case_sensitive)
 
 
 @contextmanager
@@ -80,6 +84,7 @@ def _chosen(
             schema,
             row_ids=has_row_ids(target),
             kinds=GIVEN_KIND in batch.columns,
+            case_sensitive=is_case_sensitive(rows.sparkSession),
         )
         few = likely_few(target, estimate(rows).rows)
         change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS, few=few)

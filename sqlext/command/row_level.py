@@ -29,6 +29,7 @@ from sqlext.spark.write_job import WrittenFiles
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.spec.reserved_columns import require_writable_names
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.quoting import quote_identifier, quote_string
 from sqlext.sql.statement import TableName
@@ -99,11 +100,13 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
 def load_target(environment: Environment, spark: SparkSession, name: TableName, branch: str | None = None) -> Target:
     """The newest version of the table at the branch that is written: `branch`, the one in its name, or the session's.
 
-    AnalysisError where the name is one of a tag, a snapshot or a metadata table, or where two branches are named.
+    AnalysisError where the name is one of a tag, a snapshot or a metadata table, where two branches are named, or for a
+    table that has a column of a reserved name.
     """
     place, table = environment.catalogs.locate(name.parts)
     if place.metadata_table is not None or place.at.keys() - {"branch"}:
         raise AnalysisError("PLACE_READ_ONLY", name=name)
+    require_writable_names((field.name for field in table.metadata.schema().fields), str(name))
     handle = travel(handle_of(name.catalog, table), table.metadata, place.at)
     to = destination(spark, table.metadata, written_branch(handle.branch, branch, str(name)), str(name))
     overtaken = None if environment.overtaken is None else environment.overtaken.conflict

@@ -17,7 +17,9 @@ from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target
 from sqlext.commit.schema_change import schema_updates
 from sqlext.spark.data_type import schema_from_spark
+from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spec.metadata_update import apply_updates
+from sqlext.spec.name_case import name_key
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema_change import SchemaChange, changed_schema
 from sqlext.spec.schema_union import union_changes
@@ -33,10 +35,14 @@ def merges_schema(spark: SparkSession) -> bool:
     return str(spark.conf.get(_SESSION_SETTING, "false")).lower() == "true"
 
 
-def grown(environment: Environment, target: Target, changes: Iterable[SchemaChange]) -> Target:
+def grown(
+    environment: Environment, target: Target, changes: Iterable[SchemaChange], *, case_sensitive: bool = False
+) -> Target:
     """The target with the changes made, under a metadata location that only this process knows; itself without any."""
     base = target.table.metadata
-    schema = changed_schema(base.schema(), tuple(changes), base.last_column_id, base.format_version)
+    schema = changed_schema(
+        base.schema(), tuple(changes), base.last_column_id, base.format_version, case_sensitive=case_sensitive
+    )
     updates = schema_updates(base, schema)
     if not updates:
         return target
@@ -60,27 +66,31 @@ def changes_for_rows(target: Target, rows: DataFrame, *, by_name: bool) -> Itera
     if not by_name:
         places = zip(columns, incoming, strict=False)
         incoming = [*(replace(given, name=field.name) for field, given in places), *incoming[len(columns) :]]
-    return union_changes(columns, incoming, metadata.format_version)
+    return union_changes(
+        columns, incoming, metadata.format_version, case_sensitive=is_case_sensitive(rows.sparkSession)
+    )
 
 
 def changes_for_merge(target: Target, merge: Merge, source: DataFrame) -> Iterable[SchemaChange]:
     """What the table lacks for the columns that the clauses take over from the source: all by a star, else by name."""
     metadata = target.table.metadata
     incoming = _fields(source)
+    exact = is_case_sensitive(source.sparkSession)
     if not any(clause.star for clause in merge.clauses):
-        assigned = _columns_taken_over(merge)
-        incoming = [field for field in incoming if field.name.lower() in assigned]
-    return union_changes(metadata.schema().fields, incoming, metadata.format_version)
+        assigned = _columns_taken_over(merge, exact)
+        incoming = [field for field in incoming if name_key(field.name, exact) in assigned]
+    return union_changes(metadata.schema().fields, incoming, metadata.format_version, case_sensitive=exact)
 
 
-def _columns_taken_over(merge: Merge) -> frozenset[str]:
+def _columns_taken_over(merge: Merge, case_sensitive: bool) -> frozenset[str]:
     """Columns that are assigned the source's column of their own name."""
     assignments = [assignment for clause in merge.clauses for assignment in clause.assignments]
     taken = []
     for assignment in assignments:
         value = plain_column(assignment.value.text)
-        if value is not None and value[-1].lower() == assignment.column[-1].lower():
-            taken.append(value[-1].lower())
+        name = name_key(assignment.column[-1], case_sensitive)
+        if value is not None and name_key(value[-1], case_sensitive) == name:
+            taken.append(name)
     return frozenset(taken)
 
 

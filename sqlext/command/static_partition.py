@@ -38,7 +38,9 @@ class StaticValue:
         return f"CAST({self.given} AS {spark_type_text(self.field.type)})"
 
 
-def static_partition(statement: Insert, metadata: TableMetadata) -> Sequence[StaticValue]:
+def static_partition(
+    statement: Insert, metadata: TableMetadata, *, case_sensitive: bool = False
+) -> Sequence[StaticValue]:
     """The values; AnalysisError for what is no column, or no identity partition where partitions are replaced."""
     schema = metadata.schema()
     identity = {field.source_id for field in metadata.spec().fields if isinstance(field.transform, IdentityTransform)}
@@ -46,7 +48,7 @@ def static_partition(statement: Insert, metadata: TableMetadata) -> Sequence[Sta
     for name, value in statement.static_partition:
         if value is None:
             continue
-        field = resolve_column(schema, name)
+        field = resolve_column(schema, name, case_sensitive=case_sensitive)
         if statement.overwrite and field.id not in identity:
             raise AnalysisError("NOT_A_PARTITION_COLUMN", column=field.name, name=statement.table)
         values.append(StaticValue(field, value.text))

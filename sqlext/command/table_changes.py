@@ -32,13 +32,21 @@ class TableDefinitions:
         schema: Schema,
         partitioning: list[Mapping[str, Any]],
         properties: Mapping[str, str],
+        *,
+        case_sensitive: bool,
     ) -> None:
         """An empty table from Spark's columns, transforms and properties."""
         environment = self._environment.within(session)
         catalog = environment.catalogs.catalog(parts[0])
         identifier = TableIdentifier(parts[1:-1], parts[-1])
         properties = {**environment.catalogs.table_defaults(parts[0]), **properties}
-        definition = complete(with_identifier_fields(schema, ()), described_terms(partitioning), (), properties)
+        definition = complete(
+            with_identifier_fields(schema, ()),
+            described_terms(partitioning),
+            (),
+            properties,
+            case_sensitive=case_sensitive,
+        )
         action = CreateTable(
             schema=definition.schema,
             spec=definition.spec,

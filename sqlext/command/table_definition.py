@@ -14,6 +14,7 @@ from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KE
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.field_path import FieldPath, listed_paths, path_text
+from sqlext.spec.name_case import require_distinct_fields
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
 from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids
@@ -61,6 +62,8 @@ def define_table(
     timestamp_type: TimestampSetting,
     default: DefaultValue,
     first_id: int = 1,
+    *,
+    case_sensitive: bool = False,
 ) -> TableDefinition:
     """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT, ids count from `first_id`.
 
@@ -80,7 +83,7 @@ def define_table(
     if statement.comment is not None:
         properties["comment"] = statement.comment
     terms = [(t.transform, t.column, t.parameter, t.name) for t in statement.partitioning]
-    return complete(keyed, terms, statement.ordering, properties)
+    return complete(keyed, terms, statement.ordering, properties, case_sensitive=case_sensitive)
 
 
 def complete(
@@ -88,11 +91,17 @@ def complete(
     terms: PartitionTerms,
     ordering: Sequence[SortTerm],
     properties: Mapping[str, str],
+    *,
+    case_sensitive: bool,
 ) -> TableDefinition:
-    """The definition with partition spec, sort order and format version taken out of terms and properties."""
+    """The definition with partition spec, sort order and format version taken out of terms and properties.
+
+    AnalysisError RESERVED_COLUMN_NAME; COLUMN_ALREADY_EXISTS for two columns of one name, or two fields of a struct.
+    """
     require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
     MetricsConfig.from_properties(properties)
     require_own_names(field.name for field in schema.fields)
+    require_distinct_fields(schema.fields, case_sensitive)
     schema = _keyed_by_property(schema, properties)
     given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
     stored, _ = as_stored({**DEFAULT_PROPERTIES, **given})
@@ -174,10 +183,6 @@ def _schema(
     lengths: dict[int, int],
     default: DefaultValue,
 ) -> Schema:
-    names = [column.name.lower() for column in columns]
-    for name in names:
-        if names.count(name) > 1:
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=name)
     ids = count(1)
     fields = []
     for column in columns:

@@ -38,9 +38,13 @@ _CALENDAR = ("year", "month", "day")
 
 @dataclass(frozen=True, slots=True)
 class ChangeSchema:
-    """Makes changes of columns, in order. Against a commit that came first they are made again, on its schema."""
+    """Makes changes of columns, in order. Against a commit that came first they are made again, on its schema.
+
+    With `case_sensitive` columns whose names differ in case alone are different.
+    """
 
     changes: tuple[SchemaChange, ...]
+    case_sensitive: bool = False
 
     def begin(self, context: CommitContext) -> ChangeSchema:
         return self
@@ -48,7 +52,13 @@ class ChangeSchema:
     def stage(self, base: TableMetadata | None) -> StagedChange:
         if base is None:
             raise ValueError("a change of columns needs a table")
-        changed = changed_columns(base.schema(), self.changes, base.last_column_id, base.format_version)
+        changed = changed_columns(
+            base.schema(),
+            self.changes,
+            base.last_column_id,
+            base.format_version,
+            case_sensitive=self.case_sensitive,
+        )
         require_version(changed.schema, base.format_version)
         require_storable(changed.schema)
         requirements = (

@@ -94,6 +94,12 @@ STATEMENTS: Mapping[str, Condition] = {
         "The column name {name} is refused: engines give every row a hidden column of that name, and the two could"
         " not be told apart. Use another name, or an alias in the query.",
     ),
+    "RESERVED_COLUMN_IN_TABLE": Condition(
+        "42939",
+        "The write to {table} is refused: its column {name} has the name of a hidden column that engines give every"
+        " row, and the two could not be told apart. Rename it first: ALTER TABLE … RENAME COLUMN `{name}` TO another"
+        " name.",
+    ),
     "SCHEMA_CHANGE_REFUSED": Condition("0A000", "The change of the column {name} is refused: {reason}."),
     "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST": Condition(
         "42713",

@@ -17,6 +17,7 @@ from sqlext.procedure.added_files import content_files
 from sqlext.procedure.procedure import Invocation
 from sqlext.procedure.source_files import Source
 from sqlext.spark.data_type import schema_from_spark
+from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spec.name_mapping import NAME_MAPPING_PROPERTY, NameMapping
 from sqlext.spec.schema import assign_fresh_ids
 from sqlext.write.existing_file import TableShape
@@ -50,7 +51,13 @@ def import_table(
     schema = with_identifier_fields(assign_fresh_ids(columns), ())
     terms = [("identity", (column,), None, None) for column in source.partition_columns]
     mapping = NameMapping.of_schema(schema)
-    definition = complete(schema, terms, (), {**properties, NAME_MAPPING_PROPERTY: mapping.to_text()})
+    definition = complete(
+        schema,
+        terms,
+        (),
+        {**properties, NAME_MAPPING_PROPERTY: mapping.to_text()},
+        case_sensitive=is_case_sensitive(invocation.spark),
+    )
     metrics = MetricsConfig.from_properties(definition.properties)
     shape = TableShape(definition.schema, definition.spec, mapping, metrics)
     files = content_files(catalog.io, source.files, shape, str(identifier), threads)

@@ -38,6 +38,8 @@ class TableChanges(Protocol):
         schema: Schema,
         partitioning: list[Mapping[str, Any]],
         properties: Mapping[str, str],
+        *,
+        case_sensitive: bool,
     ) -> None:
         """Creates a table."""
 
@@ -195,7 +197,12 @@ class CatalogBridge:
     def _create_table(self, arguments: Arguments) -> Answer:
         schema = schema_from_spark(json.loads(arguments["schema"]))
         self._changes.create(
-            arguments["session"], _parts(arguments), schema, arguments["partitioning"], arguments["properties"]
+            arguments["session"],
+            _parts(arguments),
+            schema,
+            arguments["partitioning"],
+            arguments["properties"],
+            case_sensitive=bool(arguments["case_sensitive"]),
         )
         return {}
 

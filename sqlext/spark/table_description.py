@@ -16,6 +16,7 @@ from sqlext.spark.hidden_columns import partition_column
 from sqlext.spark.partition_grouping import shown_fields
 from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spec.partition_spec import PartitionField
+from sqlext.spec.reserved_columns import WORKING_PREFIX
 from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import BucketTransform, TruncateTransform
@@ -104,7 +105,7 @@ def _key(metadata: TableMetadata, schema: Schema, id: int) -> _KeyColumn:
     known = (schema, *reversed(metadata.schemas))
     holder = next(one for one in known if one.field_or_none(id) is not None)
     path, is_lost = holder.column_path(id), schema.field_or_none(id) is None
-    column = replace(holder.select((id,)).fields[0], name=f"__key_{id}")
+    column = replace(holder.select((id,)).fields[0], name=f"{WORKING_PREFIX}key_{id}")
     if is_lost:
         column = replace(column, required=False)  # newer data files lack it
     return _KeyColumn((column.name, *path[1:]) if is_lost else path, column, is_lost)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from sqlext.errors import AlreadyExistsError, AnalysisError
+from sqlext.spec.name_case import name_key, require_distinct_in_type
 from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids, nested_fields
 from sqlext.spec.type_promotion import is_promotion, promoted_value
@@ -143,20 +144,32 @@ class ChangedColumns:
     lengths: Mapping[int, int | None]
 
 
-def changed_schema(schema: Schema, changes: Sequence[SchemaChange], last_column_id: int, format_version: int) -> Schema:
+def changed_schema(
+    schema: Schema,
+    changes: Sequence[SchemaChange],
+    last_column_id: int,
+    format_version: int,
+    *,
+    case_sensitive: bool = False,
+) -> Schema:
     """The schema after all changes, in order, under the same schema id; new ids count from `last_column_id` + 1.
 
     Errors: AnalysisError for a column that is not there or a change that the format does not allow, AlreadyExistsError
     FIELD_ALREADY_EXISTS for a name that is taken.
     """
-    return changed_columns(schema, changes, last_column_id, format_version).schema
+    return changed_columns(schema, changes, last_column_id, format_version, case_sensitive=case_sensitive).schema
 
 
 def changed_columns(
-    schema: Schema, changes: Sequence[SchemaChange], last_column_id: int, format_version: int
+    schema: Schema,
+    changes: Sequence[SchemaChange],
+    last_column_id: int,
+    format_version: int,
+    *,
+    case_sensitive: bool = False,
 ) -> ChangedColumns:
     """As `changed_schema`, with the lengths of strings that the changes say."""
-    edit = _Edit(schema, last_column_id, format_version)
+    edit = _Edit(schema, last_column_id, format_version, case_sensitive)
     for change in changes:
         edit.apply(change)
     edited = Schema(edit.fields, schema.schema_id, edit.identifier_field_ids)
@@ -167,11 +180,12 @@ def changed_columns(
 class _Edit:
     """A schema on its way through a list of changes."""
 
-    def __init__(self, schema: Schema, last_column_id: int, format_version: int) -> None:
+    def __init__(self, schema: Schema, last_column_id: int, format_version: int, case_sensitive: bool) -> None:
         self.fields: Fields = schema.fields
         self.identifier_field_ids = schema.identifier_field_ids
         self._last_id = last_column_id
         self._format_version = format_version
+        self._case_sensitive = case_sensitive
         self._added: set[int] = set()
         self.lengths: dict[int, int | None] = {}
 
@@ -182,11 +196,11 @@ class _Edit:
             case DropColumn():
                 self._drop(change)
             case RenameColumn():
-                self._at(change.path, lambda fields: _renamed(fields, change))
+                self._at(change.path, lambda fields: _renamed(fields, change, self._case_sensitive))
             case WidenColumn():
                 self._edit_field(change.path, lambda field: self._widened(field, change))
             case MoveColumn():
-                self._at(change.path, lambda fields: _moved(fields, change.path, change.position))
+                self._at(change.path, lambda fields: self._moved(fields, change.path, change.position))
             case SetComment():
                 self._edit_field(change.path, lambda field: replace(field, doc=change.doc))
             case SetRequired():
@@ -206,11 +220,11 @@ class _Edit:
 
     def _at(self, path: Path, edit: Callable[[Fields], Fields]) -> None:
         """Edits the fields beside the one that `path` ends in."""
-        self.fields = _edited(self.fields, path, 0, edit)
+        self.fields = _edited(self.fields, path, 0, edit, self._case_sensitive)
 
     def _edit_field(self, path: Path, edit: Callable[[NestedField], NestedField]) -> None:
         def edit_one(fields: Fields) -> Fields:
-            index = _index(fields, path)
+            index = self._index(fields, path)
             return (*fields[:index], edit(fields[index]), *fields[index + 1 :])
 
         self._at(path, edit_one)
@@ -219,7 +233,8 @@ class _Edit:
         name = change.path[-1]
         if len(change.path) == 1:
             require_own_names([name])
-        if _find(fields, name) is not None:
+        require_distinct_in_type(change.type, self._case_sensitive, change.path)
+        if name_key(name, self._case_sensitive) in {name_key(field.name, self._case_sensitive) for field in fields}:
             raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=_dotted(change.path))
         if change.default is not None and self._format_version < 3:
             raise _refused(change.path, "default values need format version 3. Leave DEFAULT out, or upgrade the table")
@@ -232,7 +247,7 @@ class _Edit:
         column = NestedField(0, name, change.type, change.required, change.doc, default, default)
         numbered = self._numbered(column, change.lengths)
         fields = (*fields, numbered)
-        return fields if change.position is None else _moved(fields, change.path, change.position)
+        return fields if change.position is None else self._moved(fields, change.path, change.position)
 
     def _numbered(self, field: NestedField, lengths: Mapping[int, int]) -> NestedField:
         placeholders = Schema((field,))
@@ -245,11 +260,11 @@ class _Edit:
 
     def _drop(self, change: DropColumn) -> None:
         def drop(fields: Fields) -> Fields:
-            index = _index(fields, change.path)
+            index = self._index(fields, change.path)
             self._require_outside_key(fields[index], change.path)
             return (*fields[:index], *fields[index + 1 :])
 
-        if change.if_exists and not _exists(self.fields, change.path):
+        if change.if_exists and not _exists(self.fields, change.path, self._case_sensitive):
             return
         self._at(change.path, drop)
 
@@ -322,28 +337,39 @@ class _Edit:
                 raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the column {_dotted(path)} is no part of it")
             self.identifier_field_ids = tuple(one for one in self.identifier_field_ids if one != id)
 
+    def _index(self, fields: Fields, path: Path) -> int:
+        return _index(fields, path, self._case_sensitive)
+
+    def _moved(self, fields: Fields, path: Path, position: Position) -> Fields:
+        index = self._index(fields, path)
+        field, others = fields[index], (*fields[:index], *fields[index + 1 :])
+        if position.after is None:
+            return (field, *others)
+        behind = self._index(others, (*path[:-1], position.after)) + 1
+        return (*others[:behind], field, *others[behind:])
+
     def _field(self, path: Path) -> NestedField:
         found: list[NestedField] = []
 
         def look(fields: Fields) -> Fields:
-            found.append(fields[_index(fields, path)])
+            found.append(fields[self._index(fields, path)])
             return fields
 
         self._at(path, look)
         return found[0]
 
 
-def _edited(fields: Fields, path: Path, depth: int, edit: Callable[[Fields], Fields]) -> Fields:
+def _edited(fields: Fields, path: Path, depth: int, edit: Callable[[Fields], Fields], case_sensitive: bool) -> Fields:
     if depth == len(path) - 1:
         return edit(fields)
-    index = _index(fields, path, depth)
+    index = _index(fields, path, case_sensitive, depth)
     field = fields[index]
     if isinstance(field.type, MapType) and path[depth + 1].lower() == "key":
         raise _refused(path, "the keys of a map cannot be changed, since equal keys could come to differ")
     inner = nested_fields(field.type)
     if not inner:
         raise _refused(path, f"{_dotted(path[: depth + 1])} of type {field.type} has no fields")
-    edited = _edited(inner, path, depth + 1, edit)
+    edited = _edited(inner, path, depth + 1, edit, case_sensitive)
     return (*fields[:index], replace(field, type=_rebuilt(field.type, edited, path)), *fields[index + 1 :])
 
 
@@ -361,15 +387,14 @@ def _rebuilt(type: Type, fields: Fields, path: Path) -> Type:
     raise _refused(path, "the element of a list and the value of a map cannot be added, dropped, renamed or moved")
 
 
-def _find(fields: Fields, name: str) -> int | None:
-    """The field of that name: one in the same case first."""
-    exact = [index for index, field in enumerate(fields) if field.name == name]
-    alike = [index for index, field in enumerate(fields) if field.name.lower() == name.lower()]
-    return next(iter((*exact, *alike)), None)
+def _find(fields: Fields, name: str, case_sensitive: bool) -> int | None:
+    """The place of the field of that name, as `Schema.column` finds it."""
+    found = Schema(fields).column(name, case_sensitive)
+    return None if found is None else fields.index(found)
 
 
-def _index(fields: Fields, path: Path, depth: int = -1) -> int:
-    index = _find(fields, path[depth])
+def _index(fields: Fields, path: Path, case_sensitive: bool, depth: int = -1) -> int:
+    index = _find(fields, path[depth], case_sensitive)
     if index is None:
         names = ", ".join(f"`{field.name}`" for field in fields)
         raise AnalysisError(
@@ -378,30 +403,21 @@ def _index(fields: Fields, path: Path, depth: int = -1) -> int:
     return index
 
 
-def _exists(fields: Fields, path: Path) -> bool:
-    index = _find(fields, path[0])
+def _exists(fields: Fields, path: Path, case_sensitive: bool) -> bool:
+    index = _find(fields, path[0], case_sensitive)
     if index is None:
         return False
-    return len(path) == 1 or _exists(nested_fields(fields[index].type), path[1:])
+    return len(path) == 1 or _exists(nested_fields(fields[index].type), path[1:], case_sensitive)
 
 
-def _renamed(fields: Fields, change: RenameColumn) -> Fields:
-    index = _index(fields, change.path)
+def _renamed(fields: Fields, change: RenameColumn, case_sensitive: bool) -> Fields:
+    index = _index(fields, change.path, case_sensitive)
     if len(change.path) == 1 and change.name.lower() != fields[index].name.lower():
         require_own_names([change.name])
-    taken = _find((*fields[:index], *fields[index + 1 :]), change.name)
-    if taken is not None:
+    others = {name_key(field.name, case_sensitive) for field in (*fields[:index], *fields[index + 1 :])}
+    if name_key(change.name, case_sensitive) in others:
         raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=_dotted((*change.path[:-1], change.name)))
     return (*fields[:index], replace(fields[index], name=change.name), *fields[index + 1 :])
-
-
-def _moved(fields: Fields, path: Path, position: Position) -> Fields:
-    index = _index(fields, path)
-    field, others = fields[index], (*fields[:index], *fields[index + 1 :])
-    if position.after is None:
-        return (field, *others)
-    behind = _index(others, (*path[:-1], position.after)) + 1
-    return (*others[:behind], field, *others[behind:])
 
 
 def _same_shape(left: Type, right: Type) -> bool:

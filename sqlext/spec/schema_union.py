@@ -5,36 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import AddColumn, Path, SchemaChange, WidenColumn
 from sqlext.spec.type_promotion import is_promotion
 from sqlext.spec.types import DateType, ListType, MapType, NestedField, StructType, Type
 
 
 def union_changes(
-    fields: Iterable[NestedField], incoming: Iterable[NestedField], format_version: int, path: Path = ()
+    fields: Iterable[NestedField],
+    incoming: Iterable[NestedField],
+    format_version: int,
+    *,
+    case_sensitive: bool = False,
+    path: Path = (),
 ) -> Iterator[SchemaChange]:
     """New columns for what is in `incoming` alone, wider types where both are and its type is wider.
 
-    Columns are matched by name, without regard to case, at any depth below `path`. New columns are optional, and last
-    among their siblings. What only differs otherwise is left to the casts of a write.
+    Columns are matched by name at any depth below `path`. New columns are optional, and last among their siblings. What
+    only differs otherwise is left to the casts of a write.
     """
-    known = {field.name.lower(): field for field in fields}
+    known = Schema(tuple(fields))
     for field in incoming:
-        before = known.get(field.name.lower())
+        before = known.column(field.name, case_sensitive)
         if before is None:
             yield AddColumn((*path, field.name), optional(field.type), doc=field.doc)
         else:
-            yield from _type_changes(before.type, field.type, format_version, (*path, before.name))
+            yield from _type_changes(before.type, field.type, format_version, case_sensitive, (*path, before.name))
 
 
-def _type_changes(before: Type, incoming: Type, format_version: int, path: Path) -> Iterator[SchemaChange]:
+def _type_changes(
+    before: Type, incoming: Type, format_version: int, case_sensitive: bool, path: Path
+) -> Iterator[SchemaChange]:
     match before, incoming:
         case StructType(), StructType():
-            yield from union_changes(before.fields, incoming.fields, format_version, path)
+            yield from union_changes(
+                before.fields, incoming.fields, format_version, case_sensitive=case_sensitive, path=path
+            )
         case ListType(), ListType():
-            yield from _type_changes(before.element, incoming.element, format_version, (*path, "element"))
+            yield from _type_changes(
+                before.element, incoming.element, format_version, case_sensitive, (*path, "element")
+            )
         case MapType(), MapType():
-            yield from _type_changes(before.value, incoming.value, format_version, (*path, "value"))
+            yield from _type_changes(before.value, incoming.value, format_version, case_sensitive, (*path, "value"))
         case _:
             # A date column does not become one of times because a time is written to it.
             widens = is_promotion(before, incoming, format_version) and not isinstance(before, DateType)

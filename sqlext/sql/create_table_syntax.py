@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sqlext.errors import AnalysisError, ParseError
+from sqlext.spec.name_case import name_key, require_distinct_names
 from sqlext.sql.constraint_syntax import KeyCharacteristics, parse_check, parse_key_characteristics
 from sqlext.sql.property_syntax import parse_properties
 from sqlext.sql.statement import (
@@ -87,7 +88,7 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
     cursor.expect_end()
     if as_select is None and not columns.definitions:
         cursor.fail("columns in parentheses, or AS and a query")
-    _check_names(columns)
+    _check_names(columns, cursor.case_sensitive)
     return CreateTable(
         name=name,
         if_not_exists=if_not_exists,
@@ -145,20 +146,15 @@ def _parse_query(cursor: TokenCursor, columns: _Columns) -> Slice | None:
     return cursor.slice_to_end("a query")
 
 
-def _check_names(columns: _Columns) -> None:
-    seen: set[str] = set()
-    for column in columns.definitions:
-        if column.name.lower() in seen:
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=column.name)
-        seen.add(column.name.lower())
-    key = [name.lower() for name in columns.primary_key]
-    for i, name in enumerate(key):
-        if name in key[:i]:
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=columns.primary_key[i])
-        if columns.definitions and name not in seen:
+def _check_names(columns: _Columns, case_sensitive: bool) -> None:
+    require_distinct_names((column.name for column in columns.definitions), case_sensitive)
+    require_distinct_names(columns.primary_key, case_sensitive)
+    defined = {name_key(column.name, case_sensitive) for column in columns.definitions}
+    for name in columns.primary_key:
+        if columns.definitions and name_key(name, case_sensitive) not in defined:
             raise AnalysisError(
                 "UNRESOLVED_COLUMN.WITH_SUGGESTION",
-                name=columns.primary_key[i],
+                name=name,
                 where="PRIMARY KEY",
                 suggestions=", ".join(column.name for column in columns.definitions),
             )

@@ -81,14 +81,16 @@ def parse(
     other_catalogs: Collection[str] = (),
     escaped_string_literals: bool = False,
     double_quoted_identifiers: bool = False,
+    case_sensitive: bool = False,
 ) -> Statement | ViewStatement | TransactionStatement | None:
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
     catalog followed by its current namespace. Names are resolved as Spark does: a first part that is a catalog's name
     wins, anything else belongs to the current catalog. A name of one part may also be a temporary view: that is for
-    the caller to look up. `escaped_string_literals` and `double_quoted_identifiers` are Spark's settings of these
-    names; with the second, slices have backticks for the double quotes, and a view's query is as it was written.
+    the caller to look up. `escaped_string_literals`, `double_quoted_identifiers` and `case_sensitive` are Spark's
+    settings of these names; with the second, slices have backticks for the double quotes, and a view's query is as it
+    was written.
 
     Raises ParseError with line and column, UnsupportedError for syntax that is understood and refused, and
     AnalysisError for clauses that contradict each other.
@@ -109,6 +111,7 @@ def parse(
             current=current,
             other_catalogs=other_catalogs,
             **settings,
+            case_sensitive=case_sensitive,
         )
         mode = _EXPLAIN_MODES.get((explained["mode"] or "").upper(), "simple")
         return Explain(statement, mode) if isinstance(statement, Insert | Delete | Update | Merge) else None
@@ -122,7 +125,7 @@ def parse(
     tables = TableResolution(frozenset(catalogs), frozenset(other_catalogs), current)
     if head is not None and _is_foreign(text, head.start(1), head[1].upper(), tables):
         return None
-    return _parse_tokens(TokenCursor(text, **settings), tables)
+    return _parse_tokens(TokenCursor(text, **settings, case_sensitive=case_sensitive), tables)
 
 
 def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bool:

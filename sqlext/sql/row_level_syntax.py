@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sqlext.errors import AnalysisError, ParseError
+from sqlext.spec.name_case import name_key, require_distinct_names
 from sqlext.sql.on_conflict_syntax import at_on_conflict, parse_on_conflict
 from sqlext.sql.options_hint import misplaced_hint
 from sqlext.sql.statement import (
@@ -59,7 +60,7 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
     columns = cursor.name_list() if not by_name and cursor.at("(") and not _at_bracketed_query(cursor) else None
     if not cursor.at_any(_QUERY_HEADS):
         cursor.fail("a query: SELECT, VALUES, TABLE, FROM or WITH")
-    _check_insert_columns(columns, partition)
+    _check_insert_columns(columns or (), partition, cursor.case_sensitive)
     source = cursor.slice_until(lambda: at_on_conflict(cursor), "a query")
     if not cursor.at_end and (upsert or overwrite):
         cursor.refuse("ON CONFLICT here", "an overwrite or UPSERT says itself what is replaced. Write INSERT INTO")
@@ -94,24 +95,22 @@ def _parse_static_partition(cursor: TokenCursor) -> tuple[tuple[str, Slice | Non
     while True:
         name = cursor.name("a partition column")
         value = cursor.slice_until(lambda: cursor.at(",") or cursor.at(")"), "a value") if cursor.accept("=") else None
-        if name.lower() in (other.lower() for other, _ in terms):
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=name)
         terms.append((name, value))
         if not cursor.accept(","):
             break
     cursor.expect(")")
+    require_distinct_names((name for name, _ in terms), cursor.case_sensitive)
     return tuple(terms)
 
 
-def _check_insert_columns(columns: tuple[str, ...] | None, partition: Sequence[tuple[str, Slice | None]]) -> None:
-    seen: set[str] = set()
-    static = {name.lower() for name, value in partition if value is not None}
-    for name in columns or ():
-        if name.lower() in seen:
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=name)
-        if name.lower() in static:
+def _check_insert_columns(
+    columns: tuple[str, ...], partition: Sequence[tuple[str, Slice | None]], case_sensitive: bool
+) -> None:
+    require_distinct_names(columns, case_sensitive)
+    static = {name_key(name, case_sensitive) for name, value in partition if value is not None}
+    for name in columns:
+        if name_key(name, case_sensitive) in static:
             raise AnalysisError("STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST", name=name)
-        seen.add(name.lower())
 
 
 def parse_delete(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None) -> Delete | None:

@@ -126,12 +126,19 @@ class TokenCursor:
     """Reads a statement from left to right; every refusal names its line and column."""
 
     def __init__(
-        self, text: str, *, escaped_string_literals: bool = False, double_quoted_identifiers: bool = False
+        self,
+        text: str,
+        *,
+        escaped_string_literals: bool = False,
+        double_quoted_identifiers: bool = False,
+        case_sensitive: bool = False,
     ) -> None:
         self.written = text
         """The statement as the user wrote it; as long as `text`, but for names with a backtick in double quotes."""
         self.text = with_backticks(text) if double_quoted_identifiers and '"' in text else text
         self.position = 0
+        self.case_sensitive = case_sensitive
+        """Whether columns whose names differ in case alone are different."""
         self._escaped = escaped_string_literals
         self._tokens = tokenize(self.text)
         while self._tokens and self._tokens[-1].text == ";":
@@ -145,7 +152,7 @@ class TokenCursor:
 
     def over(self, text: str) -> TokenCursor:
         """A cursor over another text, under the same settings."""
-        return TokenCursor(text, escaped_string_literals=self._escaped)
+        return TokenCursor(text, escaped_string_literals=self._escaped, case_sensitive=self.case_sensitive)
 
     @property
     def at_end(self) -> bool:

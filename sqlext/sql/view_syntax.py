@@ -7,7 +7,8 @@ Clauses come in any order: COMMENT, TBLPROPERTIES, WITH SCHEMA COMPENSATION. Tem
 
 from __future__ import annotations
 
-from sqlext.errors import AnalysisError, ParseError
+from sqlext.errors import ParseError
+from sqlext.spec.name_case import require_distinct_names
 from sqlext.sql.property_syntax import parse_properties, parse_property_keys
 from sqlext.sql.statement import TableName
 from sqlext.sql.table_resolution import TableResolution
@@ -117,12 +118,11 @@ def _parse_columns(cursor: TokenCursor) -> tuple[ViewColumn, ...]:
     columns: list[ViewColumn] = []
     while True:
         name = cursor.name("a column name")
-        if name.lower() in {column.name.lower() for column in columns}:
-            raise AnalysisError("COLUMN_ALREADY_EXISTS", column=name)
         columns.append(ViewColumn(name, cursor.string("a comment") if cursor.accept("COMMENT") else None))
         if not cursor.accept(","):
             break
     cursor.expect(")")
+    require_distinct_names((column.name for column in columns), cursor.case_sensitive)
     return tuple(columns)
 
 

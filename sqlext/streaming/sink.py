@@ -29,6 +29,7 @@ from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
 from sqlext.errors import AnalysisError, CommitStateUnknown, SqlextError, ValidationConflict
 from sqlext.spark.cached_tables import renew_caches
 from sqlext.spark.checkpoint_files import batch_plan
+from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spec.content_file import Content
@@ -256,7 +257,9 @@ class _BatchWrite:
         mode = self._mode()
         upserts = self._upserts(target, mode)
         if merges_schema(spark) if options.write.merge_schema is None else options.write.merge_schema:
-            target = grown(environment, target, changes_for_rows(target, self.rows, by_name=True))
+            exact = is_case_sensitive(spark)
+            changes = changes_for_rows(target, self.rows, by_name=True)
+            target = grown(environment, target, changes, case_sensitive=exact)
         target = replace(target, as_committed=lambda action: self._staged_and_advanced(environment, target, action))
         rows = self._spread(spark, upserts)
         if upserts:

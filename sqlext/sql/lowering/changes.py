@@ -140,11 +140,12 @@ def _difference(step: ChangeStep, columns: Sequence[str], *, gone: bool) -> str 
     if step.before is None or not step.touched:
         return None
     one, other = (step.before, step.after) if gone else (step.after, step.before)
-    places = f"SELECT `_file` AS `__file`, `_pos` AS `__pos` FROM {other} WHERE {_in(step.touched)}"
+    places = f"SELECT `_file` AS `__sqlext_file`, `_pos` AS `__sqlext_pos` FROM {other} WHERE {_in(step.touched)}"
     return (
-        f"SELECT {', '.join(columns)} FROM (SELECT {', '.join(columns)}, `_file` AS `__own_file`, `_pos` AS `__own_pos`"
+        f"SELECT {', '.join(columns)}"
+        f" FROM (SELECT {', '.join(columns)}, `_file` AS `__sqlext_own_file`, `_pos` AS `__sqlext_own_pos`"
         f" FROM {one} WHERE {_in(step.touched)}) LEFT ANTI JOIN ({places})"
-        " ON `__own_file` = `__file` AND `__own_pos` = `__pos`"
+        " ON `__sqlext_own_file` = `__sqlext_file` AND `__sqlext_own_pos` = `__sqlext_pos`"
     )
 
 
@@ -164,12 +165,12 @@ def _with_updates(rows: str, columns: Sequence[str], keys: Sequence[str]) -> str
     """A row that went and one that came, with one key in one step, are its images before and after an update."""
     of_key = f"OVER (PARTITION BY `{ORDINAL}`, {', '.join(keys)})"
     counted = (
-        f"SELECT *, count_if(`{CHANGE_TYPE}` = '{DELETE}') {of_key} AS `__went`,"
-        f" count_if(`{CHANGE_TYPE}` = '{INSERT}') {of_key} AS `__came` FROM ({rows})"
+        f"SELECT *, count_if(`{CHANGE_TYPE}` = '{DELETE}') {of_key} AS `__sqlext_went`,"
+        f" count_if(`{CHANGE_TYPE}` = '{INSERT}') {of_key} AS `__sqlext_came` FROM ({rows})"
     )
     kind = (
-        f"CASE WHEN `__went` = 1 AND `__came` = 1 THEN if(`{CHANGE_TYPE}` = '{DELETE}', '{UPDATE_BEFORE}',"
-        f" '{UPDATE_AFTER}') ELSE `{CHANGE_TYPE}` END"
+        "CASE WHEN `__sqlext_went` = 1 AND `__sqlext_came` = 1 THEN"
+        f" if(`{CHANGE_TYPE}` = '{DELETE}', '{UPDATE_BEFORE}', '{UPDATE_AFTER}') ELSE `{CHANGE_TYPE}` END"
     )
     return f"SELECT {', '.join(columns)}, {kind} AS `{CHANGE_TYPE}`, `{ORDINAL}`, `{SNAPSHOT_ID}` FROM ({counted})"
 

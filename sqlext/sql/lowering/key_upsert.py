@@ -24,12 +24,12 @@ from sqlext.sql.binding import (
     target_relation,
     value_text,
 )
-from sqlext.sql.expression_slice import column_references, equated_columns, has_subquery, plain_column
+from sqlext.sql.expression_slice import ColumnReference, column_references, equated_columns, has_subquery, plain_column
 from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.lowering.merge_source import source_text
 from sqlext.sql.lowering.text import selected, stored_uuid, with_ctes
 from sqlext.sql.statement import Merge, MergeClause, Slice
-from sqlext.sql.token_cursor import tokenize, words_of
+from sqlext.sql.token_cursor import tokenize
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,43 @@ def key_upsert(
     updated = {**keys, **updated}
     if set(inserted) != set(target.columns) or any(inserted[name] != keys[name] for name in keys):
         return None
-    if {name: words_of(tokenize(text)) for name, text in updated.items()} != {
-        name: words_of(tokenize(text)) for name, text in inserted.items()
-    }:
+    if any(_spelled(updated.get(name), source) != _spelled(inserted[name], source) for name in inserted):
         return None
     return KeyUpsert(merge, schema, source, keys, inserted)
+
+
+def _spelled(text: str | None, source: Relation) -> tuple[str, ...] | None:
+    """The tokens of an expression over the source, each of its columns as `Relation.column` spells it, and functions in
+    upper case.
+
+    Two expressions of equal tokens have the same value. All else has to be in the same case: strings, fields of structs
+    and paths into variants among it.
+    """
+    if text is None:
+        return None
+    pieces: list[str] = []
+    done = 0
+    for reference in column_references(text) or ():
+        located = source.locate(reference.parts)
+        if located is None or located[1] != len(reference.parts):
+            continue
+        behind = _behind(text, reference)
+        pieces += text[done : reference.start], source.column(located[0])
+        done = behind
+    tokens = tokenize("".join((*pieces, text[done:])))
+    calls = [token.text == "(" for token in tokens[1:]]
+    return tuple(
+        token.word if token.word and is_call and before != "." else token.text
+        for token, is_call, before in zip(
+            tokens, [*calls, False], ["", *(token.text for token in tokens)], strict=False
+        )
+    )
+
+
+def _behind(text: str, reference: ColumnReference) -> int:
+    """Where the reference ends in the text: behind as many names as it has parts, and the dots between them."""
+    tokens = [token for token in tokenize(text) if token.start >= reference.start]
+    return tokens[2 * len(reference.parts) - 2].end
 
 
 def lower_upsert_source(upsert: KeyUpsert) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sqlext.errors import AnalysisError
+from sqlext.spec.name_case import name_key
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
@@ -31,13 +32,13 @@ _WHERE = "ON CONFLICT DO UPDATE"
 _NOBODY = Relation((), ())
 
 
-def replaces_whole_rows(insert: Insert, conflict: OnConflict, schema: Schema) -> bool:
+def replaces_whole_rows(insert: Insert, conflict: OnConflict, schema: Schema, *, case_sensitive: bool = False) -> bool:
     """Whether the proposed row comes in the place of the stored one as it is, so that this is an upsert."""
     if not conflict.assignments or conflict.where is not None:
         return False
-    assigned = _assigned(insert, conflict, schema)
+    assigned = _assigned(insert, conflict, schema, case_sensitive)
     others = [field.name for field in schema.fields if field.id not in schema.identifier_field_ids]
-    return all(_is_proposed(assigned.get(name), name) for name in others)
+    return all(_is_proposed(assigned.get(name), name, case_sensitive) for name in others)
 
 
 def lower_on_conflict(
@@ -49,6 +50,7 @@ def lower_on_conflict(
     *,
     row_ids: bool = False,
     kinds: bool = False,
+    case_sensitive: bool = False,
 ) -> str:
     """Operation, file, position and columns of every change; with `row_ids` the row id of the row that is changed, and
     with `kinds` the column `GIVEN_KIND` that the rows have.
@@ -56,9 +58,10 @@ def lower_on_conflict(
     `rows` is a relation of `__operation` and the table's columns, one row a key. Raises AnalysisError for a column of
     the key that is assigned, and as `bind_assignments` does.
     """
-    relation = target_relation(insert.table, insert.alias, schema)
-    visible = Relation(relation.name, tuple(c for c in relation.columns if c.lower() != EXCLUDED))
-    assigned = _assigned(insert, conflict, schema)
+    relation = target_relation(insert.table, insert.alias, schema, case_sensitive=case_sensitive)
+    proposed_first = tuple(one for one in relation.columns if name_key(one, case_sensitive) != EXCLUDED)
+    visible = Relation(relation.name, proposed_first, case_sensitive)
+    assigned = _assigned(insert, conflict, schema, case_sensitive)
     is_there = f"{relation.column('_file')} IS NOT NULL"
 
     def seen(text: str) -> str:
@@ -104,18 +107,19 @@ def _operation(conflict: OnConflict, is_there: str, condition: str) -> str:
     return f"CASE {deletes} WHEN {given} > 3Y THEN {given} WHEN {is_there} THEN {update} ELSE 3Y END"
 
 
-def _assigned(insert: Insert, conflict: OnConflict, schema: Schema) -> Mapping[str, Assigned]:
+def _assigned(insert: Insert, conflict: OnConflict, schema: Schema, case_sensitive: bool) -> Mapping[str, Assigned]:
     """What is assigned; a key column gets the proposed row's or nothing."""
-    relation = target_relation(insert.table, insert.alias, schema)
+    relation = target_relation(insert.table, insert.alias, schema, case_sensitive=case_sensitive)
     assigned = bind_assignments(conflict.assignments, relation, schema, _WHERE)
     for field in schema.identifier_fields:
-        if field.name in assigned and not _is_proposed(assigned[field.name], field.name):
+        if field.name in assigned and not _is_proposed(assigned[field.name], field.name, case_sensitive):
             raise AnalysisError("ON_CONFLICT_SETS_KEY", name=insert.table, column=field.name)
     return assigned
 
 
-def _is_proposed(value: Assigned | None, column: str) -> bool:
+def _is_proposed(value: Assigned | None, column: str, case_sensitive: bool) -> bool:
     if not isinstance(value, Slice):
         return False
     parts = plain_column(value.text)
-    return parts is not None and [part.lower() for part in parts] == [EXCLUDED, column.lower()]
+    keys = None if parts is None else [name_key(part, case_sensitive) for part in parts]
+    return keys == [EXCLUDED, name_key(column, case_sensitive)]

@@ -63,3 +63,58 @@ INSERT INTO v VALUES (1, 1, 1), (2, 1, 1);
 INSERT INTO v VALUES (2, 1, 3);
 
 SELECT * FROM v ORDER BY ALL;
+
+-- names come once, with regard to case where the session has it
+CREATE TABLE w AS SELECT 1 AS a, 2 AS a;
+
+CREATE TABLE w AS SELECT 1 AS a, 2 AS A;
+
+CREATE TABLE w AS SELECT array(named_struct('x', 1, 'X', 2)) AS a;
+
+CREATE TABLE w (a STRUCT<x: INT, x: INT>);
+
+CREATE TABLE w (a INT);
+
+ALTER TABLE w ADD COLUMN b MAP<INT, STRUCT<x: INT, X: INT>>;
+
+ALTER TABLE w ADD COLUMNS (b INT, B INT);
+
+CREATE OR REPLACE TABLE w AS SELECT 1 AS a, 2 AS A;
+
+SET spark.sql.caseSensitive = true;
+
+CREATE OR REPLACE TABLE w AS SELECT 1 AS id, 2 AS a, 3 AS A, named_struct('x', 4, 'X', 5) AS s;
+
+INSERT INTO w (id, A, a) VALUES (2, 6, 7);
+
+UPDATE w SET A = 8, s.X = 9 WHERE a = 2;
+
+MERGE INTO w USING (SELECT 2 AS id, 10 AS a, 20 AS A) AS s ON w.id = s.id
+WHEN MATCHED THEN UPDATE SET a = s.A + 1 WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, s.a + 1);
+
+SELECT * FROM w ORDER BY ALL;
+
+ALTER TABLE w DROP COLUMN S;
+
+ALTER TABLE w RENAME COLUMN A TO B;
+
+INSERT INTO w (ID) VALUES (3);
+
+SET spark.sql.caseSensitive = false;
+
+-- names of columns that rows have beside the table's own
+CREATE TABLE x (`__violated` INT);
+
+CREATE TABLE x AS SELECT 1 AS `__operation`;
+
+ALTER TABLE u ADD COLUMN __sqlext_any INT;
+
+ALTER TABLE u RENAME COLUMN b TO _commit_version;
+
+MERGE INTO u USING (SELECT 1 AS id, 2 AS `__operation`, 3 AS `_file`, 4 AS `_pos`, 5 AS `__clause`) AS s ON u.id = s.id
+WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, b) VALUES (s.id, s.`__operation` + s.`_file`);
+
+MERGE INTO u USING (SELECT 1 AS id, 2 AS `__operation`, 3 AS `_file`, 4 AS `_pos`, 5 AS `__clause`) AS s ON u.id = s.id
+WHEN MATCHED THEN UPDATE SET b = s.`__operation` + s.`_pos` WHEN NOT MATCHED BY SOURCE THEN DELETE;
+
+SELECT * FROM u;

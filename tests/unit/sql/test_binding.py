@@ -3,7 +3,15 @@ import pytest
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, NestedField, StringType, StructType
-from sqlext.sql.binding import Relation, bind_assignments, new_value, qualify, resolve_column, star_values
+from sqlext.sql.binding import (
+    Relation,
+    bind_assignments,
+    new_value,
+    qualify,
+    resolve_column,
+    resolve_field,
+    star_values,
+)
 from sqlext.sql.statement import Assignment, Slice, TableName
 
 INNER = StructType((NestedField(6, "a", IntegerType()), NestedField(7, "b", StringType())))
@@ -125,12 +133,12 @@ def test_case_sensitive_names():
 
 def test_suggestions_are_the_nearest_names():
     with pytest.raises(AnalysisError) as caught:
-        resolve_column(SCHEMA, ("nmae",), "PRIMARY KEY")
+        resolve_column(SCHEMA, "nmae", "PRIMARY KEY")
     assert caught.value.parameters["suggestions"].startswith("`Name`")
 
 
 def test_nested_names_resolve():
-    assert resolve_column(SCHEMA, ("point", "x")).id == 4
+    assert resolve_field(SCHEMA, ("point", "x")).id == 4
 
 
 def test_star_takes_the_columns_of_the_target():

@@ -32,7 +32,7 @@ def test_moved_rows_are_taken_out_where_they_can_be_compared() -> None:
 def test_touched_files_are_compared_by_their_places() -> None:
     text = lower_changes([_step(touched=("f1",))], PLAIN)
     assert text.count("LEFT ANTI JOIN") == 2 * 2  # on both sides of EXCEPT ALL
-    assert "`__own_file` = `__file` AND `__own_pos` = `__pos`" in text
+    assert "`__sqlext_own_file` = `__sqlext_file` AND `__sqlext_own_pos` = `__sqlext_pos`" in text
 
 
 def test_a_key_makes_updates() -> None:

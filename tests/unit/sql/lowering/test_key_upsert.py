@@ -1,5 +1,6 @@
 import pytest
 
+from sqlext.errors import AnalysisError
 from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.key_upsert import key_upsert, lower_resolved_upsert, lower_upsert_source
 from unit.sql.lowering.orders import SCHEMA, SOURCE, TARGET, UNKEYED, flat, read
@@ -106,3 +107,40 @@ def test_a_replaced_row_hands_its_row_id_on():
     lowered = flat(lower_resolved_upsert(upsert, TARGET, row_ids=True))
     assert "`__source`.`name` AS `name`, `__target`.`_row_id` AS `_row_id` FROM" in lowered
     assert f"(SELECT `id`, `_file`, `_pos`, `_row_id` FROM {TARGET}) AS `__target`" in lowered
+
+
+SIDES = ("id", "a", "A", "j", "st")
+
+
+@pytest.mark.parametrize(
+    ("updated", "inserted", "same_without_case", "same_with_case"),
+    [
+        ("s.a + 1", "s.a+1", True, True),
+        ("s.a + 1", "S.a+1", True, False),
+        ("upper(s.a)", "UPPER(s.a)", True, True),
+        ("concat(s.a, 'x')", "concat(s.a, 'X')", False, False),
+        ("s.j:a", "s.j:A", False, False),
+        ("s.j:a.b", "s.j:a.B", False, False),
+        ("s.j:['a']", "s.j:['A']", False, False),
+        ("s.j:a", "s.J:a", True, False),
+        ("s.st.x + 1", "s.st.X + 1", False, False),
+        ("s.`a` + 1", "s.a + 1", True, True),
+        ("s.a + 1", "s.A + 1", True, False),
+        ("s.id + 1", "s.ID + 1", True, False),
+        ('concat(s.id, "q")', 'concat(s.id, "Q")', False, False),
+        ("transform(s.st, x -> x)", "transform(s.st, X -> X)", False, False),
+    ],
+)
+def test_expressions_are_the_same_in_case_too(updated, inserted, same_without_case, same_with_case):
+    schema = Schema((UNKEYED.fields[0], UNKEYED.fields[2]), 0, (1,))
+    text = (
+        f"MERGE INTO t USING (SELECT 1) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET name = {updated}"
+        f" WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, {inserted})"
+    )
+    for exact, same in ((False, same_without_case), (True, same_with_case)):
+        columns = SIDES if exact else tuple(name for name in SIDES if name != "A")
+        try:
+            found = key_upsert(read(text), schema, columns, case_sensitive=exact) is not None
+        except AnalysisError:
+            found = False
+        assert found == same, exact
