@@ -1,8 +1,6 @@
 package io.sqlext
 
-import py4j.{CallbackClient, Gateway, GatewayServer, PythonClient}
-
-import javax.net.SocketFactory
+import py4j.{CallbackClient, Gateway, GatewayServer}
 
 /** The token by which this JVM shows Python's callback server who calls. Py4J has one for the way from Python to here; for the way back,
   * when it is told the server's port, it makes a client that has forgotten it, and has no means to give it one.
@@ -10,9 +8,7 @@ import javax.net.SocketFactory
 object CallbackToken {
   def show(server: GatewayServer, token: String): Unit = {
     val gateway = server.getGateway
-    val known = server.getCallbackClient.asInstanceOf[CallbackClient]
-    val knowing = new PythonClient(gateway, null, known.getPort, known.getAddress, CallbackClient.DEFAULT_MIN_CONNECTION_TIME,
-      CallbackClient.DEFAULT_MIN_CONNECTION_TIME_UNIT, SocketFactory.getDefault, server, true, GatewayServer.DEFAULT_READ_TIMEOUT, token)
+    val knowing = new CallbackConnections(server.getCallbackClient.asInstanceOf[CallbackClient], gateway, server, token)
     val client = classOf[Gateway].getDeclaredField("cbClient")
     client.setAccessible(true)
     client.set(gateway, knowing)
