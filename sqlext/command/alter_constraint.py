@@ -53,7 +53,7 @@ def drop_constraint(environment: Environment, spark: SparkSession, statement: Dr
 def _require_rows(spark: SparkSession, target: Target, check: CheckConstraint) -> None:
     columns = checked_columns(target.table.metadata.schema(), check.expression)[:_SHOWN_COLUMNS]
     shown = ", ".join(map(quote_identifier, columns)) or "1"
-    query = f"SELECT {shown} FROM {target.relation}\nWHERE true AND NOT ({check.expression}) LIMIT 1"
+    query = f"SELECT {shown} FROM {target.relation}\nWHERE true AND NOT ({check.expression}\n) LIMIT 1"
     for row in lowered_query(spark, query).collect():
         values = shown_row(row.asDict())
         raise DataError(

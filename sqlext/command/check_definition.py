@@ -11,6 +11,7 @@ from pyspark.sql.types import BooleanType, StructType
 
 from sqlext.errors import AnalysisError
 from sqlext.spark.data_type import schema_to_spark
+from sqlext.spark.shim_object import shim_object
 from sqlext.spec.constraint import CHECK_PREFIX, CheckConstraint
 from sqlext.spec.schema import Schema
 from sqlext.sql.row_rules import require_plain_check
@@ -37,9 +38,21 @@ def check_properties(
     return properties
 
 
+def require_allowed(spark: SparkSession, name: str, expression: str) -> None:
+    """AnalysisError INVALID_CHECK_CONSTRAINT for a text that holds more than deterministic functions of Spark's own.
+
+    It is asked of what a statement defines, and again of what metadata has, before Spark analyses it: another engine
+    or a hand may have put it there.
+    """
+    reason = shim_object(spark, "CheckText").refused(spark._jsparkSession, expression)
+    if reason is not None:
+        raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason=reason)
+
+
 def require_condition(spark: SparkSession, name: str, expression: str, schema: Schema) -> None:
     """Raises where the expression is no deterministic condition over the table's columns."""
     require_plain_check(name, expression, schema)
+    require_allowed(spark, name, expression)
     struct = StructType.fromJson(json.loads(json.dumps(schema_to_spark(schema))))
     tested = spark.createDataFrame([], struct).select(F.expr(expression))
     if not isinstance(tested.schema[0].dataType, BooleanType):
