@@ -6,6 +6,7 @@ know what has become of it; the change goes to the next one with the same token,
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -19,7 +20,7 @@ from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.commit_answer import Answer, Landed, NotTaken, decode_answer
 from sqlext.commit.commit_request import CommitRequest, encode_request
-from sqlext.commit.group import Member, abandon_member, may_land_together
+from sqlext.commit.group import Member, may_land_together
 from sqlext.commit.group_committer import GroupCommitter
 from sqlext.commit.host_service import HostService
 from sqlext.commit.host_socket import MOST_BYTES, Interrupted, MeetingPlace, Unreachable, receive, send
@@ -28,6 +29,7 @@ from sqlext.commit.transaction import CommitOutcome
 from sqlext.errors import NotFoundError, SqlextError
 from sqlext.spec.table_metadata import decode_table_metadata
 
+_LOG = logging.getLogger("sqlext")
 # So long nobody may be reached, before this process commits by itself.
 _PATIENCE_MS = 5_000
 _PAUSE_S = 0.02
@@ -85,9 +87,10 @@ class HostCommitter:
             return self._own.commit(identifier, action, base=base, destination=destination)
         try:
             place = self._meeting_place()
-        except SqlextError:
-            abandon_member(self._catalog, identifier, plain, self._rng)
-            raise
+        except SqlextError as refused:
+            # Another user may have made the folder; what it takes to commit alone is there.
+            _LOG.warning("%s commits alone: %s", identifier, refused)
+            return self._own.commit(identifier, action, base=base, destination=destination)
         member, gives_up_ms = plain, self._clock() + _PATIENCE_MS
         while self._clock() < gives_up_ms and not self._takes(place):
             try:

@@ -1,8 +1,8 @@
 """The shim's jar for the Spark that is installed: compiled once, by the Scala compiler among Spark's own jars.
 
 The jar is cached by the hash of its sources and of Spark's version, so a changed source or another Spark never meets
-an old jar. Two processes may compile at once; the last rename wins with equal bytes. `python -m sqlext.spark.shim_jar`
-prints the jar's path, for sessions that something else builds.
+an old jar; one that is damaged is compiled anew. Two processes may compile at once; the last rename wins with equal
+bytes. `python -m sqlext.spark.shim_jar` prints the jar's path, for sessions that something else builds.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 import pyspark
@@ -20,6 +21,7 @@ import pyspark
 from sqlext.errors import SqlextError, UnsupportedError
 
 _CHECKOUT = Path(__file__).resolve().parents[2] / "jvm-shim"
+_BRIDGE = "io/sqlext/Bridge.class"
 _PACKAGED = Path(__file__).resolve().parents[1] / "jvm_shim"
 
 
@@ -31,10 +33,19 @@ def shim_jar(cache: Path | None = None) -> Path:
     sources = _CHECKOUT if _CHECKOUT.is_dir() else _PACKAGED
     folder = cache or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sqlext"
     jar = folder / f"shim-spark{pyspark.__version__}-{_fingerprint(sources)}.jar"
-    if not jar.exists():
+    if not _is_whole(jar):
         folder.mkdir(parents=True, exist_ok=True)
         _compile(sources, jar)
     return jar
+
+
+def _is_whole(jar: Path) -> bool:
+    """Whether the jar is there with all its bytes: a full disk or a crash may have left a part of it."""
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            return archive.testzip() is None and _BRIDGE in archive.namelist()
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError):
+        return False
 
 
 def _fingerprint(sources: Path) -> str:
@@ -65,6 +76,8 @@ def _compile(sources: Path, jar: Path) -> None:
             for root in (classes, sources):
                 for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix != ".scala"):
                     archive.write(path, path.relative_to(root).as_posix())
+        with built.open("rb") as written:
+            os.fsync(written.fileno())
         os.replace(built, jar)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ from sqlext.spec.transform import Transform, parse_transform
 from sqlext.spec.types import FixedType, NestedField, StructType, Type, UnknownType
 
 FIRST_PARTITION_FIELD_ID = 1000
+# Of the 255 bytes that file systems have for a name, and of the 1,024 that S3 has for a key.
+_LONGEST_NAME, _LONGEST_PATH = 200, 600
+_HASH = 33
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +91,20 @@ class PartitionSpec:
         return next(fixed, None)
 
     def partition_path(self, schema: Schema, values: Sequence[Any]) -> str:
-        """The folder of a partition, `a=1/b_bucket=3`: readable, URL-encoded, and never parsed again."""
-        return "/".join(
-            f"{_escape(field.name)}={_escape(field.transform.human(_source_type([schema], field), value))}"
+        """The folder of a partition, `a=1/b_bucket=3`: readable, URL-encoded, and never parsed again.
+
+        Where a name in it would be too long for a file system, or all of it for an object store, a hash takes the place
+        of its end: the folder means nothing to readers.
+        """
+        names = [
+            _shortened(f"{_escape(field.name)}={_escape(field.transform.human(_source_type([schema], field), value))}")
             for field, value in zip(self.fields, values, strict=True)
-        )
+        ]
+        path = "/".join(names)
+        if len(path) <= _LONGEST_PATH:
+            return path
+        kept = path[: _LONGEST_PATH - _HASH].rpartition("/")[0]
+        return f"{kept}/{_hashed(path)}"
 
     def same_fields(self, other: PartitionSpec) -> bool:
         """Whether both divide rows alike under the same names, whatever their ids."""
@@ -123,6 +136,19 @@ def partition_fields_from_json(fields: Sequence[Mapping[str, Any]]) -> tuple[Par
 def _source_type(schemas: Iterable[Schema], field: PartitionField) -> Type:
     sources = (schema.field_or_none(field.source_id) for schema in schemas)
     return next((source.type for source in sources if source is not None), UnknownType())
+
+
+def _shortened(name: str) -> str:
+    """The name of a folder, with a hash for its end if it is too long. It is URL-encoded, and no code is cut."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    kept = name[: _LONGEST_NAME - _HASH]
+    cut = kept.rfind("%", len(kept) - 2)
+    return f"{kept if cut < 0 else kept[:cut]}-{_hashed(name)}"
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[: _HASH - 1]
 
 
 def _escape(text: str) -> str:

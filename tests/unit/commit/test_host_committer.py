@@ -315,14 +315,24 @@ def test_the_folder_is_the_users_alone(tmp_path: Path) -> None:
         MeetingPlace.of("a", {"XDG_RUNTIME_DIR": str(runtime / ("x" * 100))})
 
 
-def test_a_folder_that_is_not_to_be_trusted_fails_the_commit(host: Host, writer: Writer) -> None:
-    (host.runtime / "sqlext").mkdir(mode=0o755)
-    (host.runtime / "sqlext").chmod(0o755)
-    base = writer.load()
-    action = _append(base, 1)
-    with pytest.raises(StorageError):
-        host.process().commit(ORDERS, action, base=base)
-    assert not [name for name in files_below(host.warehouse) if name.endswith(".parquet")]
+@pytest.mark.parametrize("kind", ["open to others", "a file", "a link"])
+def test_a_process_commits_alone_where_the_folder_is_not_to_be_trusted(host: Host, writer: Writer, kind: str) -> None:
+    folder = host.runtime / "sqlext"
+    if kind == "a file":
+        folder.write_text("another user's")
+    elif kind == "a link":
+        (host.runtime / "elsewhere").mkdir(mode=0o700)
+        folder.symlink_to(host.runtime / "elsewhere")
+    else:
+        folder.mkdir(mode=0o755)
+        folder.chmod(0o755)
+    process = host.process()
+    for number in (1, 2):
+        base = writer.load()
+        process.commit(ORDERS, _append(base, number), base=base)
+    assert ids_read_by_pyiceberg(writer.load()) == [1, 2]
+    assert not process.serves
+    assert not (host.runtime / "elsewhere" / "token").exists()
 
 
 def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+from urllib.parse import unquote_plus
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sqlext.errors import UnsupportedError
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
@@ -57,3 +61,19 @@ def test_void_fields_divide_nothing() -> None:
     assert PartitionSpec(2, (PartitionField(1, 1000, "x", VoidTransform()),)).is_unpartitioned
     assert not SPEC.is_unpartitioned
     assert UNPARTITIONED.last_assigned_field_id == 999
+
+
+@given(st.lists(st.text(max_size=300), min_size=1, max_size=40), st.text(min_size=1, max_size=80))
+def test_the_folder_of_a_partition_fits_any_file_system(values: list[str], name: str) -> None:
+    """Names of up to 255 bytes, and paths of up to 1,024 with those around them; others for other values."""
+    schema = Schema(tuple(NestedField(n, f"c{n}", StringType()) for n in range(1, len(values) + 1)))
+    fields = (PartitionField(n, 999 + n, f"{name}{n}", IdentityTransform()) for n in range(1, len(values) + 1))
+    spec = PartitionSpec(0, tuple(fields))
+    path = spec.partition_path(schema, values)
+    assert path.isascii()
+    assert len(path) <= 700
+    assert all(0 < len(folder) <= 255 and folder not in (".", "..") for folder in path.split("/"))
+    assert unquote_plus(path).encode()
+    for place, value in enumerate(values):
+        other = [*values[:place], value + "x", *values[place + 1 :]]
+        assert spec.partition_path(schema, other) != path
