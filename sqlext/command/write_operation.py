@@ -13,6 +13,7 @@ from sqlext.spark.interrupts import raise_if_requested
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.row_rules import row_rules
 from sqlext.storage.file_io import FileIO
+from sqlext.write.created_files import CreatedFiles
 from sqlext.write.write_plan import WritePlan
 
 _PAUSE_S = 0.5
@@ -23,7 +24,7 @@ class WriteOperation:
     """A write plan whose operation id is in the name of every file it makes."""
 
     plan: WritePlan
-    io: FileIO
+    io: CreatedFiles
 
     @contextmanager
     def cleaned_on_failure(self) -> Iterator[WriteOperation]:
@@ -39,7 +40,16 @@ class WriteOperation:
             raise
 
     def _remove_files(self) -> None:
-        """Until there are none: a task that was cancelled may just have finished one more."""
+        """The files that this process made, if no other one took part.
+
+        Else those that are found below the table's data, until there are none: a task that was cancelled may just have
+        finished one more, and a killed one tells nobody of its files.
+        """
+        created = self.io.locations
+        if created is not None:
+            for location in created:
+                self.io.delete(location)
+            return
         while self._remove_present_files():
             time.sleep(_PAUSE_S)
 
@@ -54,5 +64,6 @@ def begin_write(metadata: TableMetadata, io: FileIO, table_name: str, rng: rando
     """A new operation on a table's current schema, spec and properties."""
     operation_id = str(uuid.UUID(int=rng.getrandbits(128), version=4))
     rules = row_rules(metadata.schema(), metadata.properties)
-    plan = replace(WritePlan.from_metadata(metadata, operation_id, table_name, rules), io=io)
-    return WriteOperation(plan, io)
+    created = CreatedFiles(io)
+    plan = replace(WritePlan.from_metadata(metadata, operation_id, table_name, rules), io=created)
+    return WriteOperation(plan, created)
