@@ -2,25 +2,36 @@ package io.sqlext
 
 import java.util.Base64
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedReference, UserDefinedScalarFunc}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Spark's predicates as JSON: ["=", column, value], ["and", left, right]. A column is its name by parts, or a partition
+/** Spark's predicates as JSON: ["=", column, value], ["and", one, another, …]. A column is its name by parts, or a partition
   * transform of one: {"transform": "bucket", "number": 8, "column": [...]}. What has no form is left out. */
 object PredicateJson {
-  def encode(predicate: Predicate): Option[Seq[Any]] = {
+  /** So many changes between AND, OR and NOT a predicate may have; what lies deeper has no form. */
+  private val deepest = 20
+
+  def encode(predicate: Predicate): Option[Seq[Any]] = encode(predicate, 0)
+
+  private def encode(predicate: Predicate, depth: Int): Option[Seq[Any]] = {
     val children = predicate.children.toSeq
     (predicate.name, children) match {
       case ("ALWAYS_TRUE", _) => Some(Seq("true"))
       case ("ALWAYS_FALSE", _) => Some(Seq("false"))
-      case ("AND", Seq(l: Predicate, r: Predicate)) => (encode(l), encode(r)) match {
-        case (Some(a), Some(b)) => Some(Seq("and", a, b))
-        case (a, b) => a.orElse(b)
+      case ("AND" | "OR" | "NOT", _) if depth >= deepest => None
+      case ("AND", _) => operands(predicate).flatMap(encode(_, depth + 1)) match {
+        case Seq() => None
+        case Seq(one) => Some(one)
+        case several => Some("and" +: several)
       }
-      case ("OR", Seq(l: Predicate, r: Predicate)) => for (a <- encode(l); b <- encode(r)) yield Seq("or", a, b)
-      case ("NOT", Seq(inner: Predicate)) if isExact(inner) => encode(inner).map(Seq("not", _))
+      case ("OR", _) =>
+        val all = operands(predicate).map(encode(_, depth + 1))
+        if (all.forall(_.isDefined)) Some("or" +: all.flatten) else None
+      case ("NOT", Seq(inner: Predicate)) if isExact(inner, depth + 1) => encode(inner, depth + 1).map(Seq("not", _))
       case ("IS_NULL", Seq(literal: Literal[_])) => Some(Seq((literal.value == null).toString))
       case ("IS_NOT_NULL", Seq(literal: Literal[_])) => Some(Seq((literal.value != null).toString))
       case ("IS_NULL", Seq(one)) => column(one).map(Seq("is null", _))
@@ -41,13 +52,26 @@ object PredicateJson {
   }
 
   /** The predicate, if it has a form that selects just the same rows. */
-  def encodeExactly(predicate: Predicate): Option[Seq[Any]] = if (isExact(predicate)) encode(predicate) else None
+  def encodeExactly(predicate: Predicate): Option[Seq[Any]] = if (isExact(predicate, 0)) encode(predicate) else None
 
   /** A negation may only stand over what `encode` renders without weakening it. */
-  private def isExact(predicate: Predicate): Boolean = (predicate.name, predicate.children.toSeq) match {
-    case ("AND" | "OR", Seq(l: Predicate, r: Predicate)) => isExact(l) && isExact(r)
-    case ("NOT", Seq(inner: Predicate)) => isExact(inner)
-    case _ => encode(predicate).isDefined
+  private def isExact(predicate: Predicate, depth: Int): Boolean = (predicate.name, predicate.children.toSeq) match {
+    case ("AND" | "OR" | "NOT", _) if depth >= deepest => false
+    case ("AND" | "OR", _) => operands(predicate).forall(isExact(_, depth + 1))
+    case ("NOT", Seq(inner: Predicate)) => isExact(inner, depth + 1)
+    case _ => encode(predicate, depth).isDefined
+  }
+
+  /** Of a chain of one operator, however it is nested, all that it joins. */
+  private def operands(chain: Predicate): Seq[Predicate] = {
+    val found = Seq.newBuilder[Predicate]
+    val left = mutable.Stack[Predicate](chain)
+    while (left.nonEmpty) {
+      val one = left.pop()
+      val joined = one.children.toSeq.collect { case p: Predicate => p }
+      if (one.name == chain.name && joined.size == one.children.length) left.pushAll(joined.reverse) else found += one
+    }
+    found.result()
   }
 
   private val flipped = Map("=" -> "=", "<" -> ">", "<=" -> ">=", ">" -> "<", ">=" -> "<=")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import DataFrame
 
 from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.read_tables import read_predicates, reads_other_versions
-from sqlext.spec.expression import Or, Predicate
+from sqlext.spec.expression import Predicate, disjunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def reads_of(query: DataFrame, version: TableVersion, reach: Reach, overtaken: S
     predicates = read_predicates(query, version)
     if not predicates:
         return Reads(unique_key=reach.unique_key)
-    read = reduce(Or, predicates)
+    read = disjunction(predicates)
     if len(predicates) > 1:
         return Reads(read, read, reach.unique_key)
     return Reads(None if reach.by_key else read, None if reach.alone else read, reach.unique_key)

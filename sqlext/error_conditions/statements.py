@@ -143,6 +143,10 @@ STATEMENTS: Mapping[str, Condition] = {
     "INTERNAL_ERROR": Condition(
         "XX000", "sqlext met a fault of its own at {asked!r}: {reason}. Nothing was committed; please report it."
     ),
+    "TOO_DEEPLY_NESTED": Condition(
+        "54001",
+        "The statement, a type or what a table's metadata says is nested deeper than can be followed. Nest it less.",
+    ),
     "JAVA_NOT_FOUND": Condition(
         "58000", "No Java was found, which Spark needs. Install Java 17 or 21 and put it on PATH, or set JAVA_HOME."
     ),

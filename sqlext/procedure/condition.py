@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from pyspark.sql import SparkSession
 
 from sqlext.command.row_level import Target
 from sqlext.errors import NotFoundError
 from sqlext.spark.lowered_sql import lowered_expression, lowered_query
 from sqlext.spark.read_tables import read_predicates
-from sqlext.spec.expression import AlwaysFalse, AlwaysTrue, Or, Predicate
+from sqlext.spec.expression import AlwaysTrue, Predicate, disjunction
 from sqlext.spec.reference import MAIN_BRANCH
 from sqlext.spec.table_metadata import TableMetadata
 
@@ -21,7 +19,7 @@ def condition(spark: SparkSession, target: Target, where: str | None) -> Predica
         return AlwaysTrue()
     query = lowered_query(spark, f"SELECT * FROM {target.relation}").where(lowered_expression(where))
     predicates = read_predicates(query, target.version)
-    return reduce(Or, predicates) if predicates else AlwaysFalse()
+    return disjunction(predicates)
 
 
 def require_branch(metadata: TableMetadata, branch: str, name: object) -> None:

@@ -27,6 +27,7 @@ from sqlext.spec.expression import (
     StartsWith,
     bind_fields,
     conjunction,
+    disjunction,
     negate,
 )
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
@@ -56,7 +57,7 @@ def project(predicate: Predicate, spec: PartitionSpec, schema: Schema) -> Predic
         case And():
             return conjunction((project(predicate.left, spec, schema), project(predicate.right, spec, schema)))
         case Or():
-            return _or(project(predicate.left, spec, schema), project(predicate.right, spec, schema))
+            return disjunction((project(predicate.left, spec, schema), project(predicate.right, spec, schema)))
         case Not() if not isinstance(predicate.child, StartsWith):
             return project(negate(predicate.child), spec, schema)
         case _:
@@ -172,11 +173,3 @@ def _may_be_off_by_one(field: PartitionField, source_type: Type) -> bool:
     if isinstance(field.transform, DayTransform) and isinstance(source_type, DateType):
         return False
     return isinstance(field.transform, _TIME_TRANSFORMS)
-
-
-def _or(left: Predicate, right: Predicate) -> Predicate:
-    if isinstance(left, AlwaysTrue) or isinstance(right, AlwaysTrue):
-        return AlwaysTrue()
-    if isinstance(left, AlwaysFalse):
-        return right
-    return left if isinstance(right, AlwaysFalse) else Or(left, right)

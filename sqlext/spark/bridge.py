@@ -57,6 +57,8 @@ class Bridge:
 
 
 def _error(failure: Exception, asked: str) -> str:
+    if isinstance(failure, RecursionError):
+        failure = SqlextError("TOO_DEEPLY_NESTED")
     if not isinstance(failure, SqlextError):
         _LOG.error("sqlext failed on %r", asked, exc_info=failure)
         failure = SqlextError("INTERNAL_ERROR", asked=asked, reason=f"{type(failure).__name__}: {failure}")

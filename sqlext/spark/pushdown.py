@@ -26,6 +26,8 @@ from sqlext.spec.expression import (
     Or,
     Predicate,
     StartsWith,
+    conjunction,
+    disjunction,
     negate,
 )
 from sqlext.spec.schema import Schema
@@ -69,16 +71,15 @@ _HELD: Mapping[type[Type], type | tuple[type, ...]] = {
     BinaryType: bytes,
     FixedType: bytes,
 }
+# So many changes between AND, OR and NOT a predicate may have; what lies deeper is not said.
+_DEEPEST = 20
 _OPERATORS: Mapping[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
 
 
 def predicate_of(filters: list[Any], schema: Schema) -> Predicate:
     """The conjunction of all filters that can be said."""
     said = [p for p in (_convert(f, schema, exact=False) for f in filters) if p is not None]
-    combined: Predicate = AlwaysTrue()
-    for predicate in said:
-        combined = predicate if isinstance(combined, AlwaysTrue) else And(combined, predicate)
-    return combined
+    return conjunction(said)
 
 
 def exact_predicate(described: list[Any], schema: Schema) -> Predicate | None:
@@ -86,18 +87,20 @@ def exact_predicate(described: list[Any], schema: Schema) -> Predicate | None:
     return _convert(described, schema, exact=True)
 
 
-def _convert(described: list[Any], schema: Schema, *, exact: bool) -> Predicate | None:
+def _convert(described: list[Any], schema: Schema, *, exact: bool, depth: int = 0) -> Predicate | None:
     operator = described[0]
     if operator in ("true", "false"):
         return AlwaysTrue() if operator == "true" else AlwaysFalse()
     if operator in ("and", "or"):
-        left = _convert(described[1], schema, exact=exact)
-        right = _convert(described[2], schema, exact=exact)
-        if left is not None and right is not None:
-            return And(left, right) if operator == "and" else Or(left, right)
-        return None if exact or operator == "or" else left or right
+        if depth >= _DEEPEST:
+            return None
+        found = [_convert(one, schema, exact=exact, depth=depth + 1) for one in _operands(described)]
+        said = [one for one in found if one is not None]
+        if not said or (len(said) < len(found) and (exact or operator == "or")):
+            return None
+        return conjunction(said) if operator == "and" else disjunction(said)
     if operator == "not":
-        inner = _convert(described[1], schema, exact=True)
+        inner = None if depth >= _DEEPEST else _convert(described[1], schema, exact=True, depth=depth + 1)
         if inner is None or _asks_for_nested_null(negate(inner), schema):
             return None
         return negate(inner)
@@ -113,6 +116,18 @@ def _convert(described: list[Any], schema: Schema, *, exact: bool) -> Predicate 
         # Whether a writer counts a null struct as nulls of its fields is not told.
         return None
     return _convert_term(operator, field, described)
+
+
+def _operands(described: list[Any]) -> list[Any]:
+    """Of a chain of one operator, however it is nested, all that it joins."""
+    operands, left = [], [described]
+    while left:
+        one = left.pop()
+        if one[0] == described[0]:
+            left.extend(reversed(one[1:]))
+        else:
+            operands.append(one)
+    return operands
 
 
 def _asks_for_nested_null(predicate: Predicate, schema: Schema) -> bool:

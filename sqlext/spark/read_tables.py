@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
 from itertools import zip_longest
 from typing import Any
 
@@ -15,7 +14,7 @@ from sqlext.spark.catalogs import TableVersion
 from sqlext.spark.pushdown import predicate_of
 from sqlext.spark.shim_object import shim_object
 from sqlext.spark.table_handle import TableHandle
-from sqlext.spec.expression import AlwaysTrue, Or, Predicate
+from sqlext.spec.expression import AlwaysTrue, Predicate, disjunction
 from sqlext.spec.reference import MAIN_BRANCH
 
 
@@ -31,7 +30,7 @@ def read_predicates(query: DataFrame, version: TableVersion) -> Sequence[Predica
         scans[touched_by_key].append(predicate_of(filters, version.schema) if same else AlwaysTrue())
     # Files that equality deletes touch and those that none touches are two scans for one place.
     halves = zip_longest(scans[True], scans[False])
-    return [*scans[None], *(reduce(Or, (one for one in pair if one is not None)) for pair in halves)]
+    return [*scans[None], *(disjunction(one for one in pair if one is not None) for pair in halves)]
 
 
 def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:

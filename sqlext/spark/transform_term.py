@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
 from typing import Any
 
-from sqlext.spec.expression import And, Comparison, In, InBucket, IsNull, NotNull, Or, Predicate, StartsWith
+from sqlext.spec.expression import And, Comparison, In, InBucket, IsNull, NotNull, Predicate, StartsWith, disjunction
 from sqlext.spec.transform import (
     DayTransform,
     HourTransform,
@@ -76,7 +75,7 @@ def transform_term(
 
 def _any(predicates: Any) -> Predicate | None:
     said = list(predicates)
-    return None if None in said else reduce(Or, said)
+    return None if None in said else disjunction(said)
 
 
 def _buckets(count: int, field: NestedField, operator: str, values: Sequence[int]) -> Predicate | None:

@@ -6,9 +6,8 @@ null. Floats order as in Spark: NaN equals itself and is greater than every othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Literal, TypeAlias, Union
 
 Operator: TypeAlias = Literal["<", "<=", ">", ">=", "=", "!="]
@@ -157,9 +156,23 @@ def push_down_not(predicate: Predicate) -> Predicate:
 
 
 def conjunction(predicates: Iterable[Predicate]) -> Predicate:
-    """All of them; `AlwaysTrue` for none."""
-    everything: Predicate = AlwaysTrue()
-    return reduce(_and, predicates, everything)
+    """All of them; `AlwaysTrue` for none. However many they are, what goes down the predicate does not go deep."""
+    return _balanced(_and, predicates, AlwaysTrue())
+
+
+def disjunction(predicates: Iterable[Predicate]) -> Predicate:
+    """One of them at least; `AlwaysFalse` for none. As `conjunction`."""
+    return _balanced(_or, predicates, AlwaysFalse())
+
+
+def _balanced(
+    join: Callable[[Predicate, Predicate], Predicate], predicates: Iterable[Predicate], none: Predicate
+) -> Predicate:
+    level = list(predicates)
+    while len(level) > 1:
+        pairs = zip(level[::2], level[1::2], strict=False)
+        level = [*(join(*pair) for pair in pairs), *(level[-1:] if len(level) % 2 else ())]
+    return level[0] if level else none
 
 
 def _and(left: Predicate, right: Predicate) -> Predicate:
@@ -168,6 +181,14 @@ def _and(left: Predicate, right: Predicate) -> Predicate:
     if isinstance(right, AlwaysTrue) or isinstance(left, AlwaysFalse):
         return left
     return And(left, right)
+
+
+def _or(left: Predicate, right: Predicate) -> Predicate:
+    if isinstance(left, AlwaysTrue) or isinstance(right, AlwaysFalse):
+        return left
+    if isinstance(right, AlwaysTrue) or isinstance(left, AlwaysFalse):
+        return right
+    return Or(left, right)
 
 
 def bind_fields(predicate: Predicate) -> set[int]:

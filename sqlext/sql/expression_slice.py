@@ -78,12 +78,13 @@ def _parse(text: str) -> exp.Expression | None:
 
 
 def _conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
-    tree = tree.unnest()
-    if isinstance(tree, exp.And):
-        yield from _conjuncts(tree.this)
-        yield from _conjuncts(tree.expression)
-    else:
-        yield tree
+    left = [tree]
+    while left:
+        one = left.pop().unnest()
+        if isinstance(one, exp.And):
+            left += [one.expression, one.this]
+        else:
+            yield one
 
 
 def _column_parts(tree: exp.Expression) -> tuple[str, ...] | None:

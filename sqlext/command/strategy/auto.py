@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +25,7 @@ from sqlext.commit.action import Action
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spark.explained_plan import read_bytes
 from sqlext.spark.read_tables import read_predicates
-from sqlext.spec.expression import Or
+from sqlext.spec.expression import disjunction
 from sqlext.write.row_operation import DELETE, UPDATE
 
 # From this share of deleted rows on Iceberg's compaction takes a file to be worth writing anew.
@@ -123,7 +122,7 @@ def _choice(choice: Choice, rewrites: bool, reason: str) -> Choice:
 def _candidates(environment: Environment, target: Target, rows: DataFrame) -> Sequence[FileScanTask]:
     """The files that may hold rows which change, by their metadata."""
     predicates = read_predicates(rows, target.version)
-    return environment.scans.plan(target.version, reduce(Or, predicates)).tasks if predicates else ()
+    return environment.scans.plan(target.version, disjunction(predicates)).tasks if predicates else ()
 
 
 def _sample(tasks: Sequence[FileScanTask]) -> Sequence[FileScanTask]:
