@@ -42,14 +42,15 @@ case class PythonCommand(context: Map[String, Any], catalog: Option[String], res
     }
 }
 
-/** Rows of a DataFrame on their way to Python, which puts them into the table's columns and types. */
+/** Rows of a DataFrame, or of an INSERT that Spark resolved, on their way to Python, which puts them into the table's
+  * columns and types. */
 case class PythonWrite(arguments: Map[String, Any], query: LogicalPlan) extends LeafRunnableCommand {
+  override val output: Seq[Attribute] = RowCounts.columns
+
   override def innerChildren: Seq[QueryPlan[_]] = Seq(query)
 
-  override def run(session: SparkSession): Seq[Row] = {
-    Bridge.run(session, "write", arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query))
-    Seq.empty
-  }
+  override def run(session: SparkSession): Seq[Row] = RowCounts.rows(
+    Bridge.run(session, "write", arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query)))
 }
 
 /** A table that is made, or replaced, with the rows of a DataFrame in one commit; Spark's own plan makes it empty first. */

@@ -3,6 +3,7 @@ package io.sqlext
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.{Row, SparkSession, classic}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, UnresolvedAttribute}
@@ -23,8 +24,7 @@ import scala.util.control.NonFatal
 /** A MERGE, UPDATE or DELETE that Spark resolved, such as DataFrame.mergeInto: `statement` describes it to Python with
   * texts that call for what `given` holds, under the key that it is told. */
 case class PythonRowChange(statement: String => Map[String, Any], given: Given) extends LeafRunnableCommand {
-  override val output: Seq[Attribute] =
-    Seq("affected", "inserted", "updated", "deleted").map(n => AttributeReference(s"num_${n}_rows", LongType)())
+  override val output: Seq[Attribute] = RowCounts.columns
 
   override def innerChildren: Seq[QueryPlan[_]] = given.source.toSeq
 
@@ -34,9 +34,17 @@ case class PythonRowChange(statement: String => Map[String, Any], given: Given) 
     val answer =
       try Bridge.run(session, "row change", statement(key), null)
       catch { case NonFatal(failure) => throw StatementErrors.placed(failure, "") }
-    answer.get("rows").elements.asScala
-      .map(row => Row.fromSeq(row.elements.asScala.map(n => if (n.isNull) null else n.asLong).toSeq)).toSeq
+    RowCounts.rows(answer)
   }
+}
+
+/** How many rows a change inserted, updated and deleted; null where that is not known. */
+object RowCounts {
+  def columns: Seq[Attribute] =
+    Seq("affected", "inserted", "updated", "deleted").map(n => AttributeReference(s"num_${n}_rows", LongType)())
+
+  def rows(answer: JsonNode): Seq[Row] = answer.get("rows").elements.asScala
+    .map(row => Row.fromSeq(row.elements.asScala.map(n => if (n.isNull) null else n.asLong).toSeq)).toSeq
 }
 
 /** Parts of a plan that the SQL which stands in for it names, while it runs. */

@@ -207,11 +207,11 @@ class Dispatch:
         return {}
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
-        """Writes a DataFrame that Spark has put into the table's columns."""
+        """Writes a DataFrame that Spark has put into the table's columns; the answer is its counts."""
         assert rows is not None
-        write_data_frame(self._environment.within(session_id(spark)), spark, arguments, rows)
+        counts = write_data_frame(self._environment.within(session_id(spark)), spark, arguments, rows)
         self._renew_caches(spark, written_table(TableHandle.decode(arguments["table"])).parts)
-        return {}
+        return {"rows": [counts.row()]}
 
     def _renew_caches(self, spark: SparkSession, table: Sequence[str]) -> None:
         """Caches are all sessions': what is not committed yet may not get into one."""

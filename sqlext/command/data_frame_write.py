@@ -16,6 +16,7 @@ from sqlext.command.distribution import at_most, distribute, order
 from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
+from sqlext.command.outcome import Counts
 from sqlext.command.replaced_rows import ReplacedRows, take_out
 from sqlext.command.rerun import run_until_not_overtaken
 from sqlext.command.row_level import Target, commit_change, load_target
@@ -57,18 +58,19 @@ class WriteMode:
 
 def write_data_frame(
     environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame
-) -> None:
-    """A DataFrame write; its rows have the columns and types of the DataFrame.
+) -> Counts:
+    """A DataFrame write, or a statement that Spark plans as one; its rows have the columns and types of the DataFrame.
 
     Errors: AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for the write's options.
     """
     if arguments["mode"] == "append":
-        run_until_not_overtaken(environment, lambda now: _write_once(now, spark, arguments, rows))
-    else:
-        _write_once(environment, spark, arguments, rows)
+        return run_until_not_overtaken(environment, lambda now: _write_once(now, spark, arguments, rows))
+    return _write_once(environment, spark, arguments, rows)
 
 
-def _write_once(environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame) -> None:
+def _write_once(
+    environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame
+) -> Counts:
     handle = TableHandle.decode(arguments["table"])
     if handle.catalog is None:
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
@@ -84,11 +86,12 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
     with at_most(options.parallelism, spark):
         if upserts:
             kind = row_kind_column(target, rows.columns)
-            upsert(environment, spark, target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
+            counts = upsert(environment, spark, target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
         else:
             rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
-            write_rows_to(environment, target, in_tasks(rows, options), mode)
+            counts = Counts(inserted=write_rows_to(environment, target, in_tasks(rows, options), mode))
     compact_after_commit(environment, spark, target)
+    return counts
 
 
 def asked_mode(mode: Mode, options: WriteOptions, target: Target) -> Mode:

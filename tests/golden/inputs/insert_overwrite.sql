@@ -85,3 +85,16 @@ INSERT OVERWRITE by_day PARTITION (day = '2024-01-01') IF NOT EXISTS SELECT 1, '
 
 -- a partition column that is none
 INSERT OVERWRITE by_day PARTITION (id = 1) SELECT DATE'2024-01-01', 'x';
+
+-- the rows of a condition
+CREATE TABLE replaced (id INT, v STRING);
+
+INSERT INTO replaced VALUES (1, 'a'), (2, 'b'), (3, 'c');
+
+INSERT INTO replaced REPLACE WHERE id < 3 SELECT id, 'new' FROM VALUES (1), (-1) AS s(id);
+
+INSERT INTO replaced REPLACE WHERE id > 100 SELECT 101, 'none there';
+
+SELECT * FROM replaced;
+
+INSERT INTO IDENTIFIER('lake.insert_overwrite.replaced') VALUES (4, 'd');

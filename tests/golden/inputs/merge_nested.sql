@@ -41,3 +41,20 @@ INSERT INTO t (id, s) SELECT 96, named_struct('a', 6, 'b', named_struct('c', 'q'
 INSERT INTO t BY NAME SELECT 95 AS id, named_struct('b', named_struct('d', 5, 'c', 'q'), 'a', 6) AS s;
 
 SELECT * FROM t WHERE id BETWEEN 95 AND 97;
+
+-- a source struct with fewer fields
+CREATE TABLE fewer (id INT, s STRUCT<a: INT, b: INT>);
+
+INSERT INTO fewer VALUES (1, named_struct('a', 1, 'b', 2));
+
+SET spark.sql.mergeNestedTypeCoercion.enabled = true;
+
+MERGE INTO fewer t USING (SELECT 1 AS id, named_struct('a', 5) AS s) AS n ON t.id = n.id
+WHEN MATCHED THEN UPDATE SET *;
+
+RESET spark.sql.mergeNestedTypeCoercion.enabled;
+
+MERGE INTO fewer t USING (SELECT 1 AS id, named_struct('a', 5) AS s) AS n ON t.id = n.id
+WHEN MATCHED THEN UPDATE SET s.a = n.s.a;
+
+SELECT * FROM fewer;
