@@ -28,34 +28,34 @@ Distribution: TypeAlias = Literal["none", "hash", "range"]
 
 @dataclass(frozen=True)
 class TableProperty(Generic[T]):
-    """One known property; `of` reads it from a table's properties. `also` is another name of it."""
+    """One known property; `of` reads it from a table's properties. `also` are other names of it."""
 
     name: str
     default: T
     parse: Callable[[str], T]
-    also: str | None = None
+    also: tuple[str, ...] = ()
 
     def of(self, properties: Mapping[str, str]) -> T:
         """The table's value, else the default.
 
-        `AnalysisError` INVALID_TABLE_PROPERTY when the text does not parse, or the two names say two things.
+        `AnalysisError` INVALID_TABLE_PROPERTY when the text does not parse, or two of its names say two things.
         """
-        text = properties.get(self.name)
-        other = None if self.also is None else properties.get(self.also)
-        if text is not None and other is not None and text.strip() != other.strip():
-            reason = f"{self.also}, which is another name of it, is {other}"
-            raise AnalysisError(
-                "INVALID_TABLE_PROPERTY", name=self.name, value=text, reason=reason, default=self.default or "none"
-            )
-        text = other if text is None else text
-        if text is None:
+        said = [(name, properties[name]) for name in (self.name, *self.also) if name in properties]
+        if not said:
             return self.default
+        name, text = said[0]
+        for other, value in said[1:]:
+            if text.strip() != value.strip():
+                reason = f"{other}, which is another name of it, is {value}"
+                raise AnalysisError(
+                    "INVALID_TABLE_PROPERTY", name=name, value=text, reason=reason, default=self.default or "none"
+                )
         try:
             return self.parse(text.strip())
         except ValueError as error:
             default = "none" if self.default in (None, ()) else self.default
             raise AnalysisError(
-                "INVALID_TABLE_PROPERTY", name=self.name, value=text, reason=error, default=default
+                "INVALID_TABLE_PROPERTY", name=name, value=text, reason=error, default=default
             ) from None
 
 
@@ -154,6 +154,13 @@ def _column_names(text: str) -> tuple[str, ...]:
     return names
 
 
+def _column_name(text: str) -> str:
+    name = text.strip("`")
+    if not name:
+        raise ValueError("it must be a column")
+    return name
+
+
 # the table
 FORMAT_VERSION = TableProperty("format-version", 2, _integer(1))
 
@@ -176,11 +183,17 @@ METADATA_METRICS_DEFAULT = TableProperty("write.metadata.metrics.default", "trun
 METADATA_METRICS_MAX_INFERRED = TableProperty("write.metadata.metrics.max-inferred-column-defaults", 100, _integer(0))
 METADATA_METRICS_COLUMN_PREFIX = "write.metadata.metrics.column."
 
+BLOOM_FILTER_COLUMN_PREFIX = "write.parquet.bloom-filter-enabled.column."
+BLOOM_FILTER_FPP_PREFIX = "write.parquet.bloom-filter-fpp.column."
+BLOOM_FILTER_NDV_PREFIX = "write.parquet.bloom-filter-ndv.column."
+
 # Keys that end in a column's name: they follow a column that is renamed.
 COLUMN_PROPERTY_PREFIXES = (
     METADATA_METRICS_COLUMN_PREFIX,
-    "write.parquet.bloom-filter-enabled.column.",
-    "write.parquet.bloom-filter-fpp.column.",
+    BLOOM_FILTER_COLUMN_PREFIX,
+    BLOOM_FILTER_FPP_PREFIX,
+    BLOOM_FILTER_NDV_PREFIX,
+    "write.parquet.dict-encoding-enabled.column.",
     "write.parquet.stats-enabled.column.",
 )
 
@@ -217,6 +230,7 @@ PARQUET_COMPRESSION = TableProperty(
 PARQUET_COMPRESSION_LEVEL: TableProperty[int | None] = TableProperty(
     "write.parquet.compression-level", None, _optional_integer
 )
+BLOOM_FILTER_MAX_BYTES = TableProperty("write.parquet.bloom-filter-max-bytes", 1024 * 1024, _integer(1))
 PARQUET_ROW_GROUP_SIZE_BYTES = TableProperty("write.parquet.row-group-size-bytes", 128 * 1024 * 1024, _integer(1))
 
 DISTRIBUTION_MODE = TableProperty("write.distribution-mode", "hash", _one_of("none", "hash", "range"))
@@ -242,8 +256,11 @@ MAX_RERUNS = TableProperty("write.conflict.max-reruns", 10, _integer(0))
 UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)
 UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))
 UPSERT_SEQUENCE_FIELD: TableProperty[tuple[str, ...]] = TableProperty(
-    "write.upsert.sequence-field", (), _column_names, "sequence.field"
+    "write.upsert.sequence-field", (), _column_names, ("sequence.field",)
 )
+ASCENDING, DESCENDING = "ascending", "descending"
+SEQUENCE_SORT_ORDER = TableProperty("sequence.field.sort-order", ASCENDING, _one_of(ASCENDING, DESCENDING))
+ROWKIND_FIELD: TableProperty[str | None] = TableProperty("rowkind.field", None, _column_name)
 
 # what a task keeps of the rows that it writes, by Paimon's names
 WRITE_BUFFER_SIZE = TableProperty("write-buffer-size", 256 * 2**20, _memory_size)
@@ -253,7 +270,7 @@ WRITE_BUFFER_SPILLABLE = TableProperty("write-buffer-spillable", True, _boolean)
 BUCKET: TableProperty[int | None] = TableProperty("bucket", None, _bucket_count)
 BUCKET_KEY: TableProperty[str | None] = TableProperty("bucket-key", None, str)
 BUCKET_TARGET_ROWS = TableProperty("dynamic-bucket.target-row-num", 2_000_000, _integer(1))
-WRITE_ONLY: TableProperty[bool | None] = TableProperty("write-only", None, _boolean)
+WRITE_ONLY: TableProperty[bool | None] = TableProperty("write-only", None, _boolean, ("write.compaction-skip",))
 COMPACTION_TRIGGER = TableProperty("num-sorted-run.compaction-trigger", 5, _integer(2))
 COMPACTION_SIZE_RATIO = TableProperty("compaction.size-ratio", 1, _integer(0))
 COMPACTION_SIZE_AMPLIFICATION = TableProperty("compaction.max-size-amplification-percent", 200, _integer(1))
@@ -263,7 +280,13 @@ COMPACTION_MIN_FILES = TableProperty("compaction.min.file-num", 5, _integer(2))
 
 # what becomes of several rows of a key, by Paimon's names; those of columns are `fields.<column>.<what>`
 MERGE_ENGINE = TableProperty("merge-engine", DEDUPLICATE, _one_of(*MERGE_ENGINES))
-IGNORE_DELETE = TableProperty("ignore-delete", False, _boolean)
+IGNORE_DELETE = TableProperty(
+    "ignore-delete",
+    False,
+    _boolean,
+    ("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"),
+)
+IGNORE_UPDATE_BEFORE = TableProperty("ignore-update-before", False, _boolean)
 PARTIAL_UPDATE_REMOVES = TableProperty("partial-update.remove-record-on-delete", False, _boolean)
 AGGREGATION_REMOVES = TableProperty("aggregation.remove-record-on-delete", False, _boolean)
 FIELDS_PREFIX = "fields."
@@ -279,7 +302,10 @@ FULL_COMPACTION_INTERVAL: TableProperty[int | None] = TableProperty(
     "changelog-producer.compaction-interval", None, _duration_ms
 )
 CHANGELOG_LOOKUP_WAIT = TableProperty(
-    "changelog-producer.lookup-wait", "true", _only("true", "a commit has its changes, or its readers find them anew")
+    "changelog-producer.lookup-wait",
+    "true",
+    _only("true", "a commit has its changes, or its readers find them anew"),
+    ("lookup-wait",),
 )
 CONSUMER_EXPIRATION: TableProperty[int | None] = TableProperty("consumer.expiration-time", None, _duration_ms)
 
@@ -289,8 +315,7 @@ ALL: Mapping[str, TableProperty[Any]] = {
     name: known
     for known in tuple(globals().values())
     if isinstance(known, TableProperty)
-    for name in (known.name, known.also)
-    if name is not None
+    for name in (known.name, *known.also)
 }
 
 _AUTO_OF = {DELETE_MODE.name: DELETE_AUTO, UPDATE_MODE.name: UPDATE_AUTO, MERGE_MODE.name: MERGE_AUTO}

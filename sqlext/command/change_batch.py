@@ -15,13 +15,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
 from sqlext.command.row_level import Target
-from sqlext.commit.sequence_field import sequence_columns
+from sqlext.commit.sequence_field import kind_column, row_order
 from sqlext.errors import AnalysisError
-from sqlext.properties import IGNORE_DELETE, UPSERT_SEQUENCE_FIELD
+from sqlext.properties import IGNORE_DELETE, IGNORE_UPDATE_BEFORE, UPSERT_SEQUENCE_FIELD
 from sqlext.spark.store_assignment import align
 from sqlext.spec.row_kind import GIVEN_KIND, ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UuidType
+from sqlext.sql.lowering.row_order import last_of, place
 from sqlext.sql.lowering.text import fresh_name, stored_uuid
 from sqlext.sql.quoting import quote_identifier
 from sqlext.write.refused_rows import NULL_KEY, REPEATED_KEY, TIED_KEY, UNKNOWN_ROW_KIND
@@ -60,23 +61,22 @@ def change_batch(target: Target, rows: DataFrame, *, in_order: bool = False) -> 
 def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) -> ChangeBatch:
     """The same, where it has to be known of every row that no other one has its key."""
     schema = target.table.metadata.schema()
-    ignores_deletes = IGNORE_DELETE.of(target.table.metadata.properties)
-    sequence = sequence_columns(schema, UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties), str(target.name))
+    sequence = row_order(schema, target.table.metadata.properties, str(target.name))
     with_kinds = has_kinds(rows, schema)
-    if with_kinds and ignores_deletes:
-        rows = rows.where(f"{ROW_KIND.name} NOT IN ('-U', '-D') OR {ROW_KIND.name} IS NULL")
+    rows = kept_changes(target, rows)
     columns = stored_columns(schema)
     taken = [field.name for field in schema.fields]
-    last, count, paired, place = (fresh_name(f"__{name}", taken) for name in ("last", "rows", "pair", "place"))
+    last, count, paired, at = (fresh_name(f"__{name}", taken) for name in ("last", "rows", "pair", "place"))
     kind = (F.col(ROW_KIND.name) if with_kinds else F.lit("+U")).alias(_OPERATION)
-    place_of_row = F.struct(*(F.col(quote_identifier(name)) for name in sequence)) if sequence else F.lit(0)
+    place_of_row = F.expr(place(sequence)) if sequence else F.lit(0)
     given = rows.select(
-        kind, *map(F.expr, columns), place_of_row.alias(place), *(arrival(taken, rows) if in_order else ())
+        kind, *map(F.expr, columns), place_of_row.alias(at), *(arrival(taken, rows) if in_order else ())
     )
     keys = [F.col(quote_identifier(field.name)) for field in schema.identifier_fields]
     of_key, kind = Window.partitionBy(*keys), F.col(_OPERATION)
     # What is said of a key is said by its last rows: those before them are passed over, whatever they are.
-    ranked = given.withColumn(last, F.col(place).eqNullSafe(F.max(place).over(of_key)))
+    last_place = F.call_function(last_of(sequence), F.col(at)).over(of_key)
+    ranked = given.withColumn(last, F.col(at).eqNullSafe(last_place))
     if in_order:
         ranked = _last_to_arrive(ranked, of_key, last, taken)
     is_last, rows_of_key = F.col(last), F.col(count)
@@ -94,6 +94,18 @@ def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) ->
     given_kind = [kind.alias(GIVEN_KIND)] if with_kinds else []
     tagged = ranked.select(operation.alias(_OPERATION), *(F.col(quote_identifier(name)) for name in taken), *given_kind)
     return ChangeBatch(tagged.where(f"{_OPERATION} IS NOT NULL"), one_row_a_key=True)
+
+
+def kept_changes(target: Target, rows: DataFrame) -> DataFrame:
+    """The rows without those of kinds that the table's properties pass over."""
+    properties = target.table.metadata.properties
+    passed_over = {"-U": IGNORE_UPDATE_BEFORE.of(properties), "-D": False}
+    if IGNORE_DELETE.of(properties):
+        passed_over = dict.fromkeys(passed_over, True)
+    if not any(passed_over.values()) or not has_kinds(rows, target.table.metadata.schema()):
+        return rows
+    kind = F.col(ROW_KIND.name)
+    return rows.where(kind.isNull() | ~kind.isin(*(name for name, passed in passed_over.items() if passed)))
 
 
 def has_kinds(rows: DataFrame, schema: Schema) -> bool:
@@ -132,8 +144,9 @@ def plain_batch(target: Target, rows: DataFrame) -> ChangeBatch:
 
 def has_order_or_kinds(target: Target, columns: Sequence[str]) -> bool:
     """Whether rows of a source with these columns are to be looked at first. See `row_kind_column`."""
-    ordered = UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties)
-    return row_kind_column(target, columns) is not None or bool(ordered)
+    properties = target.table.metadata.properties
+    in_source = row_kind_column(target, columns) is not None
+    return in_source or own_kind_column(target) is not None or bool(UPSERT_SEQUENCE_FIELD.of(properties))
 
 
 def stored_columns(schema: Schema) -> list[str]:
@@ -148,23 +161,36 @@ def _column(field: NestedField, *, is_key: bool) -> str:
 
 
 def row_kind_column(target: Target, columns: Sequence[str]) -> str | None:
-    """The one of a source's columns that has the kinds of its rows, if one has.
+    """The one of a source's columns that has the kinds of its rows, if one has, beside those of the table.
 
-    AnalysisError ROW_KIND_IN_TABLE where the table has a column of that name too.
+    AnalysisError ROW_KIND_IN_TABLE where the table has a column of that name too, ROW_KIND_TWICE where it has another
+    one that has the kinds.
     """
     found = next((name for name in columns if name.lower() == ROW_KIND.name), None)
     if found is not None and target.table.metadata.schema().column(ROW_KIND.name, case_sensitive=False) is not None:
         raise AnalysisError("ROW_KIND_IN_TABLE", name=target.name)
+    own = None if found is None else own_kind_column(target)
+    if own is not None:
+        raise AnalysisError("ROW_KIND_TWICE", name=target.name, column=own)
     return found
+
+
+def own_kind_column(target: Target) -> str | None:
+    """The table's own column that has the kinds of its rows, if one has. AnalysisError INVALID_ROWKIND_FIELD."""
+    metadata = target.table.metadata
+    return kind_column(metadata.schema(), metadata.properties, str(target.name))
 
 
 def align_changes(
     spark: SparkSession, rows: DataFrame, target: Target, *, by_name: bool, kind: str | None
 ) -> DataFrame:
-    """The rows in the table's columns by Spark's store assignment; `ROW_KIND` behind them where `kind` names it."""
+    """The rows in the table's columns by Spark's store assignment; `ROW_KIND` behind them where `kind` names it, or the
+    table has kinds in a column of its own."""
     schema = target.table.metadata.schema()
     if kind is None:
-        return align(spark, rows, target.name.parts, schema, by_name=by_name)
+        aligned = align(spark, rows, target.name.parts, schema, by_name=by_name)
+        own = own_kind_column(target)
+        return aligned if own is None else aligned.withColumn(ROW_KIND.name, F.col(quote_identifier(own)))
     # By position, as a query may give two columns one name.
     names = [f"{number}" for number in range(len(rows.columns))]
     given = [name for name, own in zip(names, rows.columns, strict=True) if own != kind]

@@ -32,6 +32,7 @@ from sqlext.commit.table_creation import CreateTable as CreateTableAction
 from sqlext.commit.table_creation import ReplaceTable
 from sqlext.commit.transaction import commit
 from sqlext.errors import AlreadyExistsError, AnalysisError, NotFoundError, UnsupportedError
+from sqlext.properties import ROWKIND_FIELD
 from sqlext.spark.data_type import as_nullable, require_spark_types, schema_from_spark
 from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.lowered_sql import lowered_query
@@ -117,6 +118,10 @@ def _define(
     query: DataFrame | None,
 ) -> None:
     """Creates or replaces the table, with the query's rows in the same commit."""
+    kinds = ROWKIND_FIELD.of(definition.properties)
+    if query is not None and kinds is not None:
+        way_out = "Create the table without AS, and write with INSERT"
+        raise AnalysisError("ROW_KINDS_BYPASSED", name=name, column=kinds, way_out=way_out)
     for check in check_constraints(definition.properties):
         require_condition(spark, check.name, check.expression, definition.schema)
     catalog = environment.catalogs.catalog(name.catalog)

@@ -30,7 +30,7 @@ from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.commit.overwrite_rows import OverwriteRows
 from sqlext.commit.row_delta import RowDelta
 from sqlext.errors import AnalysisError, UnsupportedError
-from sqlext.properties import MERGE_ENGINE, UPSERT_ENABLED
+from sqlext.properties import MERGE_ENGINE, ROWKIND_FIELD, UPSERT_ENABLED
 from sqlext.scan.file_filter import FileFilter, partition_key
 from sqlext.spark.driver_rows import is_small
 from sqlext.spark.frame_options import WriteOptions, write_options
@@ -121,13 +121,18 @@ def with_options(target: Target, options: WriteOptions) -> Target:
 
 def is_upsert(target: Target, options: WriteOptions, *, overwrites: bool) -> bool:
     """Whether rows go in by their keys: the write's options say so, else the table's `write.upsert.enabled`, or that it
-    has a merge engine.
+    has a merge engine or a column of row kinds.
 
-    AnalysisError UPSERT_WITH_OVERWRITE, MERGE_ENGINE_BYPASSED, or for a table that has no key.
+    AnalysisError UPSERT_WITH_OVERWRITE, MERGE_ENGINE_BYPASSED, ROW_KINDS_BYPASSED, or for a table that has no key.
     """
     properties = target.table.metadata.properties
     merges = has_merge_engine(properties)
-    said = (merges or UPSERT_ENABLED.of(properties)) if options.upsert is None else options.upsert
+    kinds = ROWKIND_FIELD.of(properties)
+    enabled = merges or kinds is not None or UPSERT_ENABLED.of(properties)
+    said = enabled if options.upsert is None else options.upsert
+    if kinds is not None and (overwrites or not said):
+        way_out = "Empty the table with DELETE, and write with INSERT" if overwrites else "Leave 'upsert-enabled' out"
+        raise AnalysisError("ROW_KINDS_BYPASSED", name=target.name, column=kinds, way_out=way_out)
     if merges and not said and not overwrites:
         raise AnalysisError("MERGE_ENGINE_BYPASSED", name=target.name, engine=MERGE_ENGINE.of(properties))
     if said and overwrites:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.change_batch import arrival, has_kinds
+from sqlext.command.change_batch import arrival, has_kinds, kept_changes
 from sqlext.command.changelog_recorder import can_store_changes, write_changelog
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -35,7 +35,8 @@ def stores_given(target: Target) -> bool:
 def write_given(
     environment: Environment, spark: SparkSession, target: Target, rows: DataFrame, write: Write, *, in_order: bool
 ) -> Counts:
-    """What `write` does, whose commit names the changelog of the rows: with their kinds, or `+I`.
+    """What `write` does, whose commit names the changelog of the rows: with their kinds, or `+I`. Rows that
+    the table passes over are in neither.
 
     The rows are evaluated once, for both. Nothing is left of the changelog where nothing was committed.
     """
@@ -47,7 +48,11 @@ def write_given(
     kind = F.col(ROW_KIND.name) if has_kinds(rows, metadata.schema()) else F.lit("+I")
     columns = [F.col(quote_identifier(field.name)) for field in fields]
     id = write_changelog(
-        environment, target.version.io, metadata, name, rows.select(*columns, kind.alias(ROW_KIND.name))
+        environment,
+        target.version.io,
+        metadata,
+        name,
+        kept_changes(target, rows).select(*columns, kind.alias(ROW_KIND.name)),
     )
     told = tuple(StoredChangelog(id, INPUT).summary().items())
     destination = replace(target.destination, summary=(*target.destination.summary, *told))

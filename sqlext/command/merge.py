@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType as SparkStruct
 
-from sqlext.command.change_batch import has_order_or_kinds
+from sqlext.command.change_batch import has_order_or_kinds, own_kind_column
 from sqlext.command.compaction import compact_after_commit
 from sqlext.command.environment import Environment
 from sqlext.command.literal_upsert import literal_source, literal_upsert, merged_literals
@@ -63,7 +63,7 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     if upsert is not None and _keys_compare_as_stored(upsert, source):
         if has_order_or_kinds(target, source.columns):
-            change = RowChange(lower_upsert_source(upsert), isolation)
+            change = RowChange(lower_upsert_source(upsert, own_kind_column(target)), isolation)
             return target, Choice("changes by key", "its rows have kinds, or an order", changelog_upsert, change)
         return target, _choose_upsert(environment, target, upsert, source)
     only_inserts = all(clause.kind == "not matched" for clause in statement.clauses)

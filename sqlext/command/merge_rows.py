@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.change_batch import arrival, arrival_names, has_kinds, null_in_key, stored_columns
+from sqlext.command.change_batch import arrival, arrival_names, has_kinds, kept_changes, null_in_key, stored_columns
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.reads import OWN_KEYS
@@ -115,6 +115,7 @@ def _tagged(target: Target, engine: MergeEngine, rows: DataFrame, *, in_order: b
     schema = target.table.metadata.schema()
     taken = [field.name for field in schema.fields]
     kinds = has_kinds(rows, schema)
+    rows = kept_changes(target, rows)
     kind = F.col(ROW_KIND.name) if kinds else F.lit("+U")
     operation = (
         F.when(F.coalesce(~kind.isin("+I", "-U", "+U", "-D"), F.lit(True)), _code(UNKNOWN_ROW_KIND))
@@ -144,7 +145,7 @@ def _before_update(engine: MergeEngine) -> int | None:
 
 
 def _retraction(engine: MergeEngine) -> int | None:
-    if engine.ignores_deletes or all(one.ignores_retractions for one in engine.columns):
+    if all(one.ignores_retractions for one in engine.columns):
         return None
     return DELETE if engine.takes_back else RETRACTED_KEY
 

@@ -37,10 +37,10 @@ from sqlext.command.strategy.strategy import Choice, RowChange, first_trying, li
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.bucket_layout import bucket_count
 from sqlext.commit.conflict import SNAPSHOT
-from sqlext.commit.sequence_field import sequence_columns
+from sqlext.commit.sequence_field import row_order
 from sqlext.commit.upsert_rules import partition_not_in_key
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
-from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, UPSERT_SEQUENCE_FIELD, row_level_mode
+from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, row_level_mode
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
 from sqlext.spark.driver_rows import collect_rows, estimate
 from sqlext.spark.temporary_relation import named_rows
@@ -55,6 +55,7 @@ from sqlext.spark.write_job import (
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.row_order import UNORDERED
 from sqlext.spec.types import VariantType
 from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.quoting import quote_identifier
@@ -165,7 +166,8 @@ def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isol
     """The way of an upsert that finds the old rows. Its SELECT can be run within the block."""
     metadata = target.table.metadata
     by_equality = UPSERT_MODE.of(metadata.properties) == "equality"
-    compared = () if by_equality else UPSERT_SEQUENCE_FIELD.of(metadata.properties)
+    declared = row_order(metadata.schema(), metadata.properties, str(target.name))
+    compared = UNORDERED if by_equality else declared
     with named_rows(batch.rows, environment.rng) as relation:
         lowered, one_copy = (
             lower_keyed_changes(
@@ -175,7 +177,7 @@ def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isol
                 one_row_a_key=batch.one_row_a_key,
                 one_copy=one_copy,
                 kinds=GIVEN_KIND in batch.rows.columns,
-                sequence=sequence_columns(metadata.schema(), compared, str(target.name)),
+                sequence=compared,
                 row_ids=has_row_ids(target),
             )
             for one_copy in (False, True)

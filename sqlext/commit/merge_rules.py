@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from sqlext.commit.sequence_field import sequence_columns
+from sqlext.commit.sequence_field import row_order, sequence_columns
 from sqlext.errors import AnalysisError
 from sqlext.properties import (
     AGGREGATION,
@@ -13,15 +14,19 @@ from sqlext.properties import (
     FIELDS_PREFIX,
     FIRST_ROW,
     IGNORE_DELETE,
+    IGNORE_UPDATE_BEFORE,
     MERGE_ENGINE,
     PARTIAL_UPDATE,
     PARTIAL_UPDATE_REMOVES,
+    ROWKIND_FIELD,
+    SEQUENCE_SORT_ORDER,
     UPSERT_ENABLED,
     UPSERT_MODE,
     UPSERT_SEQUENCE_FIELD,
     TableProperty,
 )
 from sqlext.spec.merge_engine import FUNCTIONS, ColumnMerge, MergeEngine
+from sqlext.spec.row_order import RowOrder
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
     BooleanType,
@@ -64,6 +69,16 @@ _FUNCTION, _IGNORE_RETRACT, _DISTINCT, _DELIMITER, _GROUP = (
     ".sequence-group",
 )
 _DEFAULT_FUNCTION = "fields.default-aggregate-function"
+_OF_ROWS: tuple[TableProperty[Any], ...] = (
+    MERGE_ENGINE,
+    IGNORE_DELETE,
+    IGNORE_UPDATE_BEFORE,
+    PARTIAL_UPDATE_REMOVES,
+    AGGREGATION_REMOVES,
+    UPSERT_SEQUENCE_FIELD,
+    SEQUENCE_SORT_ORDER,
+    ROWKIND_FIELD,
+)
 
 
 def has_merge_engine(properties: Mapping[str, str]) -> bool:
@@ -72,12 +87,9 @@ def has_merge_engine(properties: Mapping[str, str]) -> bool:
 
 
 def merge_properties(properties: Mapping[str, str]) -> Mapping[str, str]:
-    """Those by which rows of a key are merged; none for a table that has no merge engine."""
-    if not has_merge_engine(properties):
-        return {}
-    own = {MERGE_ENGINE.name, IGNORE_DELETE.name, PARTIAL_UPDATE_REMOVES.name, AGGREGATION_REMOVES.name}
-    own |= {UPSERT_SEQUENCE_FIELD.name, str(UPSERT_SEQUENCE_FIELD.also)}
-    return {name: value for name, value in properties.items() if name in own or name.startswith(FIELDS_PREFIX)}
+    """Those by which rows that go in by their keys are merged, or passed over."""
+    names = {name for known in _OF_ROWS for name in (known.name, *known.also)}
+    return {name: value for name, value in properties.items() if name in names or name.startswith(FIELDS_PREFIX)}
 
 
 def merge_engine(schema: Schema, properties: Mapping[str, str], table: str) -> MergeEngine | None:
@@ -97,7 +109,6 @@ def merge_engine(schema: Schema, properties: Mapping[str, str], table: str) -> M
         name,
         tuple(rules.columns()),
         rules.sequence,
-        ignores_deletes=IGNORE_DELETE.of(properties),
         removes_on_delete=_removes(name, properties),
         takes_retractions=name == AGGREGATION,
         keeps_first=name == FIRST_ROW,
@@ -137,7 +148,7 @@ class _Rules:
         self._properties = {name: value for name, value in properties.items() if name.startswith(FIELDS_PREFIX)}
         self._table = table
         self._engine = engine
-        self.sequence = sequence_columns(schema, UPSERT_SEQUENCE_FIELD.of(properties), table)
+        self.sequence = row_order(schema, properties, table)
         self._default = self._properties.pop(_DEFAULT_FUNCTION, None)
         self._removes = _removes(engine, properties)
 
@@ -159,10 +170,10 @@ class _Rules:
             yield merge
 
     def _column(
-        self, column: NestedField, said: Mapping[str, Mapping[str, str]], group: tuple[str, ...] | None
+        self, column: NestedField, said: Mapping[str, Mapping[str, str]], group: RowOrder | None
     ) -> ColumnMerge:
         name, order = column.name, self.sequence if group is None else group
-        if name in order:
+        if name in order.columns:
             if name in said[_FUNCTION]:
                 raise self._refused(f"{name} tells the order of rows, and keeps its last value")
             function = "last_value"
@@ -197,18 +208,20 @@ class _Rules:
             return "first_value"
         return "last_value" if grouped else "last_non_null_value"
 
-    def _groups(self) -> Mapping[str, tuple[str, ...]]:
-        """By column the columns that tell its order: of those that are in a sequence group, and of the group's own."""
-        groups: dict[str, tuple[str, ...]] = {}
+    def _groups(self) -> Mapping[str, RowOrder]:
+        """By column what tells its order: of those that are in a sequence group, and of the group's own. Paimon has no
+        descending ones."""
+        groups: dict[str, RowOrder] = {}
         for name in [one for one in self._properties if one.endswith(_GROUP)]:
             said = self._properties.pop(name)
             if self._engine != PARTIAL_UPDATE or self._removes:
                 raise self._refused(f"{name} is of the engine {PARTIAL_UPDATE} without removal on delete")
-            order = sequence_columns(self._schema, _names(name[len(FIELDS_PREFIX) : -len(_GROUP)]), self._table)
-            for member in (*order, *(self._column_named(one, name) for one in _names(said))):
+            names = _names(name[len(FIELDS_PREFIX) : -len(_GROUP)])
+            order = RowOrder(sequence_columns(self._schema, names, self._table))
+            for member in (*order.columns, *(self._column_named(one, name) for one in _names(said))):
                 if groups.setdefault(member, order) != order:
                     raise self._refused(f"{member} is in two sequence groups")
-                if member in self.sequence:
+                if member in self.sequence.columns:
                     raise self._refused(f"{member} tells the order of all rows, and is in the sequence group {name}")
         return groups
 

@@ -6,20 +6,20 @@ Flink's sink, when another engine may long have written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from sqlext.commit.merge_rules import has_merge_engine, merge_engine
-from sqlext.commit.sequence_field import sequence_columns
+from sqlext.commit.sequence_field import kind_column, row_order
 from sqlext.errors import AnalysisError
 from sqlext.properties import (
     BUCKET,
     CHANGELOG_PRODUCER,
     FULL_COMPACTION_COMMITS,
     FULL_COMPACTION_INTERVAL,
+    ROWKIND_FIELD,
     UPSERT_ENABLED,
     UPSERT_MODE,
-    UPSERT_SEQUENCE_FIELD,
     TableProperty,
 )
 from sqlext.spec.partition_spec import PartitionSpec
@@ -47,8 +47,8 @@ def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str)
 
 
 def require_upsert_rules(schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str) -> None:
-    """AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD, INVALID_MERGE_ENGINE or
-    INVALID_CHANGELOG_PRODUCER."""
+    """AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD, INVALID_ROWKIND_FIELD,
+    INVALID_MERGE_ENGINE or INVALID_CHANGELOG_PRODUCER."""
     for error in _broken_rules(schema, spec, properties, name):
         raise error
 
@@ -80,7 +80,7 @@ def _unproducible_changelog(schema: Schema, properties: Mapping[str, str]) -> st
 def _broken_rules(
     schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str
 ) -> Iterator[AnalysisError]:
-    if _value(UPSERT_ENABLED, properties) and not schema.identifier_field_ids:
+    if (_value(UPSERT_ENABLED, properties) or ROWKIND_FIELD.name in properties) and not schema.identifier_field_ids:
         yield AnalysisError("UPSERT_WITHOUT_KEY", name=name)
     if _value(UPSERT_MODE, properties) == "equality":
         error = partition_not_in_key(schema, spec, name)
@@ -90,16 +90,14 @@ def _broken_rules(
     if unproducible is not None:
         producer = _value(CHANGELOG_PRODUCER, properties)
         yield AnalysisError("INVALID_CHANGELOG_PRODUCER", name=name, producer=producer, reason=unproducible)
-    try:
-        names: tuple[str, ...] = _value(UPSERT_SEQUENCE_FIELD, properties)
-        sequence_columns(schema, names, name)
-    except AnalysisError as unordered:
-        yield unordered
+    rules: list[Callable[[Schema, Mapping[str, str], str], object]] = [row_order, kind_column]
     if has_merge_engine(properties):
+        rules.append(merge_engine)
+    for rule in rules:
         try:
-            merge_engine(schema, properties, name)
-        except AnalysisError as unmerged:
-            yield unmerged
+            rule(schema, properties, name)
+        except AnalysisError as broken:
+            yield broken
 
 
 def _value(known: TableProperty[_T], properties: Mapping[str, str]) -> _T:

@@ -97,8 +97,23 @@ ROWS: Mapping[str, Condition] = {
     ),
     "INVALID_ROW_KIND": Condition(
         "22023",
-        "The rows for {table} have a _row_kind that is none, {kinds}, in rows with the keys {keys}. Use '+I', '-U',"
+        "The rows for {table} have a row kind that is none, {kinds}, in rows with the keys {keys}. Use '+I', '-U',"
         " '+U' or '-D'.",
+    ),
+    "ROW_KIND_TWICE": Condition(
+        "42000",
+        "The rows for {name} are refused: they have a column _row_kind, and the table has the kinds in its column"
+        " {column} (rowkind.field). Leave _row_kind out.",
+    ),
+    "INVALID_ROWKIND_FIELD": Condition(
+        "42616",
+        "The column {column} cannot tell the kinds of rows in {name} (rowkind.field): {reason}. Name a text column of"
+        " the table that is not in its key.",
+    ),
+    "ROW_KINDS_BYPASSED": Condition(
+        "42000",
+        "The write to {name} is refused: by the column {column} (rowkind.field) a row may delete another, and this"
+        " write would store all rows as they are. {way_out}.",
     ),
     "ROW_KIND_IN_TABLE": Condition(
         "42000",

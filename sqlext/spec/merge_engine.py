@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlext.spec.row_order import UNORDERED, RowOrder
+
 # Of these the result is the same in whatever order the values come.
 UNORDERED_FUNCTIONS = frozenset({"sum", "product", "count", "min", "max", "bool_and", "bool_or"})
 # These give a result for values that are taken back as well.
@@ -32,7 +34,7 @@ FUNCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class ColumnMerge:
-    """What becomes of the values of one column, in the order that the columns `order` tell.
+    """What becomes of the values of one column, in the order `order` of rows.
 
     `distinct` is of `collect`, `delimiter` of `listagg`. With `ignores_retractions` rows that take values back are
     passed over. With `grouped` so are rows without a value in any column of `order`.
@@ -40,7 +42,7 @@ class ColumnMerge:
 
     column: str
     function: str
-    order: tuple[str, ...] = ()
+    order: RowOrder = UNORDERED
     distinct: bool = False
     delimiter: str = ","
     ignores_retractions: bool = False
@@ -54,22 +56,21 @@ class ColumnMerge:
     @property
     def is_ordered(self) -> bool:
         """Whether the result depends on the order of rows. Rows that are equal in a column of the order agree on it."""
-        return self.function not in UNORDERED_FUNCTIONS and self.column not in self.order
+        return self.function not in UNORDERED_FUNCTIONS and self.column not in self.order.columns
 
 
 @dataclass(frozen=True, slots=True)
 class MergeEngine:
     """An engine that combines rows; `columns` are all that are not in the key.
 
-    `sequence` tells the order of rows. Rows that delete are passed over (`ignores_deletes`), or take their row away
-    whole (`removes_on_delete`), or, with `takes_retractions`, take its values back where all columns can.
+    `sequence` tells the order of rows. Rows that delete take their row away whole (`removes_on_delete`), or, with
+    `takes_retractions`, take its values back where all columns can.
     With `keeps_first` a row that is stored stays as it is.
     """
 
     name: str
     columns: tuple[ColumnMerge, ...]
-    sequence: tuple[str, ...] = ()
-    ignores_deletes: bool = False
+    sequence: RowOrder = UNORDERED
     removes_on_delete: bool = False
     takes_retractions: bool = False
     keeps_first: bool = False

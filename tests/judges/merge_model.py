@@ -55,6 +55,7 @@ class MergedTable:
     grouped: frozenset[str] = frozenset()
     ignoring: frozenset[str] = frozenset()
     removes: str | None = None
+    descending: bool = False
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def write(self, batch: Sequence[Event]) -> None:
@@ -74,11 +75,11 @@ class MergedTable:
     def _behind_last_delete(
         self, events: list[Event], stored: dict[str, Any] | None, order: str
     ) -> tuple[list[Event], dict[str, Any] | None]:
-        placed = sorted(events, key=lambda event: _place(event[order]))
+        placed = sorted(events, key=lambda event: self._place(event[order]))
         at = [number for number, event in enumerate(placed) if event["_row_kind"] == "-D"]
         if not at:
             return events, stored
-        in_time = stored is None or any(_place(placed[n][order]) >= _place(stored[order]) for n in at)
+        in_time = stored is None or any(self._place(placed[n][order]) >= self._place(stored[order]) for n in at)
         kept = placed[at[-1] + 1 :]
         return kept, None if in_time else stored
 
@@ -90,9 +91,9 @@ class MergedTable:
             events = [event for event in events if event[order] is not None]
         early: list[Event] = []
         if order is not None:
-            events = sorted(events, key=lambda event: _place(event[order]))
+            events = sorted(events, key=lambda event: self._place(event[order]))
             if stored is not None:
-                early = [event for event in events if _place(event[order]) < _place(stored[order])]
+                early = [event for event in events if self._place(event[order]) < self._place(stored[order])]
         late = events[len(early) :]
         if function == "count":
             before = stored[name] if stored is not None and stored[name] is not None else 0
@@ -117,9 +118,42 @@ class MergedTable:
             result = STEPS[function](result, value, taken)
         return result
 
+    def _place(self, value: Any) -> tuple[bool, Any]:
+        return place(value, descending=self.descending)
 
-def _place(value: Any) -> tuple[bool, Any]:
-    return (value is not None, value)
+
+@dataclass
+class DeduplicatedTable:
+    """Rows by key, of which the last one by `order` stays whole; without it a key comes once, or as `-U` and `+U`.
+
+    With `keeps_later` a row that comes before the stored one does nothing.
+    """
+
+    order: str | None
+    descending: bool = False
+    keeps_later: bool = True
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def write(self, batch: Sequence[Event]) -> None:
+        for key in {event["k"] for event in batch}:
+            events = sorted((event for event in batch if event["k"] == key), key=self._place)
+            last, stored = events[-1], self.rows.get(key)
+            kept = self.keeps_later and self.order is not None
+            if stored is not None and kept and self._place(stored) > self._place(last):
+                continue
+            if last["_row_kind"] in ("+I", "+U"):
+                self.rows[key] = {name: value for name, value in last.items() if name not in ("k", "_row_kind")}
+            else:
+                self.rows.pop(key, None)
+
+    def _place(self, row: Mapping[str, Any]) -> tuple[bool, Any, bool]:
+        at = None if self.order is None else row[self.order]
+        return (*place(at, descending=self.descending), self.order is None and row.get("_row_kind") != "-U")
+
+
+def place(value: Any, *, descending: bool = False) -> tuple[bool, Any]:
+    """A number's place in an order; a null comes first in either direction."""
+    return (value is not None, 0 if value is None else -value if descending else value)
 
 
 def _sign(event: Event) -> int:

@@ -8,6 +8,7 @@ from sqlext.properties import (
     COMMIT_RETRY_TOTAL_TIMEOUT_MS,
     CONSUMER_EXPIRATION,
     DELETE_MODE,
+    IGNORE_DELETE,
     MANIFEST_MERGE_ENABLED,
     MERGE_MODE,
     PARQUET_COMPRESSION_LEVEL,
@@ -17,6 +18,21 @@ from sqlext.properties import (
     require_writable,
     row_level_mode,
 )
+
+
+def test_a_property_may_have_several_names_that_say_one_thing() -> None:
+    for name in (
+        "ignore-delete",
+        "first-row.ignore-delete",
+        "deduplicate.ignore-delete",
+        "partial-update.ignore-delete",
+    ):
+        assert IGNORE_DELETE.of({name: "true"}) is True
+        with pytest.raises(AnalysisError, match=f"{name} = maybe"):
+            IGNORE_DELETE.of({name: "maybe"})
+    assert IGNORE_DELETE.of({"ignore-delete": "true", "first-row.ignore-delete": "true"}) is True
+    with pytest.raises(AnalysisError, match=r"deduplicate\.ignore-delete, which is another name of it, is false"):
+        IGNORE_DELETE.of({"ignore-delete": "true", "deduplicate.ignore-delete": "false"})
 
 
 def test_a_property_that_is_not_set_has_its_default() -> None:

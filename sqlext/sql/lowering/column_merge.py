@@ -52,7 +52,7 @@ def merged_value(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
 
 def _last(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
     value = given.value
-    if given.takes is not None and merge.column not in merge.order:
+    if given.takes is not None and merge.column not in merge.order.columns:
         value = f"CASE WHEN NOT {given.takes} THEN {value} END"
     in_time = f"max_by({value}, {given.place}) {given.where(*given.in_time)}"
     if given.late is None:

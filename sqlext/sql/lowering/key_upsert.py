@@ -109,10 +109,12 @@ def _behind(text: str, reference: ColumnReference) -> int:
     return tokens[2 * len(reference.parts) - 2].end
 
 
-def lower_upsert_source(upsert: KeyUpsert) -> str:
-    """The source's rows in the table's columns, with their `_row_kind` behind them where they have one."""
+def lower_upsert_source(upsert: KeyUpsert, kind_column: str | None = None) -> str:
+    """The source's rows in the table's columns, with their `_row_kind` behind them where they have one, or where the
+    column `kind_column` of the table has the kinds."""
     kind = upsert.source.find(ROW_KIND.name)
     kinds = [] if kind is None else [(f"CAST({upsert.source.column(kind)} AS STRING)", ROW_KIND.name)]
+    kinds += [(_value(upsert, field), ROW_KIND.name) for field in upsert.schema.fields if field.name == kind_column]
     return with_ctes(upsert.merge.ctes, _source_rows(upsert, behind=kinds))
 
 

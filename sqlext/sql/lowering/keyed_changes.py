@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.row_order import UNORDERED, RowOrder
 from sqlext.spec.schema import Schema
+from sqlext.sql.lowering.row_order import is_later, last_of, place
 from sqlext.sql.lowering.text import selected
 from sqlext.sql.quoting import quote_identifier
 
@@ -21,7 +23,7 @@ def lower_keyed_changes(
     *,
     one_row_a_key: bool = False,
     one_copy: bool = False,
-    sequence: Sequence[str] = (),
+    sequence: RowOrder = UNORDERED,
     row_ids: bool = False,
     kinds: bool = False,
 ) -> str:
@@ -29,17 +31,17 @@ def lower_keyed_changes(
     with `kinds` the column `GIVEN_KIND` that the rows have.
 
     `rows` and `target` are texts of relations. Without `one_row_a_key` all rows are updates, and those of one key come
-    to one task, which so can tell a key that comes twice. A row whose values in the columns of `sequence` lie before
-    those of the row that is there does nothing; a null lies before any value. Where the table has a key more than once
+    to one task, which so can tell a key that comes twice. A row that comes before the row that is there by `sequence`
+    does nothing. Where the table has a key more than once
     an update replaces each of its rows, or with `one_copy` and with a `sequence` one of them: the others are deleted.
     """
     keys = [quote_identifier(field.name) for field in schema.identifier_fields]
-    ordering = [quote_identifier(name) for name in sequence]
+    ordering = [quote_identifier(name) for name in sequence.columns]
     kept = [quote_identifier(ROW_ID.name)] if row_ids else []
     read = [*keys, *(name for name in ordering if name not in keys), "`_file`", "`_pos`", *kept]
     source = rows if one_row_a_key else f"(SELECT * FROM {rows}\nDISTRIBUTE BY {', '.join(keys)})"
     columns = [
-        (_operation(keys, ordering, one_row_a_key=one_row_a_key, one_copy=one_copy), "__operation"),
+        (_operation(keys, sequence, one_row_a_key=one_row_a_key, one_copy=one_copy), "__operation"),
         ("`__target`.`_file`", "_file"),
         ("`__target`.`_pos`", "_pos"),
         *((f"`__source`.{quote_identifier(field.name)}", field.name) for field in schema.fields),
@@ -54,19 +56,22 @@ def lower_keyed_changes(
     return f"SELECT * FROM (\n{joined}\n)\nWHERE `__operation` IS NOT NULL" if one_row_a_key else joined
 
 
-def _operation(keys: Sequence[str], ordering: Sequence[str], *, one_row_a_key: bool, one_copy: bool) -> str:
+def _operation(keys: Sequence[str], sequence: RowOrder, *, one_row_a_key: bool, one_copy: bool) -> str:
     """A delete of no row does nothing, an update of none inserts; what is refused stays so."""
     of_key = f"PARTITION BY {', '.join(f'`__source`.{key}' for key in keys)}"
     copy = ""
-    if one_copy or ordering:
+    if one_copy or sequence:
         number = f"row_number() OVER ({of_key} ORDER BY `__target`.`_file`, `__target`.`_pos`)"
         copy = f" WHEN {number} > 1 THEN 1Y"
     if not one_row_a_key:
         return f"CASE WHEN `__target`.`_file` IS NULL THEN 3Y{copy} ELSE 2Y END"
     later = ""
-    if ordering:
-        stored, given = (", ".join(f"`{side}`.{name}" for name in ordering) for side in ("__target", "__source"))
-        later = f" WHEN max(struct({stored})) OVER ({of_key}) > struct({given}) THEN NULL"
+    if sequence:
+        stored, given = (
+            place(sequence, (f"`{side}`.{quote_identifier(name)}" for name in sequence.columns))
+            for side in ("__target", "__source")
+        )
+        later = f" WHEN {is_later(sequence, f'{last_of(sequence)}({stored}) OVER ({of_key})', given)} THEN NULL"
     return (
         "CASE WHEN `__source`.`__operation` > 3Y THEN `__source`.`__operation`"
         " WHEN `__target`.`_file` IS NULL THEN CASE WHEN `__source`.`__operation` = 2Y THEN 3Y END"

@@ -6,19 +6,21 @@ field, and before the others; so a late row counts as if it had come in time, as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlext.spec.merge_engine import NULL_TAKING_FUNCTIONS, ColumnMerge, MergeEngine
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.row_order import RowOrder
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import assigned_value
 from sqlext.sql.lowering.column_merge import GivenValues, merged_value
+from sqlext.sql.lowering.row_order import is_later, last_first, place, rank, struct_of
 from sqlext.sql.lowering.text import fresh_name, selected
-from sqlext.sql.quoting import quote_identifier, quote_string
+from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import TableName
 
 _KIND, _ROW_ID = quote_identifier(GIVEN_KIND), quote_identifier(ROW_ID.name)
@@ -91,8 +93,9 @@ class _Lowering:
             *self._values(),
         ]
         if self.engine.sequence:
-            stored = [self._stored[name] for name in self.engine.sequence if name in self._stored]
-            columns.append((_struct([f"first({name})" for name in stored] or ["0"]), self._plain("place")))
+            stored = [self._stored[name] for name in self.engine.sequence.columns if name in self._stored]
+            places = [f"first({name})" for name in stored] or ["0"]
+            columns.append((place(self.engine.sequence, places), self._plain("place")))
         if self.row_ids:
             columns.append((f"first({_ROW_ID})", ROW_ID.name))
         if self.rows.kinds:
@@ -107,7 +110,7 @@ class _Lowering:
         columns += [f"`__target`.{quote_identifier(name)} AS {stored}" for name, stored in self._stored.items()]
         for number, order in enumerate(self._orders):
             if order:
-                behind = f"{self._values_of(order, '__target')} > {self._values_of(order, '__source')}"
+                behind = is_later(order, *(self._values_of(order, side) for side in ("__target", "__source")))
                 is_late = f"coalesce(`__target`.`_file` IS NOT NULL AND {behind}, false)"
                 columns.append(f"{is_late} AS {self._name(f'late_{number}')}")
         read = ", ".join((*self._keys, *map(quote_identifier, self._stored), *hidden))
@@ -125,7 +128,15 @@ class _Lowering:
             place = self._place(self.engine.sequence)
             last = f"max(CASE WHEN {_DELETES} THEN {place} END) OVER (PARTITION BY {', '.join(self._keys)})"
             columns.append((f"coalesce(NOT {place} > {last}, false)", self._plain("gone")))
-        return f"SELECT *,\n  {selected(columns)}\nFROM {self.rows.relation}"
+        return f"SELECT *,\n  {selected(columns)}\nFROM {self._ranked()}"
+
+    def _ranked(self) -> str:
+        """The rows, with their ranks in a descending order: numbers that grow with the place."""
+        sequence = self.engine.sequence
+        if not sequence.descending:
+            return self.rows.relation
+        keys = ", ".join(self._keys)
+        return f"(SELECT *, {rank(sequence, keys)} AS {self._name('rank')} FROM {self.rows.relation})"
 
     # Conditions of a row
 
@@ -154,26 +165,28 @@ class _Lowering:
         if self.rows.kinds and (merge.ignores_retractions or not self.engine.takes_retractions):
             tests.append(_BRINGS)
         if merge.grouped:
-            tests.append(f"({' OR '.join(f'{quote_identifier(name)} IS NOT NULL' for name in merge.order)})")
+            tests.append(f"({' OR '.join(f'{quote_identifier(name)} IS NOT NULL' for name in merge.order.columns)})")
         return tests
 
-    def _tied(self, order: Sequence[str]) -> str:
-        return f"(PARTITION BY {', '.join((*self._keys, *map(quote_identifier, order)))})"
+    def _tied(self, order: RowOrder) -> str:
+        return f"(PARTITION BY {', '.join((*self._keys, *map(quote_identifier, order.columns)))})"
 
-    def _strewn(self, order: Sequence[str]) -> str:
+    def _strewn(self, order: RowOrder) -> str:
         """And the rows that are equal come from more than one place."""
         if self.rows.arrival is None:
             return ""
         origin, window = quote_identifier(self.rows.arrival[0]), self._tied(order)
         return f" AND NOT min({origin}) OVER {window} <=> max({origin}) OVER {window}"
 
-    def _place(self, order: Sequence[str]) -> str:
-        values = [quote_identifier(name) for name in order]
+    def _place(self, order: RowOrder) -> str:
+        values = [quote_identifier(name) for name in order.columns]
+        if order.descending:
+            values = [self._name("rank")]
         if self.rows.arrival is not None:
             values.append(quote_identifier(self.rows.arrival[1]))
         if self.rows.kinds:
             values.append(f"CASE WHEN {_KIND} = '-U' THEN 0 ELSE 1 END")
-        return _struct(values or ["0"])
+        return struct_of(values or ["0"])
 
     def _refusal(self) -> str:
         doubt = f" WHEN {self._name('doubt')} THEN {self.tie}Y" if self.engine.is_ordered else ""
@@ -218,7 +231,7 @@ class _Lowering:
 
     def _operation(self) -> str:
         refused, rows, deleted = (self._name(one) for one in ("refused", "rows", "deleted"))
-        first = f"{self._name('place')} DESC, " if self.engine.sequence else ""
+        first = f"{self._name('place')} {last_first(self.engine.sequence)}, " if self.engine.sequence else ""
         copy = f"row_number() OVER (PARTITION BY {', '.join(self._keys)} ORDER BY {first}`_file`, `_pos`) > 1"
         stored = f" WHEN {copy} THEN 1Y WHEN {rows} THEN 2Y WHEN {deleted} THEN 1Y"
         new = f"WHEN `_file` IS NULL THEN CASE WHEN {rows} THEN 3Y END"
@@ -240,7 +253,7 @@ class _Lowering:
         return {field.name: self._name(f"stored_{number}") for number, field in enumerate(self._others)}
 
     @cached_property
-    def _orders(self) -> Sequence[tuple[str, ...]]:
+    def _orders(self) -> Sequence[RowOrder]:
         """The orders that there are, that of whole rows first."""
         return list(dict.fromkeys((self.engine.sequence, *(one.order for one in self.engine.columns))))
 
@@ -248,17 +261,11 @@ class _Lowering:
     def _ordered(self) -> Sequence[ColumnMerge]:
         return [one for one in self.engine.columns if one.is_ordered]
 
-    def _values_of(self, order: Sequence[str], side: str) -> str:
-        return _struct(f"`{side}`.{quote_identifier(name)}" for name in order)
+    def _values_of(self, order: RowOrder, side: str) -> str:
+        return place(order, (f"`{side}`.{quote_identifier(name)}" for name in order.columns))
 
     def _name(self, name: str) -> str:
         return quote_identifier(self._plain(name))
 
     def _plain(self, name: str) -> str:
         return fresh_name(f"__{name}", [field.name for field in self.schema.fields])
-
-
-def _struct(values: Iterable[str]) -> str:
-    """Values that are compared one after the other."""
-    named = (f"{quote_string(f'v{number}')}, {value}" for number, value in enumerate(values))
-    return f"named_struct({', '.join(named)})"

@@ -10,6 +10,7 @@ from small_tables import SCHEMA, Writer, warehouse_catalog
 from sqlext.commit.merge_rules import merge_engine
 from sqlext.commit.property_change import ChangeProperties
 from sqlext.errors import AnalysisError
+from sqlext.spec.row_order import UNORDERED, RowOrder
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
     DecimalType,
@@ -50,7 +51,7 @@ def test_columns_without_a_function_keep_their_last_value():
         "at": "last_value",
         "maps": "last_non_null_value",
     }
-    assert {one.order for one in engine.columns} == {("at",)}
+    assert {one.order for one in engine.columns} == {RowOrder(("at",))}
 
 
 def test_a_default_function_is_of_all_columns_that_have_none_of_their_own():
@@ -63,8 +64,8 @@ def test_a_default_function_is_of_all_columns_that_have_none_of_their_own():
 def test_sequence_groups_order_their_columns():
     engine = rules(merge_engine="partial-update", fields__at__sequence_group="n, text")
     groups = {one.column: (one.order, one.grouped, one.function) for one in engine.columns}
-    assert groups["n"] == groups["text"] == groups["at"] == (("at",), True, "last_value")
-    assert groups["exact"] == ((), False, "last_non_null_value")
+    assert groups["n"] == groups["text"] == groups["at"] == (RowOrder(("at",)), True, "last_value")
+    assert groups["exact"] == (UNORDERED, False, "last_non_null_value")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,14 @@ def test_the_order_has_one_meaning_under_two_names():
     with pytest.raises(AnalysisError) as caught:
         rules(sequence__field="at", write__upsert__sequence_field="n")
     assert caught.value.condition == "INVALID_TABLE_PROPERTY"
-    assert rules(sequence__field="at", write__upsert__sequence_field="at").sequence == ("at",)
+    assert rules(sequence__field="at", write__upsert__sequence_field="at").sequence == RowOrder(("at",))
+
+
+def test_a_direction_is_of_the_sequence_field_and_not_of_groups():
+    said = {"sequence.field.sort-order": "Descending"}
+    assert rules(sequence__field="at", **said).sequence == RowOrder(("at",), descending=True)
+    engine = rules(merge_engine="partial-update", fields__at__sequence_group="n", **said)
+    assert {one.order.descending for one in engine.columns} == {False}
 
 
 def test_a_commit_is_held_to_the_rules_that_it_changes(tmp_path: Path):
