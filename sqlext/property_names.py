@@ -1,152 +1,34 @@
 """Which names a table property may have: Iceberg's own, ours, and any of another prefix that looks like no slip.
 
-A property that nobody reads is kept and does nothing, so that a slip in a name would go unnoticed for as long as nobody
-looks. Secrets are refused, since table metadata is plain text that every reader of the table is given.
+What the properties of Iceberg, Flink and Paimon come to is told by the tables of `peer_properties`. A property that
+nobody reads is kept and does nothing, so that a slip in a name would go unnoticed for as long as nobody looks. Secrets
+are refused, since table metadata is plain text that every reader of the table is given.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from sqlext.errors import AnalysisError
+from sqlext.peer_properties.flink import FLINK
+from sqlext.peer_properties.iceberg import ICEBERG
+from sqlext.peer_properties.paimon import PAIMON
+from sqlext.peer_properties.verdict import Verdict
 from sqlext.properties import ALL, FIELDS_PREFIX, PRIMARY_KEY
 from sqlext.spec.constraint import CHECK_PREFIX, is_constraint
 
-# Iceberg 1.12: TableProperties and SparkTableProperties.
-_ICEBERG = frozenset(
-    {
-        "commit.manifest-merge.enabled",
-        "commit.manifest.min-count-to-merge",
-        "commit.manifest.target-size-bytes",
-        "commit.retry.max-wait-ms",
-        "commit.retry.min-wait-ms",
-        "commit.retry.num-retries",
-        "commit.retry.total-timeout-ms",
-        "commit.status-check.max-wait-ms",
-        "commit.status-check.min-wait-ms",
-        "commit.status-check.num-retries",
-        "commit.status-check.total-timeout-ms",
-        "compatibility.snapshot-id-inheritance.enabled",
-        "encryption.data-key-length",
-        "encryption.key-id",
-        "engine.hive.enabled",
-        "engine.hive.lock-enabled",
-        "format-version",
-        "gc.enabled",
-        "history.expire.max-ref-age-ms",
-        "history.expire.max-snapshot-age-ms",
-        "history.expire.min-snapshots-to-keep",
-        "identifier-fields.rely",
-        "read.data-planning-mode",
-        "read.delete-planning-mode",
-        "read.orc.vectorization.batch-size",
-        "read.orc.vectorization.enabled",
-        "read.parquet.vectorization.batch-size",
-        "read.parquet.vectorization.enabled",
-        "read.split.adaptive-size.enabled",
-        "read.split.metadata-target-size",
-        "read.split.open-file-cost",
-        "read.split.planning-lookback",
-        "read.split.target-size",
-        "schema.name-mapping.default",
-        "write.avro.compression-codec",
-        "write.avro.compression-level",
-        "write.data.path",
-        "write.delete.avro.compression-codec",
-        "write.delete.avro.compression-level",
-        "write.delete.distribution-mode",
-        "write.delete.format.default",
-        "write.delete.granularity",
-        "write.delete.isolation-level",
-        "write.delete.mode",
-        "write.delete.orc.block-size-bytes",
-        "write.delete.orc.compression-codec",
-        "write.delete.orc.compression-strategy",
-        "write.delete.orc.stripe-size-bytes",
-        "write.delete.orc.vectorized.batch-size",
-        "write.delete.parquet.compression-codec",
-        "write.delete.parquet.compression-level",
-        "write.delete.parquet.dict-size-bytes",
-        "write.delete.parquet.page-row-limit",
-        "write.delete.parquet.page-size-bytes",
-        "write.delete.parquet.page-version",
-        "write.delete.parquet.row-group-check-max-record-count",
-        "write.delete.parquet.row-group-check-min-record-count",
-        "write.delete.parquet.row-group-size-bytes",
-        "write.delete.target-file-size-bytes",
-        "write.distribution-mode",
-        "write.folder-storage.path",
-        "write.format.default",
-        "write.location-provider.impl",
-        "write.manifest.compression-codec",
-        "write.manifest.compression-level",
-        "write.merge.distribution-mode",
-        "write.merge.isolation-level",
-        "write.merge.mode",
-        "write.metadata.compression-codec",
-        "write.metadata.delete-after-commit.enabled",
-        "write.metadata.metrics.default",
-        "write.metadata.metrics.max-inferred-column-defaults",
-        "write.metadata.path",
-        "write.metadata.previous-versions-max",
-        "write.object-storage.enabled",
-        "write.object-storage.partitioned-paths",
-        "write.object-storage.path",
-        "write.orc.block-size-bytes",
-        "write.orc.bloom.filter.columns",
-        "write.orc.bloom.filter.fpp",
-        "write.orc.compression-codec",
-        "write.orc.compression-strategy",
-        "write.orc.stripe-size-bytes",
-        "write.orc.vectorized.batch-size",
-        "write.parquet.bloom-filter-adaptive-enabled",
-        "write.parquet.bloom-filter-max-bytes",
-        "write.parquet.compression-codec",
-        "write.parquet.compression-level",
-        "write.parquet.dict-size-bytes",
-        "write.parquet.page-row-limit",
-        "write.parquet.page-size-bytes",
-        "write.parquet.page-version",
-        "write.parquet.row-group-check-max-record-count",
-        "write.parquet.row-group-check-min-record-count",
-        "write.parquet.row-group-size-bytes",
-        "write.parquet.row-group-size-track-uncompressed",
-        "write.parquet.shred-variants",
-        "write.parquet.variant-inference-buffer-size",
-        "write.spark.accept-any-schema",
-        "write.spark.advisory-partition-size-bytes",
-        "write.spark.auto-schema-evolution.enabled",
-        "write.spark.fanout.enabled",
-        "write.summary.partition-limit",
-        "write.target-file-size-bytes",
-        "write.update.distribution-mode",
-        "write.update.isolation-level",
-        "write.update.mode",
-        "write.upsert.enabled",
-        "write.wap.enabled",
-    }
-)
-# Of PyIceberg and older Icebergs, which tables in use still have.
-_FURTHER = frozenset(
-    {
-        "write.manifest-lists.enabled",
-        "write.py-location-provider.impl",
-        "commit.num-retries",
-    }
-)
+_LOG = logging.getLogger(__name__)
+_VERDICTS = (*ICEBERG, *FLINK, *PAIMON)
+_BY_NAME = {verdict.name: verdict for verdict in _VERDICTS if "*" not in verdict.name}
+_BY_PATTERN = tuple(verdict for verdict in _VERDICTS if "*" in verdict.name)
 # Behind these stands the name of a column, or of a constraint.
-_BY_COLUMN = (
-    CHECK_PREFIX,
-    FIELDS_PREFIX,
-    "write.metadata.metrics.column.",
-    "write.parquet.bloom-filter-enabled.column.",
-    "write.parquet.bloom-filter-fpp.column.",
-    "write.parquet.bloom-filter-ndv.column.",
-    "write.parquet.dict-encoding-enabled.column.",
-    "write.parquet.stats-enabled.column.",
-)
+_PREFIXES = (CHECK_PREFIX, FIELDS_PREFIX, *(one.name[:-1] for one in ICEBERG if one.name.endswith(".*")))
+# What a name that is none can have been meant to be. Names that Paimon and Flink have, and that are not done here, are
+# not among them: many are words that users may have for themselves.
+_MEANT = sorted({*ALL, *_PREFIXES, *(one.name for one in ICEBERG if "*" not in one.name)})
 # Only under these is an unknown name an error of its own; anything else may belong to another program.
 _CHECKED = ("write.", "read.", "commit.", "history.", "gc.", "sqlext.")
 # What the metadata tells, and Iceberg's Spark shows among the properties.
@@ -177,16 +59,36 @@ _SECRET = re.compile(
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
+def verdict_of(name: str) -> Verdict | None:
+    """What comes of the property, if Iceberg, Flink's connector of it or Paimon has it."""
+    return _BY_NAME.get(name) or next((verdict for verdict in _BY_PATTERN if verdict.is_of(name)), None)
+
+
 def require_known(names: Iterable[str]) -> None:
     """AnalysisError UNKNOWN_TABLE_PROPERTY for a name that is none, with the nearest that is one."""
-    known = sorted(_ICEBERG | _FURTHER | ALL.keys())
     for name in names:
-        if name in known or name.startswith(_BY_COLUMN):
+        if name in ALL or name.startswith(_PREFIXES) or verdict_of(name) is not None:
             continue
         cutoff = 0.0 if name.startswith(_CHECKED) else _A_SLIP
-        nearest = get_close_matches(name.lower().replace("_", "-"), [*known, *_BY_COLUMN], n=1, cutoff=cutoff)
+        nearest = get_close_matches(name.lower().replace("_", "-"), _MEANT, n=1, cutoff=cutoff)
         if nearest:
             raise AnalysisError("UNKNOWN_TABLE_PROPERTY", name=name, nearest=nearest[0])
+
+
+def require_done(properties: Mapping[str, str]) -> None:
+    """AnalysisError TABLE_PROPERTY_REFUSED for a property of a peer that asks for what is not done.
+
+    Of one that has no effect a warning tells so.
+    """
+    for name, value in properties.items():
+        verdict = verdict_of(name)
+        if verdict is None or name in ALL or verdict.is_idle(value):
+            continue
+        if verdict.outcome == "refused":
+            reason, way_out = verdict.reason, verdict.way_out
+            raise AnalysisError("TABLE_PROPERTY_REFUSED", name=name, value=value, reason=reason, way_out=way_out)
+        if verdict.outcome == "no effect":
+            _LOG.warning("the table property %s = %s has no effect: %s", name, value, verdict.reason)
 
 
 def require_not_told(names: Iterable[str]) -> None:
@@ -220,6 +122,7 @@ def require_valid_properties(properties: Mapping[str, str]) -> None:
     require_no_secrets(properties)
     require_not_told(properties)
     require_known(properties)
+    require_done(properties)
     for name in properties:
         if name in ALL:
             ALL[name].of(properties)

@@ -16,6 +16,7 @@ from sqlext.properties import as_stored
 from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spec.schema import Schema
 from sqlext.storage.location import same_place
+from sqlext.write.bloom_filters import BloomFilters
 from sqlext.write.metrics import MetricsConfig
 
 
@@ -80,6 +81,7 @@ class TableDefinitions:
         MetricsConfig.from_properties(changed)
         environment = self._environment.within(session)
         table = environment.catalogs.load(parts)
+        BloomFilters.from_properties(changed).warn_of_those_not_written(table.metadata.schema())
         location = table.metadata.location
         if moved_to is not None and same_place(moved_to) != same_place(location):
             raise UnsupportedError("TABLE_LOCATION_FIXED", name=".".join(parts), location=location)

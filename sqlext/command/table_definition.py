@@ -27,6 +27,7 @@ from sqlext.sql.binding import resolve_field
 from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
 from sqlext.sql.type_name import TimestampSetting, parse_type
+from sqlext.write.bloom_filters import BloomFilters
 from sqlext.write.metrics import MetricsConfig
 
 # Keys that Spark adds to the properties by itself, or that say what the metadata says elsewhere.
@@ -100,6 +101,7 @@ def complete(
     """
     require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
     MetricsConfig.from_properties(properties)
+    BloomFilters.from_properties(properties).warn_of_those_not_written(schema)
     require_own_names(field.name for field in schema.fields)
     require_distinct_fields(schema.fields, case_sensitive)
     schema = _keyed_by_property(schema, properties)

@@ -23,6 +23,9 @@ NAMES: Mapping[str, Condition] = {
         "The table property {name} is refused: Iceberg and sqlext know none of that name, so it would do nothing."
         " Did you mean {nearest}?",
     ),
+    "TABLE_PROPERTY_REFUSED": Condition(
+        "0A000", "The table property {name} = {value} is refused: {reason}. {way_out}."
+    ),
     "RESERVED_TABLE_PROPERTY": Condition(
         "42616", "The table property {name} cannot be changed like this: {reason}. Use {way_out}."
     ),

@@ -80,7 +80,13 @@ class ContentWriter:
         self._names = _file_names(name_prefix, plan.operation_id, content)
         self._aligner = Aligner(schema, plan.table_name)
         stored = stored_schema(schema)
-        self._layout = ParquetLayout.of(stored, plan.metrics, plan.compression, plan.compression_level)
+        self._layout = ParquetLayout.of(
+            stored,
+            plan.metrics,
+            plan.compression,
+            plan.compression_level,
+            plan.bloom_filters if content == Content.DATA else None,
+        )
         self._partitioner = None if plan.spec.is_unpartitioned else Partitioner(stored, plan.spec)
         self._unsplit: list[pa.RecordBatch] = []
         self._unsplit_bytes = 0
@@ -208,7 +214,8 @@ class ContentWriter:
 
     def _open_file(self, rows: _PartitionRows) -> ParquetFile:
         location = self._plan.file_location(self._plan.spec.spec_id, rows.partition, next(self._names))
-        return ParquetFile(self._io, location, self._layout, self._encodings_for(rows.batches))
+        count = sum(batch.num_rows for batch in rows.batches)
+        return ParquetFile(self._io, location, self._layout, self._encodings_for(rows.batches), count)
 
     def _encodings_for(self, batches: list[pa.RecordBatch]) -> Encodings:
         """The encodings chosen for an earlier file of this writer, unless so much more is known by now."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.types import DoubleType, FloatType
 from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import as_filed, schema_to_arrow
+from sqlext.write.bloom_filters import BloomFilter, BloomFilters, writer_options
 from sqlext.write.encoding import Encodings
 from sqlext.write.metrics import MetricsConfig, MetricsMode, file_metrics
 from sqlext.write.parquet_column import ParquetColumn, parquet_columns, variant_groups
@@ -44,9 +45,18 @@ class ParquetLayout:
     modes: tuple[MetricsMode, ...]
     compression: str
     compression_level: int | None
+    bloom_filters: Mapping[str, BloomFilter] = field(default_factory=dict)
+    bloom_filter_bytes: int = 0
 
     @classmethod
-    def of(cls, schema: Schema, metrics: MetricsConfig, compression: str, level: int | None) -> ParquetLayout:
+    def of(
+        cls,
+        schema: Schema,
+        metrics: MetricsConfig,
+        compression: str,
+        level: int | None,
+        bloom_filters: BloomFilters | None = None,
+    ) -> ParquetLayout:
         columns = parquet_columns(schema)
         arrow_schema = schema_to_arrow(schema)
         if compression == "zstd" and level is None:
@@ -63,14 +73,18 @@ class ParquetLayout:
             modes=metrics.modes(schema, [column.field_id for column in columns]),
             compression=codec,
             compression_level=level,
+            bloom_filters={} if bloom_filters is None else bloom_filters.of_files(schema, columns),
+            bloom_filter_bytes=0 if bloom_filters is None else bloom_filters.max_bytes,
         )
 
 
 class ParquetFile:
     """A file that takes one row group at a time."""
 
-    def __init__(self, store: FileIO, location: str, layout: ParquetLayout, encodings: Encodings) -> None:
-        """Opens the file. Errors: as FileIO's."""
+    def __init__(
+        self, store: FileIO, location: str, layout: ParquetLayout, encodings: Encodings, rows: int = 0
+    ) -> None:
+        """Opens the file, whose first row group has so many rows. Errors: as FileIO's."""
         self.location = location
         self._store = store
         self._layout = layout
@@ -84,7 +98,7 @@ class ParquetFile:
         self._sink = _Sink(store.open_output(location))
         self._writer: pq.ParquetWriter | None = None
         try:
-            self._writer = _parquet_writer(self._sink, layout, encodings, self._footers)
+            self._writer = _parquet_writer(self._sink, layout, encodings, self._footers, rows)
         except BaseException:
             self.abort()
             raise
@@ -210,8 +224,9 @@ class _Sink(io.RawIOBase):
 
 
 def _parquet_writer(
-    sink: Any, layout: ParquetLayout, encodings: Encodings, footers: list[pq.FileMetaData]
+    sink: Any, layout: ParquetLayout, encodings: Encodings, footers: list[pq.FileMetaData], rows: int
 ) -> pq.ParquetWriter:
+    filters = writer_options(layout.bloom_filters, layout.bloom_filter_bytes, rows)
     return pq.ParquetWriter(
         sink,
         layout.file_schema,
@@ -224,6 +239,7 @@ def _parquet_writer(
         store_decimal_as_integer=True,
         store_schema=False,
         metadata_collector=footers,
+        **({"bloom_filter_options": filters} if filters else {}),
     )
 
 

@@ -28,6 +28,7 @@ from sqlext.spec.transform import BucketTransform, UnknownTransform
 from sqlext.spec.types import UuidType
 from sqlext.storage.file_io import FileIO, LocalFileIO
 from sqlext.storage.location import data_location
+from sqlext.write.bloom_filters import BloomFilters
 from sqlext.write.file_layout import FileLayout
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.parquet_file import LEVELLED_CODECS
@@ -60,6 +61,7 @@ class WritePlan:
     layout: FileLayout
     delete_granularity: str
     rules: tuple[RowRule, ...] = ()
+    bloom_filters: BloomFilters = field(default_factory=BloomFilters)
     buffer_size: int = WRITE_BUFFER_SIZE.default
     spills: bool = WRITE_BUFFER_SPILLABLE.default
     io: FileIO = field(default_factory=LocalFileIO, compare=False)
@@ -107,6 +109,7 @@ class WritePlan:
             compression_level=_compression_level(PARQUET_COMPRESSION.of(properties), properties),
             metrics=MetricsConfig.from_properties(properties),
             rules=tuple(rules),
+            bloom_filters=BloomFilters.from_properties(properties),
             layout=FileLayout.from_properties(properties),
             delete_granularity=DELETE_GRANULARITY.of(properties),
             buffer_size=WRITE_BUFFER_SIZE.of(properties),

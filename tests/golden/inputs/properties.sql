@@ -20,7 +20,14 @@ CREATE TABLE bad (id INT) TBLPROPERTIES ('s3.secret-access-key'='canary');
 ALTER TABLE t SET TBLPROPERTIES ('jdbc.password'='canary');
 
 -- names of other programs, and of columns
-ALTER TABLE t SET TBLPROPERTIES ('connector'='x', 'team.write'='y', 'write.metadata.metrics.column.id'='full');
+ALTER TABLE t SET TBLPROPERTIES ('team.write'='y', 'write.metadata.metrics.column.id'='full');
+
+-- what Flink and Paimon would do and is not done here, and what has no effect
+ALTER TABLE t SET TBLPROPERTIES ('connector'='kafka');
+
+ALTER TABLE t SET TBLPROPERTIES ('team.write'='z', 'record-level.expire-time'='1 d');
+
+ALTER TABLE t SET TBLPROPERTIES ('connector'='Iceberg', 'deletion-vectors.enabled'='true', 'scan.mode'='default');
 
 -- what was not kept
 SHOW TBLPROPERTIES t;

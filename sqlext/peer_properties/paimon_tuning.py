@@ -1,0 +1,307 @@
+"""Paimon's options that tune how it works, and change nothing of which rows are seen."""
+
+from __future__ import annotations
+
+from sqlext.peer_properties.verdict import no_effect
+
+PAIMON_TUNING = (
+    *no_effect(
+        "it tunes the jobs of Flink",
+        """
+        changelog.precommit-compact
+        changelog.precommit-compact.buffer-size
+        changelog.precommit-compact.thread-num
+        compaction.bucket-distribution-strategy
+        continuous.discovery-interval
+        cross-partition-upsert.bootstrap-parallelism
+        cross-partition-upsert.index-ttl
+        dynamic-bucket.assigner-parallelism
+        dynamic-bucket.initial-buckets
+        end-input.watermark
+        filesystem.job-level-settings.enabled
+        force-lookup = false
+        local-kv-db.block-size
+        local-merge-buffer-size
+        lookup-compact
+        lookup-compact.max-interval
+        lookup.async = false
+        lookup.async-thread-number
+        lookup.bootstrap-parallelism
+        lookup.cache
+        lookup.cache-file-retention
+        lookup.cache-max-disk-size
+        lookup.cache-max-memory-size
+        lookup.cache-rows
+        lookup.cache-spill-compression
+        lookup.cache.bloom.filter.enabled
+        lookup.cache.bloom.filter.fpp
+        lookup.cache.high-priority-pool-ratio
+        lookup.continuous.discovery-interval
+        lookup.dynamic-partition.refresh-interval
+        lookup.dynamic-partition.refresh.async
+        lookup.hash-load-factor
+        lookup.merge-buffer-size
+        lookup.merge-records-threshold
+        lookup.refresh.async
+        lookup.refresh.async.pending-snapshot-count
+        lookup.refresh.full-load-threshold
+        lookup.refresh.time-periods-blacklist
+        lookup.remote-file.enabled
+        lookup.remote-file.level-threshold
+        partition.idle-time-to-report-statistic
+        partition.sink-strategy
+        precommit-compact
+        read.shuffle-bucket-with-partition
+        requiredSparkConfsCheck.enabled
+        scan.dedicated-split-generation
+        scan.infer-parallelism
+        scan.infer-parallelism.max
+        scan.manifest.parallelism
+        scan.max-snapshot.count
+        scan.max-splits-per-task
+        scan.parallelism
+        scan.plan-sort-partition
+        scan.split-enumerator.batch-size
+        scan.split-enumerator.mode
+        scan.watermark.alignment.group
+        scan.watermark.alignment.max-drift
+        scan.watermark.alignment.update-interval
+        scan.watermark.emit.strategy
+        scan.watermark.idle-timeout
+        sink.committer-cpu
+        sink.committer-memory
+        sink.committer-operator-chaining
+        sink.coordinator-commit.enabled
+        sink.cross-partition.managed-memory
+        sink.key-only-deletes.enabled
+        sink.managed.writer-buffer-memory
+        sink.operator-uid.suffix
+        sink.parallelism
+        sink.process-time-zone
+        sink.use-managed-memory-allocator = false
+        sink.watermark-time-zone
+        sink.writer-coordinator.cache-expire-after-access
+        sink.writer-coordinator.cache-memory
+        sink.writer-coordinator.cache-soft-values
+        sink.writer-coordinator.enabled
+        sink.writer-coordinator.page-size
+        sink.writer-coordinator.prefetch-manifests
+        sink.writer-cpu
+        sink.writer-memory
+        sink.writer-refresh-detectors
+        snapshot.watermark-idle-timeout
+        source.checkpoint-align.enabled
+        source.checkpoint-align.timeout
+        source.operator-uid.suffix
+        streaming-read.shuffle-bucket-with-partition
+        streaming.read.snapshot.delay
+        unaware-bucket.compaction.parallelism
+        unaware-bucket.no-shuffle
+        """,
+    ),
+    *no_effect(
+        "Iceberg's metadata is all the metadata that a table has",
+        """
+        metadata.iceberg.compaction.max.file-num
+        metadata.iceberg.compaction.min.file-num
+        metadata.iceberg.database
+        metadata.iceberg.delete-after-commit.enabled
+        metadata.iceberg.format-version
+        metadata.iceberg.glue.skip-archive
+        metadata.iceberg.hadoop-conf-dir
+        metadata.iceberg.hive-client-class
+        metadata.iceberg.hive-conf-dir
+        metadata.iceberg.hive-skip-update-stats
+        metadata.iceberg.manifest-compression
+        metadata.iceberg.manifest-legacy-version
+        metadata.iceberg.previous-versions-max
+        metadata.iceberg.storage
+        metadata.iceberg.storage-location
+        metadata.iceberg.table
+        metadata.iceberg.uri
+        """,
+    ),
+    *no_effect(
+        "files are merged as num-sorted-run.compaction-trigger, compaction.size-ratio and compaction.min.file-num say",
+        """
+        blob-compaction.enabled
+        commit.force-compact
+        compaction.file-num-limit
+        compaction.force-rewrite-all-files
+        compaction.force-up-level-0
+        compaction.incremental-size-threshold
+        compaction.offpeak-ratio
+        compaction.offpeak.end.hour
+        compaction.offpeak.start.hour
+        compaction.optimization-interval
+        compaction.small-file-ratio
+        compaction.total-size-threshold
+        num-levels
+        num-sorted-run.stop-trigger
+        overwrite-upgrade
+        write.sequence-number-init-mode
+        """,
+    ),
+    *no_effect(
+        "no index is written; files are told apart by their statistics and by buckets",
+        """
+        fields.*.pk-vector.index.type
+        file-index.*
+        full-text-index.search-mode
+        global-index.build.max-parallelism
+        global-index.build.max-shard
+        global-index.column-update-action
+        global-index.enabled
+        global-index.external-path
+        global-index.row-count-per-shard
+        global-index.search-mode
+        global-index.thread-num
+        index-file-in-data-file-dir
+        pk-bitmap.index.columns
+        pk-btree.index.columns
+        pk-full-text.index.columns
+        pk-multivalue.index.columns
+        pk-vector.index.columns
+        scalar-index.search-mode
+        vector-index.search-mode
+        vector-search.distribute.enabled
+        vector-search.lateral-join.batch-size
+        vector-search.lateral-join.parallelism
+        """,
+    ),
+    *no_effect(
+        "maps are written as Iceberg has them",
+        """
+        fields.*.map.shared-shredding.column-placement-policy
+        fields.*.map.shared-shredding.max-columns
+        fields.*.map.storage-layout
+        """,
+    ),
+    *no_effect(
+        "variants are written whole",
+        """
+        parquet.variant.shreddingSchema
+        variant.inferShreddingSchema
+        variant.shredding.adaptive.maxInferBufferRow
+        variant.shredding.adaptive.retentionRatio
+        variant.shredding.inferenceMode
+        variant.shredding.maxInferBufferRow
+        variant.shredding.maxSchemaDepth
+        variant.shredding.maxSchemaWidth
+        variant.shredding.minFieldCardinalityRatio
+        variant.shreddingSchema
+        """,
+    ),
+    *no_effect(
+        "a bucket is a number that Iceberg's transform tells, and -2 is refused as one",
+        """
+        bucket-append-ordered
+        bucket-function.type = default
+        postpone.batch-write-fixed-bucket
+        postpone.batch-write-fixed-bucket.max-parallelism
+        postpone.batch-write-fixed-bucket.rescale-load-factor
+        postpone.default-bucket-num
+        postpone.merge-on-read
+        postpone.target-row-num-per-bucket
+        postpone.target-size-per-bucket
+        """,
+    ),
+    *no_effect(
+        "a table of a sqlext catalog is Iceberg's",
+        """
+        blob.copy-buffer-size
+        blob.split-by-file-size
+        data-evolution.merge-into.file-pruning
+        data-evolution.merge-into.source-persist
+        data-evolution.reassign.skip-contiguous-row-count
+        data-evolution.row-id-conflict-rewrite.max-size
+        data-evolution.row-sidecar.enabled
+        data-evolution.row-sidecar.max-selected-rows
+        data-evolution.row-sidecar.max-selection-ratio
+        format-table.commit-hive-sync-url
+        format-table.implementation
+        format-table.partition-path-only-value
+        format-table.repair.collect-statistics
+        format-table.scan.list-parallelism
+        format-table.statistics.parallelism
+        write.data-evolution.update-conflict-retry.max-attempts
+        write.data-evolution.update-conflict-retry.wait-ms
+        """,
+    ),
+    *no_effect(
+        "a commit is seen at once, and one that changes nothing makes no snapshot",
+        """
+        commit.force-create-snapshot = false
+        commit.user-prefix
+        snapshot.ignore-empty-commit
+        visibility-callback.check-interval
+        visibility-callback.enabled = false
+        visibility-callback.timeout
+        """,
+    ),
+    *no_effect(
+        "commits expire no snapshots",
+        """
+        snapshot.clean-empty-directories
+        snapshot.expire.clean-empty-directories
+        snapshot.expire.execution-mode
+        snapshot.expire.limit
+        """,
+    ),
+    *no_effect(
+        "a stream has options of its own",
+        """
+        read.stream.maxBytesPerTrigger
+        read.stream.maxFilesPerTrigger
+        read.stream.maxRowsPerTrigger
+        read.stream.maxTriggerDelayMs
+        read.stream.minRowsPerTrigger
+        """,
+    ),
+    *no_effect(
+        "a writing task keeps to write-buffer-size, and Spark's settings bound the rest",
+        """
+        async-file-write
+        cache-page-size
+        delete-file.thread-num
+        file-operation.thread-num
+        local-sort.max-num-file-handles
+        orc.write.batch-size
+        page-size
+        sort-engine
+        sort-spill-buffer-size
+        sort-spill-threshold
+        spill-compression
+        spill-compression.zstd-level
+        write-buffer-for-append
+        write-buffer-spill.max-disk-size
+        write-max-writers-to-spill
+        write.batch-memory
+        write.batch-size
+        write.use-v2-write = false
+        """,
+    ),
+    *no_effect(
+        "files have the names and the layout that Iceberg gives them",
+        """
+        changelog-file.prefix
+        data-file.prefix
+        data-file.thin-mode
+        file.block-size
+        file.suffix.include.compression
+        parquet.enable.dictionary
+        partition.default-name
+        partition.legacy-name
+        """,
+    ),
+    *no_effect(
+        "Spark's own readers are used, with Spark's settings",
+        """
+        file-reader-async-threshold
+        read.batch-size
+        source.split.open-file-cost
+        source.split.target-size
+        source.split.target-size-with-column-pruning
+        """,
+    ),
+)
