@@ -40,7 +40,7 @@ def _holds(document: Json, one: Json) -> bool:
         case "assert-table-uuid":
             return bool(document["table-uuid"] == one["uuid"])
         case "assert-ref-snapshot-id":
-            return document["refs"].get(one["ref"], {}).get("snapshot-id") == one.get("snapshot-id")
+            return bool(document["refs"].get(one["ref"], {}).get("snapshot-id") == one.get("snapshot-id"))
         case "assert-last-assigned-field-id":
             return bool(document["last-column-id"] == one["last-assigned-field-id"])
         case "assert-last-assigned-partition-id":
@@ -140,7 +140,7 @@ def _listed(known: list[Json], new: Json, name: str, first: int) -> int:
     for one in known:
         if {key: value for key, value in one.items() if key != name} == content:
             return int(one[name])
-    id = max([one[name] + 1 for one in known] + [first])
+    id: int = max([one[name] + 1 for one in known] + [first])
     known.append({**content, name: id})
     return id
 
