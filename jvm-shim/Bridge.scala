@@ -76,3 +76,10 @@ class SqlextException(condition: String, state: String, text: String, parameters
   /** Itself: Spark would put one of its own exceptions in its place, whose condition it then does not know. */
   override def withPosition(origin: Origin): AnalysisException = this
 }
+
+object SqlextException {
+  /** What Python says of a missing file too: Spark's own text advises REFRESH TABLE, which brings no file back. */
+  def fileNotFound(path: String): SqlextException = new SqlextException("FILE_NOT_FOUND", "58030",
+    s"[FILE_NOT_FOUND] The file $path (data file) does not exist. Restore it, or read an earlier snapshot of the table. " +
+      "SQLSTATE: 58030", Map("path" -> path, "kind" -> "data file"))
+}

@@ -31,6 +31,8 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
 
   override def name: String = catalog
 
+  override def toString: String = name
+
   override def loadTable(table: Identifier): Table = load(table, Map.empty)
 
   override def loadTable(table: Identifier, version: String): Table = load(table, Map("version" -> version))

@@ -16,6 +16,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectResolutionRule(_ => StreamsToPython)
     extensions.injectResolutionRule(_ => StreamedTables)
     extensions.injectOptimizerRule(_ => ApplyDeletes)
+    extensions.injectPostHocResolutionRule(_ => DescribedTable)
     extensions.injectPostHocResolutionRule(_ => WritesToPython)
     extensions.injectPostHocResolutionRule(_ => RowChangesToPython)
     extensions.injectFunction(Given.expression)

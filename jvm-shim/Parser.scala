@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
   * A proxy rather than a subclass, since ParserInterface gains abstract methods from one Spark minor to the next. */
 object Parser {
   private val heads = Set("CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "UPSERT",
-    "ALTER", "CALL", "EXPLAIN", "RESTORE", "DROP", "UNDROP",
+    "ALTER", "CALL", "EXPLAIN", "RESTORE", "DROP", "UNDROP", "TRUNCATE", "DESCRIBE", "DESC",
     "BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
   private val hint = "(?i)/\\*\\+\\s*OPTIONS\\b".r
   private val settings = "spark.sql.catalog."

@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.sqlext.{SparkInternals, StatementErrors}
-import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType, StructType}
+import org.apache.spark.sql.types.{ArrayType, BooleanType, IntegerType, LongType, StructType}
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -38,6 +38,7 @@ case class PythonCommand(context: Map[String, Any], catalog: Option[String], res
       case LongType => node.asLong
       case IntegerType => node.asInt
       case BooleanType => node.asBoolean
+      case _: ArrayType => node.elements.asScala.map(_.asText).toSeq
       case _ => node.asText
     }
 }

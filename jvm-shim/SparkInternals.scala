@@ -4,6 +4,7 @@ import java.io.FileNotFoundException
 import java.lang.reflect.InvocationTargetException
 import java.util.UUID
 
+import io.sqlext.SqlextException
 import org.apache.spark.{SparkException, SparkRuntimeException}
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
 import org.apache.spark.sql.catalyst.analysis.{AnalysisContext, TableOutputResolver, UnresolvedRelation}
@@ -12,7 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, CatalogV2Util, Column, Identifier, Table, TableCatalog}
 import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
-import org.apache.spark.sql.errors.{QueryCompilationErrors, QueryExecutionErrors}
+import org.apache.spark.sql.errors.QueryCompilationErrors
 import org.apache.spark.sql.execution.{LogicalRDD, SortExec}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, FileDataSourceV2}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
@@ -158,15 +159,14 @@ object SparkInternals {
 
   /** The error of Spark's own file sources, with its condition and the file's path, and of a class that Spark's
     * Python API shows without the stack. */
-  def readFailure(path: String, failure: Throwable): Throwable = {
-    val named = failure match {
-      case missing: FileNotFoundException => QueryExecutionErrors.fileNotExistError(path, missing)
-      case other => try FileDataSourceV2.attachFilePath(path, other) catch { case NonFatal(attached) => attached }
-    }
-    named match {
-      case error: SparkException if error.getCondition != null =>
-        new SparkRuntimeException(error.getCondition, error.getMessageParameters.asScala.toMap, error)
-      case error => error
-    }
+  def readFailure(path: String, failure: Throwable): Throwable = failure match {
+    case _: FileNotFoundException => SqlextException.fileNotFound(path)
+    case other =>
+      val named = try FileDataSourceV2.attachFilePath(path, other) catch { case NonFatal(attached) => attached }
+      named match {
+        case error: SparkException if error.getCondition != null =>
+          new SparkRuntimeException(error.getCondition, error.getMessageParameters.asScala.toMap, error)
+        case error => error
+      }
   }
 }

@@ -67,6 +67,7 @@ class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns
   private def struct(node: JsonNode): StructType = DataType.fromJson(node.toString).asInstanceOf[StructType]
 
   override def name: String = description.get("name").asText
+  override def toString: String = name
   override val schema: StructType = FieldIds.without(schemaWithIds)
 
   override def properties: util.Map[String, String] =

@@ -17,6 +17,7 @@ from sqlext.command.create_table_like import create_table_like
 from sqlext.command.create_view import alter_view_query, create_view
 from sqlext.command.data_frame_write import write_data_frame
 from sqlext.command.delete import delete
+from sqlext.command.describe_function import DESCRIBE_FUNCTION_COLUMNS, describe_function
 from sqlext.command.destination import written_table
 from sqlext.command.environment import Environment
 from sqlext.command.explain import explain
@@ -30,16 +31,24 @@ from sqlext.command.show_create_table import show_create_table
 from sqlext.command.show_views import SHOW_VIEWS_COLUMNS, show_views
 from sqlext.command.temporary_view import require_no_temporary_view
 from sqlext.command.transaction_control import control_transaction
+from sqlext.command.truncate import truncate
 from sqlext.command.undrop import undrop
 from sqlext.command.update import update
 from sqlext.errors import SqlextError
 from sqlext.procedure.call import call
+from sqlext.procedure.described_procedures import (
+    DESCRIBE_PROCEDURE_COLUMNS,
+    SHOW_PROCEDURES_COLUMNS,
+    describe_procedure,
+    show_procedures,
+)
 from sqlext.procedure.registry import find_procedure
 from sqlext.spark.cached_tables import drop_caches, renew_caches
 from sqlext.spark.session_settings import session_id
 from sqlext.spark.table_handle import TableHandle
 from sqlext.sql.options_hint import with_versions
 from sqlext.sql.parser import parse
+from sqlext.sql.routine_statement import DescribeFunction, DescribeProcedure, RoutineStatement, ShowProcedures
 from sqlext.sql.row_level_plan import planned_statement
 from sqlext.sql.statement import (
     AddConstraint,
@@ -61,6 +70,7 @@ from sqlext.sql.statement import (
     Restore,
     ShowCreateTable,
     Statement,
+    Truncate,
     Undrop,
     Update,
 )
@@ -82,7 +92,7 @@ from sqlext.sql.view_statement import (
     ViewStatement,
 )
 
-AnyStatement: TypeAlias = Statement | ViewStatement | TransactionStatement
+AnyStatement: TypeAlias = Statement | ViewStatement | RoutineStatement | TransactionStatement
 
 _COMMANDS: Mapping[type, Any] = {
     AddConstraint: add_constraint,
@@ -107,6 +117,8 @@ _COMMANDS: Mapping[type, Any] = {
     Call: call,
     CreateReference: create_reference,
     DropReference: drop_reference,
+    DescribeFunction: describe_function,
+    DescribeProcedure: describe_procedure,
     DropView: drop_view,
     Insert: insert,
     Merge: merge,
@@ -114,7 +126,9 @@ _COMMANDS: Mapping[type, Any] = {
     Restore: restore,
     Undrop: undrop,
     ShowCreateTable: show_create_table,
+    ShowProcedures: show_procedures,
     ShowViews: show_views,
+    Truncate: truncate,
     Update: update,
 }
 
@@ -135,11 +149,12 @@ _WITHOUT_ANSWER = (
     DropReference,
     DropView,
     RenameView,
+    Truncate,
     Undrop,
 )
 # Statements after which a query on the table finds other rows or columns.
 _CHANGES = (
-    AlterColumns | CreateTable | Delete | Insert | Merge | Restore | Update
+    AlterColumns | CreateTable | Delete | Insert | Merge | Restore | Truncate | Update
 )  # fmt: skip
 # Statements that call what they are about a name, and not a table.
 _NAMED = (
@@ -266,7 +281,7 @@ def _parse_text(
 def _catalog(statement: AnyStatement) -> str | None:
     if isinstance(statement, TransactionStatement):
         return None
-    if isinstance(statement, Call):
+    if isinstance(statement, Call | RoutineStatement):
         return statement.catalog
     if isinstance(statement, ShowViews):
         return statement.namespace[0]
@@ -281,11 +296,17 @@ def _answer_schema(statement: AnyStatement) -> Mapping[str, Any]:
     if isinstance(statement, Explain):
         return struct([("plan", "string")])
     if isinstance(statement, Call):
-        return struct(find_procedure(statement).columns)
+        return struct(find_procedure(statement.catalog, statement.procedure).columns)
     if isinstance(statement, Restore):
         return struct(RESTORE_COLUMNS)
     if isinstance(statement, ShowViews):
         return struct(SHOW_VIEWS_COLUMNS)
+    if isinstance(statement, ShowProcedures):
+        return struct(SHOW_PROCEDURES_COLUMNS)
+    if isinstance(statement, DescribeProcedure):
+        return struct(DESCRIBE_PROCEDURE_COLUMNS)
+    if isinstance(statement, DescribeFunction):
+        return struct(DESCRIBE_FUNCTION_COLUMNS)
     if isinstance(statement, _WITHOUT_ANSWER):
         return struct([])
     return count_schema()

@@ -106,6 +106,8 @@ class Writer:
         deadline_s: float | None = None,
         destination: Destination = MAIN,
     ) -> CommitOutcome:
+        if base is None and not self.catalog.namespace_exists(ORDERS.namespace):
+            self.catalog.create_namespace(ORDERS.namespace, {})
         return commit(
             self.catalog,
             ORDERS,

@@ -72,7 +72,7 @@ class WarehouseCatalog:
             self._names, io, self._metadata_folder, outcomes, clock=clock, new_uuid=new_uuid
         )
         self._views = WarehouseViews(
-            self._names, io, self.default_table_location, self._list_folders, self._require_namespaces_only
+            self._names, io, self.default_table_location, self._list_folders, self._require_place
         )
 
     @property
@@ -121,7 +121,7 @@ class WarehouseCatalog:
         self._require_supported(identifier, updated)
         if base is not None:
             return self._commits.replace(identifier, base, updated)
-        self._require_namespaces_only(identifier.namespace)
+        self._require_place(identifier.namespace)
         return self._commits.create(identifier, updated)
 
     def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
@@ -205,7 +205,7 @@ class WarehouseCatalog:
         exists = self._names.taken(identifier)
         if self.table_exists(identifier):
             raise exists
-        self._require_namespaces_only(identifier.namespace)
+        self._require_place(identifier.namespace)
         try:
             restored = self._dropped.restore(identifier, self.default_table_location(identifier))
         except FileExistsError:
@@ -323,6 +323,15 @@ class WarehouseCatalog:
         if not self.namespace_exists(namespace):
             raise self._names.namespace_not_found(namespace)
         return self._namespace_location(namespace) if namespace else self._root
+
+    def _require_place(self, namespace: Namespace) -> None:
+        """A namespace that tables and views can be made in: one that is there, and no table.
+
+        Errors: AlreadyExistsError where it is a table, NotFoundError SCHEMA_NOT_FOUND.
+        """
+        self._require_namespaces_only(namespace)
+        if namespace:
+            self._required_namespace(namespace)
 
     def _require_namespaces_only(self, namespace: Namespace) -> None:
         for depth in range(1, len(namespace) + 1):

@@ -1,4 +1,4 @@
-"""ALTER TABLE … ADD PRIMARY KEY and DROP PRIMARY KEY: rows that are there must fit a new key."""
+"""ALTER TABLE … ADD, MODIFY and DROP PRIMARY KEY: rows that are there must fit a new key."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.row_level import Target, load_target
+from sqlext.commit.bucket_layout import bucket_count
 from sqlext.commit.key_change import AddKey, DropKey
 from sqlext.commit.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError, DataError
@@ -34,6 +35,9 @@ def add_primary_key(environment: Environment, spark: SparkSession, statement: Ad
     schema = changed_schema(metadata.schema(), (change,), metadata.last_column_id, metadata.format_version)
     require_upsert_rules(schema, metadata.spec(), metadata.properties, str(target.name))
     optional = [field for field in schema.identifier_fields if not metadata.schema().field(field.id).required]
+    if statement.modifies and bucket_count(metadata) is not None:
+        reason = f"{target.name} is in buckets, into which its rows are divided by the key. Make a new table"
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=reason)
     _require_no_other_branch(target, optional)
     for field in optional:
         _require_values(spark, target, schema.column_path(field.id))
@@ -42,7 +46,10 @@ def add_primary_key(environment: Environment, spark: SparkSession, statement: Ad
     said = ((KEY_ENFORCED.name, statement.enforced), (KEY_RELY, statement.rely))
     snapshot = target.version.snapshot
     action = AddKey(
-        paths, {name: "true" for name, on in said if on}, None if snapshot is None else snapshot.snapshot_id
+        paths,
+        {name: "true" for name, on in said if on},
+        None if snapshot is None else snapshot.snapshot_id,
+        replaces=statement.modifies,
     )
     environment.commit(target.name.catalog, target.table, action)
     return Outcome()

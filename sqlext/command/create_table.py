@@ -12,7 +12,7 @@ from typing import Any, cast
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.identifier import TableIdentifier, quoted
 from sqlext.command.check_definition import check_properties, require_condition
 from sqlext.command.data_frame_write import write_files
 from sqlext.command.default_value import default_value
@@ -138,6 +138,10 @@ def _define(
         table_uuid,
         environment.clock(),
     )
+    if query is not None and base is None and not catalog.namespace_exists(identifier.namespace):
+        raise NotFoundError(
+            "SCHEMA_NOT_FOUND", name=quoted(name.catalog, *identifier.namespace)
+        )  # before a file is made
     operation = begin_write(metadata, catalog.io, str(name), environment.rng)
     initial = None
     if query is not None:

@@ -10,13 +10,13 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.commit.bucket_layout import bucket_count, with_buckets
-from sqlext.commit.stream_progress import PROGRESS_PREFIX
 from sqlext.commit.table_creation import CreateTable
 from sqlext.commit.transaction import commit
 from sqlext.commit.upsert_rules import require_upsert_rules
 from sqlext.errors import AlreadyExistsError
 from sqlext.properties import BUCKET, DATA_PATH, FORMAT_VERSION, as_stored
 from sqlext.property_names import require_valid_properties
+from sqlext.spec.stream_state import settings_of
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.statement import CreateTableLike
 
@@ -61,6 +61,5 @@ def create_table_like(environment: Environment, spark: SparkSession, statement: 
 
 
 def _copied(source: TableMetadata) -> dict[str, str]:
-    """The source's properties, but for the folder of its files and what streaming queries have written."""
-    properties = source.properties.items()
-    return {key: value for key, value in properties if key != DATA_PATH.name and not key.startswith(PROGRESS_PREFIX)}
+    """The source's properties, but for the folder of its files and the state of streams."""
+    return {key: value for key, value in settings_of(source.properties).items() if key != DATA_PATH.name}

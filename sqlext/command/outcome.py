@@ -36,7 +36,7 @@ def count_schema() -> Mapping[str, Any]:
     return struct([(name, "long") for name in COUNT_COLUMNS])
 
 
-def struct(columns: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
-    """A struct of nullable columns, as Spark's JSON."""
+def struct(columns: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
+    """A struct of nullable columns, as Spark's JSON; a type is Spark's name of it, or its JSON."""
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in columns]
     return {"type": "struct", "fields": fields}

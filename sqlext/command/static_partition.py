@@ -21,7 +21,7 @@ from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import resolve_column
 from sqlext.sql.quoting import quote_identifier
-from sqlext.sql.statement import Insert
+from sqlext.sql.statement import Insert, Truncate
 from sqlext.sql.type_name import spark_type_text
 
 
@@ -39,7 +39,7 @@ class StaticValue:
 
 
 def static_partition(
-    statement: Insert, metadata: TableMetadata, *, case_sensitive: bool = False
+    statement: Insert | Truncate, metadata: TableMetadata, *, case_sensitive: bool = False
 ) -> Sequence[StaticValue]:
     """The values; AnalysisError for what is no column, or no identity partition where partitions are replaced."""
     schema = metadata.schema()
@@ -49,7 +49,7 @@ def static_partition(
         if value is None:
             continue
         field = resolve_column(schema, name, case_sensitive=case_sensitive)
-        if statement.overwrite and field.id not in identity:
+        if (isinstance(statement, Truncate) or statement.overwrite) and field.id not in identity:
             raise AnalysisError("NOT_A_PARTITION_COLUMN", column=field.name, name=statement.table)
         values.append(StaticValue(field, value.text))
     return values

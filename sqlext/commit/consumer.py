@@ -24,10 +24,9 @@ from sqlext.spec.metadata_update import (
 from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.requirement import AssertRefSnapshotId, AssertTableUUID
 from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.stream_state import CONSUMER_PREFIX
 from sqlext.spec.table_metadata import TableMetadata
 
-CONSUMER_PREFIX = "sqlext.consumer."
-"""Before the id of a consumer: the property that holds its position."""
 _TAG_PREFIX = "sqlext-consumer-"
 _VERSION = 1
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from sqlext.commit.action import CommitContext, StagedChange
@@ -19,7 +19,7 @@ from sqlext.spec.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class AddKey:
-    """Makes columns the key of a table that has none; they become required.
+    """Makes columns, which become required, the key of a table that has none or, with `replaces`, has another.
 
     The rows of snapshot `checked_snapshot_id` (None: no rows) fit the key: it conflicts with any commit since, as that
     may have added rows that do not. `properties` tell of the key.
@@ -28,6 +28,7 @@ class AddKey:
     columns: tuple[Path, ...]
     properties: Mapping[str, str] = field(default_factory=dict)
     checked_snapshot_id: int | None = None
+    replaces: bool = False
 
     def begin(self, context: CommitContext) -> _Addition:
         return _Addition(self, context.name)
@@ -42,10 +43,14 @@ class _Addition:
         if base is None:
             raise ValueError("a key needs a table")
         change, snapshot, before = self.change, base.current_snapshot(), base.schema()
-        if before.identifier_field_ids:
+        if change.replaces and not before.identifier_field_ids:
+            raise AnalysisError(
+                "INVALID_PRIMARY_KEY", reason=f"{self.name} has none to modify. Write ALTER TABLE … ADD PRIMARY KEY"
+            )
+        if before.identifier_field_ids and not change.replaces:
             key = ", ".join(field.name for field in before.identifier_fields)
             raise AnalysisError(
-                "INVALID_PRIMARY_KEY", reason=f"the table has the key ({key}). ALTER TABLE … DROP PRIMARY KEY first"
+                "INVALID_PRIMARY_KEY", reason=f"the table has the key ({key}). Write ALTER TABLE … MODIFY PRIMARY KEY"
             )
         if (None if snapshot is None else snapshot.snapshot_id) != change.checked_snapshot_id:
             reason = "another commit changed the rows that were checked"
@@ -55,6 +60,7 @@ class _Addition:
         updates: list[MetadataUpdate] = [*schema_updates(base, schema)]
         if change.properties:
             updates.append(SetProperties(dict(change.properties)))
+        updates.extend(_without(base, set(change.properties)))
         requirements = (
             AssertTableUUID(base.table_uuid),
             AssertCurrentSchemaId(base.current_schema_id),
@@ -83,9 +89,7 @@ class DropKey:
         drop = DropIdentifierFields(tuple(schema.column_path(id) for id in schema.identifier_field_ids))
         changed = changed_schema(schema, (drop,), base.last_column_id, base.format_version)
         updates: list[MetadataUpdate] = [*schema_updates(base, changed)]
-        told = tuple(name for name in (KEY_ENFORCED.name, KEY_RELY) if name in base.properties)
-        if told:
-            updates.append(RemoveProperties(told))
+        updates.extend(_without(base, set()))
         requirements = (AssertTableUUID(base.table_uuid), AssertCurrentSchemaId(base.current_schema_id))
         return StagedChange(base, tuple(updates), requirements)
 
@@ -94,3 +98,9 @@ class DropKey:
 
     def abandon(self) -> None:
         """No files."""
+
+
+def _without(base: TableMetadata, kept: Collection[str]) -> list[MetadataUpdate]:
+    """The removal of what the table's properties say of a key, but for those named."""
+    said = tuple(name for name in (KEY_ENFORCED.name, KEY_RELY) if name in base.properties and name not in kept)
+    return [RemoveProperties(said)] if said else []

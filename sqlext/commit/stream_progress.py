@@ -15,10 +15,9 @@ from sqlext.errors import CorruptionError, ValidationConflict
 from sqlext.spec.metadata_update import SetProperties
 from sqlext.spec.requirement import AssertTableUUID
 from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.stream_state import PROGRESS_PREFIX
 from sqlext.spec.table_metadata import TableMetadata
 
-PROGRESS_PREFIX = "sqlext.stream."
-"""Before the id of a streaming query: the property that holds its progress."""
 _VERSION = 1
 _KEPT_PLANS = 16
 

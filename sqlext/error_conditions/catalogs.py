@@ -28,7 +28,8 @@ CATALOGS: Mapping[str, Condition] = {
     ),
     "CATALOG_NOT_FOUND": Condition(
         "42P08",
-        "The catalog {name} cannot be found. Set spark.sql.catalog.{name} to io.sqlext.Catalog with a warehouse.",
+        "No sqlext catalog {name} is open in this session. SHOW CATALOGS lists those in use; a new one needs"
+        " spark.sql.catalog.<name> = io.sqlext.Catalog and a warehouse. Spark's own spark_catalog cannot be one.",
     ),
     "CATALOG_OPTION_INVALID": Condition(
         "42616", "The catalog {name} has {option}={value}. Set spark.sql.catalog.{name}.{option} to {allowed}."
@@ -61,7 +62,9 @@ CATALOGS: Mapping[str, Condition] = {
         "42000", "Reading format sqlext needs a path. Give .load(path) a table's folder or a metadata.json file."
     ),
     "RENAME_NOT_SUPPORTED": Condition(
-        "0A000", "Renaming {name} is refused: a warehouse folder is the table's name. Use CREATE TABLE … AS SELECT."
+        "0A000",
+        "Renaming {name} is refused: in a folder catalog a table's name is its folder, with which all paths in its"
+        " metadata begin. Catalogs in a database rename tables; here, copy it: CREATE TABLE … LIKE, then INSERT.",
     ),
     "SETTING_INVALID": Condition("42616", "The session has {name}={value}. Set it to {allowed}, or leave it out."),
     "SNAPSHOT_NOT_FOUND": Condition(

@@ -139,6 +139,7 @@ NAMES: Mapping[str, Condition] = {
     ),
     "INVALID_READ_OPTION": Condition("42616", "The read option {option} = {value} is refused. Give {wanted}."),
     "INVALID_WRITE_OPTION": Condition("42616", "The write option {option} = {value} is refused. Give {wanted}."),
+    "PART_OF_A_TABLE": Condition("42809", "{name} cannot be dropped: it is {part} of the table {table}. {way_out}."),
     "PLACE_READ_ONLY": Condition(
         "42809",
         "{name} is a tag, a snapshot or a metadata table, which can only be read. Write to the table or to a branch"

@@ -183,7 +183,6 @@ STATEMENTS: Mapping[str, Condition] = {
     "TABLE_OF_OTHER_CATALOG": Condition(
         "42601", "The table {name} is not one of the catalog {catalog}, whose procedure is called. Name its table."
     ),
-    "PROCEDURE_NOT_FOUND": Condition(
-        "42883", "There is no procedure {procedure}. Did you mean {near}? CALL {catalog}.system.{near}(…) runs it."
-    ),
+    "FUNCTION_NOT_FOUND": Condition("42883", "There is no function {name} in {catalog}.system. There are {known}."),
+    "PROCEDURE_NOT_FOUND": Condition("42883", "There is no procedure {procedure}. {way_out}."),
 }

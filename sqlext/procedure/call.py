@@ -22,7 +22,7 @@ _TABLE = "table"
 
 def call(environment: Environment, spark: SparkSession, statement: Call) -> Outcome:
     """Runs the statement; the procedure's rows."""
-    procedure = find_procedure(statement)
+    procedure = find_procedure(statement.catalog, statement.procedure)
     bound = _bound(procedure, statement)
     arguments = _evaluated(spark, procedure, bound)
     invocation = Invocation(environment, spark, statement.catalog, statement.current, arguments)

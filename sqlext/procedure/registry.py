@@ -23,7 +23,6 @@ from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
 from sqlext.procedure.snapshot import SNAPSHOT
-from sqlext.sql.statement import Call
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
     {
@@ -53,15 +52,42 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
 )
 
 
-def find_procedure(statement: Call) -> Procedure:
-    """The procedure that is called; NotFoundError with the nearest name."""
-    found = PROCEDURES.get(statement.procedure)
+# What procedures of Iceberg and Paimon that are not among these are here: text behind "There is no procedure …".
+_INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        "rewrite_data_files": "CALL {catalog}.system.compact(…) merges data files",
+        "rewrite_position_delete_files": "CALL {catalog}.system.compact(…) merges position-delete files",
+        "compact_database": "CALL {catalog}.system.compact(…) compacts one table",
+        "create_changelog_view": "SELECT … FROM table_changes('<table>', <from>, <to>) reads a table's changes",
+        "create_branch": "ALTER TABLE … CREATE BRANCH makes a branch",
+        "delete_branch": "ALTER TABLE … DROP BRANCH drops a branch",
+        "create_tag": "ALTER TABLE … CREATE TAG makes a tag",
+        "replace_tag": "ALTER TABLE … REPLACE TAG moves a tag",
+        "delete_tag": "ALTER TABLE … DROP TAG drops a tag",
+        "rollback": "CALL {catalog}.system.rollback_to_snapshot(…) makes an earlier snapshot the current one",
+        "rollback_to_as_of_latest": "CALL {catalog}.system.rollback_to_timestamp(…) goes back to a time",
+        "migrate_table": "CALL {catalog}.system.migrate(…) takes over a table of spark_catalog",
+        "clear_consumers": "CALL {catalog}.system.drop_consumer(…) drops a consumer",
+    }
+)
+# A name that differs in a letter or two is a slip; anything further off has another meaning.
+_SLIP = 0.85
+
+
+def find_procedure(catalog: str, name: str) -> Procedure:
+    """The procedure of that name; NotFoundError PROCEDURE_NOT_FOUND says what there is for it, where that is known."""
+    found = PROCEDURES.get(name)
     if found is None:
-        near = get_close_matches(statement.procedure, PROCEDURES, n=1, cutoff=0.0)
-        raise NotFoundError(
-            "PROCEDURE_NOT_FOUND",
-            procedure=statement.procedure,
-            near=near[0],
-            catalog=statement.catalog,
-        )
+        raise NotFoundError("PROCEDURE_NOT_FOUND", procedure=name, way_out=_way_out(catalog, name))
     return found
+
+
+def _way_out(catalog: str, name: str) -> str:
+    if name in _INSTEAD:
+        return _INSTEAD[name].format(catalog=catalog)
+    near = get_close_matches(name, PROCEDURES, n=1, cutoff=_SLIP)
+    return (
+        f"Did you mean {near[0]}? CALL {catalog}.system.{near[0]}(…) runs it"
+        if near
+        else f"SHOW PROCEDURES IN {catalog}.system lists them"
+    )

@@ -43,7 +43,7 @@ class Bridge:
             with interrupts.heeded():
                 return json.dumps(self._commands[command](spark, json.loads(arguments), frame))
         except PySparkException as failure:
-            origin = getattr(failure, "_origin", None)
+            origin = _origin(failure)
             return _error(failure, command) if origin is None else origin
         except Py4JJavaError as failure:
             return failure.java_exception
@@ -54,6 +54,20 @@ class Bridge:
 
     class Java:
         implements = ("io.sqlext.Bridge",)
+
+
+def _origin(failure: PySparkException) -> Any:
+    """The Throwable that PySpark made the exception of, or None for an exception of PySpark's own.
+
+    PySpark keeps it for all but the failure of a Python worker, which is raised while the Throwable is handled. A
+    Throwable that says no more than that a thread failed gives way to its cause, by which PySpark knows the failure.
+    """
+    origin = getattr(failure, "_origin", None)
+    if origin is None and isinstance(failure.__context__, Py4JJavaError):
+        origin = failure.__context__.java_exception
+        if "Exception thrown in awaitResult" in (origin.getMessage() or "") and origin.getCause() is not None:
+            return origin.getCause()
+    return origin
 
 
 def _error(failure: Exception, asked: str) -> str:

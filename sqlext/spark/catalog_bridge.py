@@ -9,11 +9,12 @@ from typing import Any, Protocol
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier, quoted
-from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
+from sqlext.errors import AnalysisError, NotFoundError, SqlextError, UnsupportedError
 from sqlext.properties import WAP_ENABLED
 from sqlext.spark.bridge import Question
 from sqlext.spark.catalogs import Catalogs, handle_of
 from sqlext.spark.data_type import schema_from_spark
+from sqlext.spark.described_constraints import described_constraints
 from sqlext.spark.frame_options import require_read_options
 from sqlext.spark.open_transactions import OpenTransactions
 from sqlext.spark.scan_bridge import ScanBridge
@@ -87,6 +88,7 @@ class CatalogBridge:
             "load path": self._load_by_path,
             "version of options": self._version_of_options,
             "check read options": self._check_read_options,
+            "describe constraints": self._describe_constraints,
             "table exists": self._table_exists,
             "create table": self._create_table,
             "alter table": self._alter_table,
@@ -187,11 +189,19 @@ class CatalogBridge:
     def _described(self, handle: TableHandle) -> Answer:
         return {"table": describe(self._catalogs.version(handle), self._scans)}
 
+    def _describe_constraints(self, arguments: Arguments) -> Answer:
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        return {"rows": described_constraints(version.metadata, version.schema)}
+
     def _table_exists(self, arguments: Arguments) -> Answer:
+        """A table whose metadata cannot be read exists too: it can be dropped, and nothing is made in its place."""
         try:
             self._load_table(arguments)
-        except NotFoundError:
-            return {"exists": False}
+        except SqlextError as failure:
+            exists = self._catalog(arguments).table_exists(_identifier(arguments))
+            if not exists and not isinstance(failure, NotFoundError):
+                raise
+            return {"exists": exists}
         return {"exists": True}
 
     def _create_table(self, arguments: Arguments) -> Answer:
@@ -212,8 +222,30 @@ class CatalogBridge:
         return {}
 
     def _drop_table(self, arguments: Arguments) -> Answer:
-        catalog = self._catalog(arguments)
-        return {"dropped": catalog.drop_table(_identifier(arguments), purge=arguments["purge"])}
+        dropped = self._catalog(arguments).drop_table(_identifier(arguments), purge=arguments["purge"])
+        if not dropped:
+            self._require_no_part_of_a_table(arguments)
+        return {"dropped": dropped}
+
+    def _require_no_part_of_a_table(self, arguments: Arguments) -> None:
+        """AnalysisError PART_OF_A_TABLE where the name means a metadata table, a branch or another place of a table."""
+        parts = _parts(arguments)
+        try:
+            place, _ = self._seen(arguments).locate(parts[:-1] if parts[-1].lower() == _CHANGES else parts)
+        except NotFoundError:
+            return
+        if place.parts == parts[:-1] and parts[-1].lower() == _CHANGES:
+            part, way_out = "the change feed", "It goes when its table is dropped"
+        elif place.metadata_table is not None:
+            part, way_out = f"the metadata table {place.metadata_table}", "It goes when its table is dropped"
+        else:
+            kind, value = next(iter(place.at.items()))
+            part, way_out = f"the {kind} {value}", f"ALTER TABLE {quoted(*place.parts)} DROP {kind.upper()} {value}"
+            if kind not in ("branch", "tag"):
+                part, way_out = f"a snapshot ({kind} {value})", "Name the table itself to drop it"
+        raise AnalysisError(
+            "PART_OF_A_TABLE", name=quoted(*parts), part=part, table=quoted(*place.parts), way_out=way_out
+        )
 
     def _rename_table(self, arguments: Arguments) -> Answer:
         """A new name of one part stays in the table's namespace; Spark leaves the catalog in front of a longer one."""

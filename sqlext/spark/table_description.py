@@ -18,6 +18,7 @@ from sqlext.spark.scan_bridge import ScanBridge
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.reserved_columns import WORKING_PREFIX
 from sqlext.spec.schema import Schema
+from sqlext.spec.stream_state import settings_of
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import BucketTransform, TruncateTransform
 from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type
@@ -148,7 +149,7 @@ def _properties(version: TableVersion) -> Mapping[str, str]:
     keys = [field.name for field in metadata.schema().identifier_fields]
     if keys:
         own["identifier-fields"] = f"[{','.join(keys)}]"
-    return {**metadata.properties, **own}
+    return {**settings_of(metadata.properties), **own}
 
 
 def _reused_ids(metadata: TableMetadata, schema: Schema) -> list[int]:

@@ -1,4 +1,4 @@
-"""Constraints: what stands behind PRIMARY KEY (…), CHECK, and ALTER TABLE … ADD and DROP of both."""
+"""Constraints: what stands behind PRIMARY KEY (…), CHECK, and ALTER TABLE … ADD, MODIFY (a key) and DROP."""
 
 from __future__ import annotations
 
@@ -77,14 +77,17 @@ def parse_constraint_change(cursor: TokenCursor, table: TableName) -> Constraint
             cursor.accept("CASCADE")
         cursor.expect_end()
         return DropConstraint(table, name, if_exists)
-    if not cursor.accept("ADD"):
+    modifies = cursor.accept("MODIFY")
+    if not modifies and not cursor.accept("ADD"):
         return None
     constraint = cursor.name("a constraint name") if cursor.accept("CONSTRAINT") else None
     if cursor.accept("PRIMARY", "KEY"):
         columns = cursor.name_list()
         said = parse_key_characteristics(cursor)
         cursor.expect_end()
-        return AddPrimaryKey(table, columns, bool(said.enforced), bool(said.rely))
+        return AddPrimaryKey(table, columns, bool(said.enforced), bool(said.rely), modifies)
+    if modifies:
+        cursor.refuse("MODIFY here", "only a primary key is modified. Write ALTER COLUMN, or drop and add a CHECK")
     if cursor.at("FOREIGN", "KEY") or cursor.at("UNIQUE"):
         cursor.refuse(f"ADD {cursor.peek().word}", "Iceberg tables have only a primary key and CHECKs. Leave it out")
     if constraint is None and not cursor.at("CHECK"):

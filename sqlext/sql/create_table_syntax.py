@@ -27,6 +27,7 @@ from sqlext.sql.statement import (
 from sqlext.sql.table_resolution import TableResolution
 from sqlext.sql.token_cursor import TokenCursor
 from sqlext.sql.transform_syntax import parse_partition_term, parse_sort_term, parse_terms
+from sqlext.sql.type_name import is_type_text
 
 _PROVIDERS = frozenset({"iceberg", "sqlext"})
 _BRACKETED_QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES"})
@@ -78,7 +79,7 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
         )
     if or_replace and if_not_exists:
         cursor.refuse("OR REPLACE with IF NOT EXISTS", "the two contradict each other. Leave one of them out")
-    if cursor.at("LIKE"):
+    if cursor.at("LIKE") or _at_bracketed_like(cursor):
         if or_replace:
             cursor.refuse("REPLACE TABLE … LIKE", "drop the table first, or use REPLACE TABLE … AS")
         return _parse_like(cursor, tables, name, if_not_exists)
@@ -110,7 +111,8 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
 
 
 def _parse_like(cursor: TokenCursor, tables: TableResolution, name: TableName, if_not_exists: bool) -> CreateTableLike:
-    """LIKE source, with properties that come to those of the source."""
+    """LIKE source, or (LIKE source), with properties that come to those of the source."""
+    bracketed = cursor.accept("(")
     cursor.expect("LIKE")
     first = cursor.position
     source = tables.resolve(cursor.dotted_name("a table name"))
@@ -119,6 +121,13 @@ def _parse_like(cursor: TokenCursor, tables: TableResolution, name: TableName, i
         cursor.refuse(
             "LIKE with a table of another catalog", "its key and partitioning are unknown here. Use AS SELECT"
         )
+    if bracketed:
+        if cursor.at("INCLUDING") or cursor.at("EXCLUDING"):
+            word = cursor.peek().word
+            cursor.refuse(f"LIKE … {word}", "all but the rows is taken over. Leave it out, and alter the table after")
+        if cursor.at(","):
+            cursor.refuse("LIKE beside columns", "the source gives them all. Add columns with ALTER TABLE after")
+        cursor.expect(")")
     clauses = _parse_clauses(cursor, name)
     cursor.expect_end()
     if clauses.partitioning or clauses.ordering or clauses.comment or clauses.location:
@@ -126,6 +135,17 @@ def _parse_like(cursor: TokenCursor, tables: TableResolution, name: TableName, i
             "LIKE with PARTITIONED BY, ORDERED BY, COMMENT or LOCATION", "the source gives them. Alter them after"
         )
     return CreateTableLike(name, source, if_not_exists, clauses.properties)
+
+
+def _at_bracketed_like(cursor: TokenCursor) -> bool:
+    """Whether the bracket ahead is (LIKE source), and not the definition of a column that is called like."""
+    if not cursor.at("(", "LIKE") or cursor.peek(2).kind not in ("word", "quoted"):
+        return False
+    if cursor.peek(3).text == ".":
+        return True
+    return cursor.peek(3).word in ("INCLUDING", "EXCLUDING") or (
+        cursor.peek(3).text in (")", ",") and not is_type_text(cursor.peek(2).text)
+    )
 
 
 def _at_query(cursor: TokenCursor) -> bool:

@@ -11,7 +11,9 @@ from sqlext.sql.constraint_syntax import parse_constraint_change
 from sqlext.sql.create_table_syntax import parse_create_table
 from sqlext.sql.options_hint import with_versions
 from sqlext.sql.ref_syntax import parse_reference_change, parse_restore
-from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_update
+from sqlext.sql.routine_statement import RoutineStatement
+from sqlext.sql.routine_syntax import parse_describe_routine, parse_show_procedures
+from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_truncate, parse_update
 from sqlext.sql.statement import (
     Delete,
     Explain,
@@ -33,7 +35,7 @@ from sqlext.sql.view_syntax import parse_alter_view, parse_create_view, parse_dr
 
 _HEADS = frozenset(
     {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
-    | {"DROP", "UNDROP"}
+    | {"DROP", "UNDROP", "TRUNCATE", "DESCRIBE", "DESC"}
 )
 # A gap is white space and comments. A comment within a comment does not match: such a text goes on to the tokens.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
@@ -42,14 +44,15 @@ _HEAD = re.compile(rf"{_GAP}*([A-Za-z]+)\b")
 _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
     | REPLACE~+TABLE~+ | INSERT~+@(?:INTO|OVERWRITE)~+(?:TABLE~+)? | UPSERT~+@INTO~+(?:TABLE~+)?
-    | MERGE~+@INTO~+ | UPDATE~+ | DELETE~+FROM~+
+    | MERGE~+@INTO~+ | UPDATE~+ | DELETE~+FROM~+ | TRUNCATE~+TABLE~+
     | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)? | UNDROP~+TABLE~+
     | CREATE~+(?:OR~+REPLACE~+)?VIEW~+(?:IF~+NOT~+EXISTS~+)? | ALTER~+VIEW~+ | DROP~+VIEW~+(?:IF~+EXISTS~+)?)
     (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("@", _EVOLVING).replace("~", _GAP),
     re.IGNORECASE | re.VERBOSE,
 )
 _OTHER_OBJECT = re.compile(
-    rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE|VIEW)\b)|SHOW{_GAP}+(?!(?:CREATE|VIEWS)\b)"
+    rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE|VIEW)\b)|SHOW{_GAP}+(?!(?:CREATE|VIEWS|PROCEDURES)\b)"
+    rf"|DESC(?:RIBE)?{_GAP}+(?!(?:FUNCTION|PROCEDURE)\b)"
     rf"|(?:ALTER{_GAP}+(?!TABLE\b)|DROP{_GAP}+)(?!VIEW\b))[A-Za-z]",
     re.IGNORECASE,
 )
@@ -82,7 +85,7 @@ def parse(
     escaped_string_literals: bool = False,
     double_quoted_identifiers: bool = False,
     case_sensitive: bool = False,
-) -> Statement | ViewStatement | TransactionStatement | None:
+) -> Statement | ViewStatement | RoutineStatement | TransactionStatement | None:
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
@@ -141,10 +144,16 @@ def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bo
     return not tables.owns((first, "") if target["dot"] else (first,))
 
 
-def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | ViewStatement | None:
+def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | ViewStatement | RoutineStatement | None:
     if cursor.at("WITH"):
         ctes = _skip_ctes(cursor)
         return None if ctes is None else _parse_row_statement(cursor, tables, ctes)
+    if cursor.at("SHOW", "PROCEDURES"):
+        return parse_show_procedures(cursor, tables)
+    if cursor.at("DESCRIBE") or cursor.at("DESC"):
+        return parse_describe_routine(cursor, tables)
+    if cursor.at("TRUNCATE"):
+        return parse_truncate(cursor, tables)
     if cursor.at("SHOW", "VIEWS"):
         return parse_show_views(cursor, tables)
     if cursor.at("SHOW"):

@@ -16,6 +16,7 @@ from sqlext.sql.statement import (
     Merge,
     MergeClause,
     Slice,
+    Truncate,
     Update,
 )
 from sqlext.sql.table_resolution import TableResolution
@@ -121,6 +122,21 @@ def parse_delete(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
         return None
     alias = _parse_alias(cursor, frozenset({"WHERE"}))
     return Delete(table, alias, _parse_where(cursor), ctes)
+
+
+def parse_truncate(cursor: TokenCursor, tables: TableResolution) -> Truncate | None:
+    """TRUNCATE TABLE name [PARTITION (column = value, …)]."""
+    cursor.expect("TRUNCATE", "TABLE")
+    table = tables.resolve(cursor.dotted_name("a table name"))
+    if table is None:
+        return None
+    terms: list[tuple[str, Slice]] = []
+    for name, value in _parse_static_partition(cursor) if cursor.accept("PARTITION") else ():
+        if value is None:
+            cursor.fail(f"= and a value behind {name} in PARTITION")
+        terms.append((name, value))
+    cursor.expect_end()
+    return Truncate(table, tuple(terms))
 
 
 def parse_update(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None) -> Update | None:

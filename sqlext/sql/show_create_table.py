@@ -10,6 +10,7 @@ from sqlext.spec.constraint import check_constraints, is_constraint, varchar_len
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField
+from sqlext.spec.stream_state import settings_of
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import (
     BucketTransform,
@@ -66,7 +67,8 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
         clauses.append(f"PARTITIONED BY ({', '.join(terms)})")
     if not sort_order.is_unsorted:
         clauses.append(f"ORDERED BY ({', '.join(_sort_term(schema, field) for field in sort_order.fields)})")
-    properties = {"format-version": str(metadata.format_version), **dict(sorted(metadata.properties.items()))}
+    settings = settings_of(metadata.properties)
+    properties = {"format-version": str(metadata.format_version), **dict(sorted(settings.items()))}
     properties = {key: text for key, text in properties.items() if not is_constraint(key) and key != KEY_ENFORCED.name}
     comment = properties.pop("comment", None)
     if comment is not None:

@@ -139,12 +139,16 @@ class DropConstraint:
 
 @dataclass(frozen=True, slots=True)
 class AddPrimaryKey:
-    """ALTER TABLE … ADD [CONSTRAINT name] PRIMARY KEY; the name has no place in the format."""
+    """ALTER TABLE … ADD [CONSTRAINT name] PRIMARY KEY, or MODIFY for one in the place of the table's key.
+
+    The format has no place for the name.
+    """
 
     table: TableName
     columns: tuple[str, ...]
     enforced: bool = False
     rely: bool = False
+    modifies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +294,14 @@ class Delete:
     alias: str | None = None
     where: Slice | None = None
     ctes: Slice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """TRUNCATE TABLE; `static_partition` has the columns and values of its PARTITION clause."""
+
+    table: TableName
+    static_partition: tuple[tuple[str, Slice], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,6 +474,7 @@ Statement: TypeAlias = (
     | Call
     | Insert
     | Delete
+    | Truncate
     | Update
     | Merge
     | AlterColumns

@@ -7,7 +7,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Literal, NoReturn, TypeAlias
 
-from sqlext.errors import UnsupportedError
+from sqlext.errors import SqlextError, UnsupportedError
 from sqlext.spec.types import (
     BinaryType,
     BooleanType,
@@ -98,6 +98,15 @@ def parse_type(
     parsed = _TypeReader(cursor, timestamp_type, count(1) if ids is None else ids, lengths).read(id)
     cursor.expect_end()
     return parsed
+
+
+def is_type_text(text: str) -> bool:
+    """Whether the text is a SQL type that a column may have."""
+    try:
+        parse_type(text)
+    except SqlextError:
+        return False
+    return True
 
 
 class _TypeReader:

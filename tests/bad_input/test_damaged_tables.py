@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from bad_input.refusals import nothing_left, refused, table_folder
@@ -83,8 +85,30 @@ def test_lost_data_file(spark: SparkSession, folder: Path, table_name: str) -> N
     lost = next((folder / "data").rglob("*.parquet"))
     lost.unlink()
     with nothing_left(folder):
-        message = refused("FAILED_READ_FILE.FILE_NOT_EXIST", lambda: spark.table(table_name).collect())
+        message = refused("FILE_NOT_FOUND", lambda: spark.table(table_name).collect())
     assert lost.name in message
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied", "lost", "of a later version"])
+def test_a_damaged_table_is_dropped(spark: SparkSession, folder: Path, table_name: str, damage: str) -> None:
+    newest = _newest_metadata(folder)
+    text = newest.read_text()
+    match damage:
+        case "cut":
+            newest.write_text(text[: len(text) // 2])
+        case "emptied":
+            newest.write_text("")
+        case "lost":
+            newest.unlink()
+        case _:
+            newest.write_text(re.sub(r'"format-version": ?\d', '"format-version":99', text))
+    with pytest.raises(AnalysisException):
+        spark.sql(f"SELECT * FROM {table_name}").collect()
+    with pytest.raises(AnalysisException):  # nothing is made in its place
+        spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    spark.sql(f"DROP TABLE {table_name}")
+    assert not folder.exists()
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
 
 
 def test_cut_data_file(spark: SparkSession, folder: Path, table_name: str) -> None:

@@ -40,6 +40,7 @@ def write_for_long(spark: SparkSession) -> None:
 
 if __name__ == "__main__":
     session = open_session(Path(sys.argv[1]))
+    session.sql("CREATE NAMESPACE IF NOT EXISTS lake.db")
     session.sql("CREATE TABLE IF NOT EXISTS lake.db.t (id BIGINT)")
     say("ready")
     {"loop": insert_in_a_loop, "long": write_for_long}[sys.argv[2]](session)

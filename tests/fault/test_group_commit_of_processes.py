@@ -39,8 +39,7 @@ def runtime() -> Iterator[Path]:
 
 def _made(options: Mapping[str, str]) -> LocalProcess:
     process = LocalProcess(options)
-    if options.get("type") == "jdbc":
-        process.catalog.create_namespace(("db",), {})
+    process.catalog.create_namespace(("db",), {})
     assert process.run(Create("s", TABLE)) == "acknowledged"
     return process
 

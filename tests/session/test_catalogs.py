@@ -26,6 +26,7 @@ for name, folder in zip(("first", "second"), sys.argv[1:]):
     builder = builder.config(f"spark.sql.catalog.{name}", "io.sqlext.Catalog")
     builder = builder.config(f"spark.sql.catalog.{name}.warehouse", folder)
 spark = sqlext.configure(builder.config("spark.sql.defaultCatalog", "second")).getOrCreate()
+spark.sql("CREATE NAMESPACE first.db")
 spark.sql("CREATE TABLE first.db.t (id INT PRIMARY KEY)")
 spark.sql("INSERT INTO first.db.t VALUES (1), (2)")
 spark.sql("CREATE NAMESPACE db")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+
+from sqlext.command.describe_function import DESCRIBED_FUNCTIONS
 
 
 def rows(spark: SparkSession, query: str) -> list[tuple[Any, ...]]:
@@ -141,3 +145,15 @@ def test_tables_partitioned_alike_join_without_a_shuffle(spark: SparkSession, pa
     finally:
         for name, value in before.items():
             spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+
+
+def test_each_function_is_described() -> None:
+    source = (Path(__file__).parents[2] / "jvm-shim" / "TransformFunction.scala").read_text()
+    assert set(re.findall(r'new TransformFunction\("(\w+)"', source)) == DESCRIBED_FUNCTIONS
+
+
+@pytest.mark.parametrize("name", sorted(DESCRIBED_FUNCTIONS))
+def test_the_example_of_a_description_is_true(spark: SparkSession, name: str) -> None:
+    *_, example, result = [row[0] for row in spark.sql(f"DESCRIBE FUNCTION EXTENDED lake.system.{name}").collect()]
+    answered = spark.sql(example.strip().removeprefix(">").removesuffix(";")).collect()[0][0]
+    assert str(answered) == result.strip()

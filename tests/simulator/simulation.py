@@ -96,8 +96,7 @@ def _simulate(seed: int, faults: list[Fault] | None, catalog: CatalogKind) -> Ou
     violation = None
     try:
         setup = Process(world, "setup", seed)
-        if world.shared is not None:
-            setup.catalog.create_namespace(("db",), {})
+        setup.catalog.create_namespace(("db",), {})
         for statement in _beginning(rng):
             setup.execute(statement)
         world.processes = _processes(world, rng, seed)

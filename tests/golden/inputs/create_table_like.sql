@@ -36,3 +36,18 @@ SELECT id, v FROM t VERSION AS OF ${snapshot:t:1};
 CREATE TABLE by_region (id INT, region STRING, PRIMARY KEY (id)) PARTITIONED BY (region);
 
 CREATE TABLE upserted LIKE by_region TBLPROPERTIES ('write.upsert.mode'='equality');
+
+-- in brackets, as PostgreSQL and the SQL standard spell it
+CREATE TABLE bracketed (LIKE by_region) TBLPROPERTIES ('format-version'='3');
+
+SHOW CREATE TABLE bracketed;
+
+CREATE TABLE bracketed_too (LIKE lake.db.by_region);
+
+CREATE TABLE v (LIKE by_region INCLUDING ALL);
+
+CREATE TABLE v (LIKE by_region, more INT);
+
+CREATE TABLE column_named_like (like STRING, id INT);
+
+SHOW CREATE TABLE column_named_like;

@@ -30,6 +30,7 @@ def test_a_folder_keeps_tables_for_their_time(tmp_path: Path) -> None:
     clock.now_ms += DAY_MS + 1000
     with pytest.raises(NotFoundError):
         catalog.undrop_table(ORDERS)
+    catalog.create_namespace(DB, {})
     create(catalog, OTHER)
     catalog.drop_table(OTHER, purge=False)
     kept = {name.split("/")[2] for name in files_below(tmp_path)}

@@ -213,6 +213,8 @@ def _skewed(tmp_path: Path, *, serializable: bool) -> list[str]:
 
 
 def create_at(writer: Writer, identifier: TableIdentifier) -> None:
+    if not writer.catalog.namespace_exists(identifier.namespace):
+        writer.catalog.create_namespace(identifier.namespace, {})
     location = writer.catalog.default_table_location(identifier)
     action = CreateTable(SCHEMA, UNPARTITIONED, UNSORTED, {}, 2, location)
     commit(writer.catalog, identifier, action, base=None, clock=writer.clock, rng=writer.rng)

@@ -10,8 +10,9 @@ from small_tables import Writer, data_file, files_below, warehouse_catalog
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.append import AppendFiles
 from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.stream_progress import PROGRESS_PREFIX, AdvanceStream, StreamProgress
+from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
 from sqlext.errors import CorruptionError, ValidationConflict
+from sqlext.spec.stream_state import PROGRESS_PREFIX
 from sqlext.spec.table_metadata import TableMetadata
 
 QUERY = "q1"
