@@ -95,8 +95,27 @@ def _table(rows: DataFrame, packed: str) -> pa.Table:
     if _FILE in schema.names and schema.field(_FILE).type == pa.string():
         at = schema.names.index(_FILE)
         schema = schema.set(at, schema.field(at).with_type(_PATHS))
-        return pa.Table.from_batches(_with_paths(_streams(packed), at)).cast(schema).unify_dictionaries()
-    return pa.Table.from_batches(_batches(packed)).cast(schema)
+        return _typed(pa.Table.from_batches(_with_paths(_streams(packed), at)), schema).unify_dictionaries()
+    return _typed(pa.Table.from_batches(_batches(packed)), schema)
+
+
+def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows in the schema's types; where a struct is null whose fields never are, these may be null there."""
+    try:
+        return rows.cast(schema)
+    except pa.ArrowInvalid:
+        return rows.cast(pa.schema([field.with_type(_with_nulls(field.type)) for field in schema]))
+
+
+def _with_nulls(type: pa.DataType) -> pa.DataType:
+    """The type whose fields inside structs, lists and the values of maps may be null."""
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_with_nulls(field.type)).with_nullable(True) for field in type])
+    if pa.types.is_list(type):
+        return pa.list_(type.value_field.with_type(_with_nulls(type.value_type)).with_nullable(True))
+    if pa.types.is_map(type):
+        return pa.map_(type.key_type, type.item_field.with_type(_with_nulls(type.item_type)).with_nullable(True))
+    return type
 
 
 def _with_paths(streams: Iterator[pa.RecordBatchReader], at: int) -> Iterator[pa.RecordBatch]:
