@@ -11,7 +11,7 @@
     ├── CorruptionError        a file of the table cannot be read as what it should be
     ├── CommitConflict         lost the race for the metadata pointer; retried
     ├── ValidationConflict     another commit changed what this one read; stop
-    └── CommitStateUnknown     the store gave no answer; nothing may be deleted
+    └── CommitStateUnknown     a change was sent, and may have happened or may yet; nothing may be deleted
 
 Users match on `condition`, a key of `error_conditions.CONDITIONS`, programs on `parameters`.
 """
@@ -79,4 +79,20 @@ class StaleRead(ValidationConflict):
 
 
 class CommitStateUnknown(SqlextError):
-    """The store gave no answer to the compare-and-swap: no file of the commit may be deleted."""
+    """A change was sent, and may have happened or may yet: no file of it may be deleted.
+
+    `refusal` is what the catalog has said, where it has said no: the error of the change once it is known that it has
+    not happened. None: there was no answer, or none that can be read.
+    """
+
+    def __init__(self, condition: str, *, refusal: SqlextError | None = None, **parameters: Any) -> None:
+        super().__init__(condition, **parameters)
+        self.refusal = refusal
+
+
+def unsettled(error: SqlextError) -> CommitStateUnknown:
+    """The same condition, of a change that was sent before and may have happened or may yet."""
+    if isinstance(error, CommitStateUnknown):
+        return error
+    parameters: dict[str, Any] = dict(error.parameters)
+    return CommitStateUnknown(error.condition, **parameters)

@@ -24,6 +24,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.table_changes import TableDefinitions
 from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.group_committers import GroupCommitters
+from sqlext.commit.pace import Pace
 from sqlext.dispatch import Dispatch
 from sqlext.errors import NotFoundError
 from sqlext.scan.manifest_cache import ManifestCache
@@ -138,7 +139,9 @@ def attach(spark: SparkSession) -> SparkSession:
     scans = ScanBridge(catalogs, manifests, PositionDeleteCache())
     answers = MetadataAnswers(catalogs, manifests)
     rng, queue = random.Random(), AttemptQueue()
-    transactions = OpenTransactions(catalogs, rng)
+    transactions = OpenTransactions(
+        catalogs, rng, lambda: Pace(_milliseconds, rng, time.sleep, {}, None).status_checks()
+    )
     environment = Environment(
         catalogs,
         scans,

@@ -66,7 +66,8 @@ class Catalog(Protocol):
         """Makes `updated` the table's metadata if `base` still is; without a base, makes the table.
 
         `CommitConflict`: `base` is no longer current. `AlreadyExistsError`: the table to make is there.
-        `CommitStateUnknown`: no answer, so either may have happened. Any other error: nothing was committed.
+        `CommitStateUnknown`: no answer, or one that does not tell, so either may have happened. Any other error:
+        nothing was sent, or nothing was committed.
         """
 
     def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
@@ -75,6 +76,13 @@ class Catalog(Protocol):
         Tables that are to be `unchanged` are others. They are still at these versions in one moment after the call has
         begun, in which none of the changes has been seen by anyone; or it is a `CommitConflict`.
         """
+
+    def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
+        """Whether a request for the change that is still on its way could land on a newer version `current` of the same
+        table, which does not show it."""
+
+    def require_joint(self, changes: Sequence[TableCommit]) -> None:
+        """`UnsupportedError` where these cannot be one commit."""
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """The folder of a table that is made without a location of its own."""

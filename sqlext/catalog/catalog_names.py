@@ -12,6 +12,7 @@ from sqlext.errors import (
     CommitConflict,
     CommitStateUnknown,
     NotFoundError,
+    SqlextError,
     StorageError,
     UnsupportedError,
 )
@@ -66,6 +67,11 @@ class CatalogNames:
     def unknown(self, identifier: TableIdentifier, reason: object) -> CommitStateUnknown:
         """A change of that table or view which may have happened."""
         return CommitStateUnknown("CHANGE_STATE_UNKNOWN", name=self.table(identifier), reason=reason)
+
+    def refused(self, identifier: TableIdentifier, reason: object, refusal: SqlextError) -> CommitStateUnknown:
+        """A change which the catalog has refused, and which may have happened, as it may have been delivered twice."""
+        name = self.table(identifier)
+        return CommitStateUnknown("CHANGE_STATE_UNKNOWN", refusal=refusal, name=name, reason=reason)
 
     def conflict(self, identifier: TableIdentifier, reason: str) -> CommitConflict:
         return CommitConflict("COMMIT_CONFLICT", name=self.table(identifier), reason=reason)

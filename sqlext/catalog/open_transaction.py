@@ -7,7 +7,7 @@ lands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.pending_catalog import PendingCatalog, PendingTables
@@ -28,11 +28,19 @@ class OpenTransaction:
     """From BEGIN to COMMIT or ROLLBACK. `remember` is told of metadata that no file has, and of the name it goes by."""
 
     def __init__(
-        self, transaction_id: str, remember: Callable[[str, TableMetadata], None], *, serializable: bool = False
+        self,
+        transaction_id: str,
+        remember: Callable[[str, TableMetadata], None],
+        *,
+        serializable: bool = False,
+        checks: Callable[[], Iterable[int]] = lambda: range(1),
     ) -> None:
+        """`checks` numbers the looks at a commit that was not answered by a success, and waits before each but the
+        first."""
         self._id = transaction_id
         self._serializable = serializable
         self._remember = remember
+        self._checks = checks
         self._catalogs: dict[str, PendingCatalog] = {}
         self._savepoints: list[tuple[str, _State]] = []
 
@@ -47,13 +55,13 @@ class OpenTransaction:
         """Lands all changes. `ValidationConflict` TRANSACTION_CONFLICT where others were faster; `UnsupportedError`
         SERIALIZABLE_SPANS_CATALOGS.
 
-        After a `SqlextError` other than `CommitStateUnknown` every file of the transaction has been deleted. After
-        anything else, as an interrupt, they stay: it may have come when the changes had landed.
+        After a `SqlextError` other than `CommitStateUnknown` every file of the transaction has been deleted. That is
+        raised for anything else too, as an interrupt: it may have come when the changes had landed.
         """
         try:
             self._require_one_catalog()
             for catalog in self._catalogs.values():
-                catalog.commit_all(serializable=self._serializable)
+                catalog.commit_all(self._checks(), serializable=self._serializable)
         except CommitStateUnknown:
             raise
         except CommitConflict as lost:
@@ -63,6 +71,9 @@ class OpenTransaction:
         except SqlextError:
             self.roll_back()
             raise
+        except (Exception, KeyboardInterrupt) as stopped:
+            name, reason = ", ".join(self._catalogs), f"{type(stopped).__name__}: {stopped}".rstrip(": ")
+            raise CommitStateUnknown("CHANGE_STATE_UNKNOWN", name=name, reason=reason) from stopped
 
     def roll_back(self) -> None:
         """Deletes the files of all changes."""

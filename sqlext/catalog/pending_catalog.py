@@ -4,9 +4,9 @@ transaction's own changes, which no one else sees before they land together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import RLock
 
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
@@ -14,8 +14,9 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.discarded_files import discard_snapshots
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier
+from sqlext.catalog.sent_changes import settled
 from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
-from sqlext.errors import CommitStateUnknown, SqlextError, UnsupportedError
+from sqlext.errors import AlreadyExistsError, CommitConflict, CommitStateUnknown, SqlextError, UnsupportedError
 from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
 from sqlext.spec.view_metadata import ViewMetadata
 from sqlext.storage.file_io import FileIO
@@ -108,30 +109,42 @@ class PendingCatalog:
                 else:
                     self._keep(identifier, kept)
 
-    def commit_all(self, *, serializable: bool = False) -> None:
-        """Lands all changes together. Errors as `Catalog.commit_tables`; the state stays as it is.
+    def commit_all(self, checks: Iterable[int], *, serializable: bool = False) -> None:
+        """Lands all changes together, in the order in which the tables were changed last. Errors as
+        `Catalog.commit_tables`; the state stays as it is.
 
-        A `serializable` one needs what the transaction has only read to be unchanged. A commit without an answer is
-        looked for: it has landed where all tables are what it made of them.
+        A `serializable` one needs what the transaction has only read to be unchanged. `checks` numbers the looks at a
+        commit that was not answered by a success, waiting before each but the first.
         """
-        changes = [
-            TableCommit(identifier, table.base, table.current.metadata) for identifier, table in self._tables.changed()
-        ]
-        try:
-            unchanged = self._tables.only_read() if serializable else []
-            if changes or unchanged:
-                self._catalog.commit_tables(changes, unchanged)
-        except CommitStateUnknown:
-            if not self._are_there(changes):
-                raise
+        changes = self._changes()
+        unchanged = self._tables.only_read() if serializable else []
+
+        def send(changes: Sequence[TableCommit]) -> Sequence[LoadedTable]:
+            self._catalog.commit_tables(changes, unchanged)
+            return ()
+
+        if changes or unchanged:
+            try:
+                send(changes)
+            except (CommitConflict, AlreadyExistsError, CommitStateUnknown) as answer:
+                if not changes:
+                    raise
+                if settled(self._catalog, changes, answer, send, checks) is None:
+                    raise self._lost(changes, answer) from answer
         for identifier in list(self._placeholders):
             self._drop_placeholder(identifier)
 
-    def _are_there(self, changes: Sequence[TableCommit]) -> bool:
-        try:
-            return all(_is_there(self._catalog.load_table(one.identifier).metadata, one) for one in changes)
-        except SqlextError:
-            return False
+    def _changes(self) -> list[TableCommit]:
+        return [
+            TableCommit(identifier, table.base, table.current.metadata) for identifier, table in self._tables.changed()
+        ]
+
+    def _lost(self, changes: Sequence[TableCommit], answer: SqlextError) -> CommitConflict:
+        refusal = answer.refusal if isinstance(answer, CommitStateUnknown) else answer
+        if isinstance(refusal, CommitConflict):
+            return refusal
+        reason = "another writer has changed one of the tables"
+        return CatalogNames(self.name).conflict(changes[0].identifier, reason)
 
     # tables
 
@@ -161,6 +174,7 @@ class PendingCatalog:
             elif known is None or known.current.metadata_location != base.metadata_location:
                 reason = "another statement of the transaction has changed the table"
                 raise names.conflict(identifier, reason)
+            self._require_joint(identifier, TableCommit(identifier, None if known is None else known.base, updated))
             self._versions += 1
             folder = metadata_location(updated) if base is None else base.metadata_location.rpartition("/")[0]
             location = f"{folder}/{self._transaction_id}-{self._versions}.metadata.json"
@@ -173,8 +187,20 @@ class PendingCatalog:
             self._keep(identifier, PendingTable(None if known is None else known.base, current))
             return current
 
+    def _require_joint(self, identifier: TableIdentifier, change: TableCommit) -> None:
+        """Refuses at the statement what cannot land together with the other changes."""
+        others = [one for one in self._changes() if one.identifier != identifier]
+        self._catalog.require_joint([*others, change])
+
     def commit_tables(self, changes: object, unchanged: object = ()) -> None:
         raise _refused("a transaction within a transaction")
+
+    def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
+        """It can not: nothing is on its way before all changes are."""
+        return False
+
+    def require_joint(self, changes: Sequence[TableCommit]) -> None:
+        self._catalog.require_joint(changes)
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
         return self._catalog.default_table_location(identifier)
@@ -229,16 +255,8 @@ class PendingCatalog:
             self.io.delete(self._placeholders.pop(identifier))
 
     def _keep(self, identifier: TableIdentifier, table: PendingTable) -> None:
-        self._tables = PendingTables({**self._tables.by_identifier, identifier: table})
-
-
-def _is_there(current: TableMetadata, change: TableCommit) -> bool:
-    """By the snapshots that the change has brought, where it has; else by all of the metadata."""
-    before = () if change.base is None else change.base.metadata.snapshots
-    brought = {one.snapshot_id for one in change.updated.snapshots} - {one.snapshot_id for one in before}
-    if brought:
-        return brought <= {one.snapshot_id for one in current.snapshots}
-    return replace(current, metadata_log=()) == replace(change.updated, metadata_log=())
+        others = {one: kept for one, kept in self._tables.by_identifier.items() if one != identifier}
+        self._tables = PendingTables({**others, identifier: table})
 
 
 class _FixedViews:

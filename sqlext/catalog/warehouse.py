@@ -132,12 +132,24 @@ class WarehouseCatalog:
         for change in changes:
             self._require_supported(change.identifier, change.updated)
             if change.base is None:
-                raise self._names.unsupported(
-                    f"Making {change.identifier} in a transaction that depends on other tables too",
-                    "a table in a folder is there as soon as its first file is",
-                    "Make the table before the transaction.",
-                )
+                raise self._not_with_others(change.identifier)
         self._commits.replace_all(changes, unchanged)
+
+    def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
+        """It can not: of a version there is one next one."""
+        return False
+
+    def require_joint(self, changes: Sequence[TableCommit]) -> None:
+        made = next((change.identifier for change in changes if change.base is None), None)
+        if made is not None and len(changes) > 1:
+            raise self._not_with_others(made)
+
+    def _not_with_others(self, made: TableIdentifier) -> SqlextError:
+        return self._names.unsupported(
+            f"Making {made} in a transaction that depends on other tables too",
+            "a table in a folder is there as soon as its first file is",
+            "Make the table before the transaction.",
+        )
 
     def discard_creation(self, identifier: TableIdentifier) -> None:
         location = self.default_table_location(identifier)

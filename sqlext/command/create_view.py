@@ -22,7 +22,7 @@ from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.view_description import COMMENT, QUERY_COLUMNS, current_settings, query_of_view
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
-from sqlext.spec.view_metadata import SPARK_DIALECT, ViewMetadata, ViewVersion, new_view_metadata
+from sqlext.spec.view_metadata import COMMIT_ID, SPARK_DIALECT, ViewMetadata, ViewVersion, new_view_metadata
 from sqlext.sql.statement import Slice, TableName
 from sqlext.sql.view_statement import AlterViewQuery, CreateView, ViewColumn
 
@@ -128,7 +128,12 @@ def _define(
         version_id=1,
         schema_id=0,
         timestamp_ms=environment.clock(),
-        summary={"engine-name": ENGINE_NAME, "engine-version": ENGINE_VERSION, **current_settings(spark)},
+        summary={
+            "engine-name": ENGINE_NAME,
+            "engine-version": ENGINE_VERSION,
+            **current_settings(spark),
+            COMMIT_ID: _uuid(environment),
+        },
         representations=({"type": "sql", "sql": query.text, "dialect": SPARK_DIALECT},),
         default_namespace=current[1:],
         default_catalog=current[0],

@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_names import CatalogNames
@@ -365,7 +365,7 @@ class _Group:
             elif isinstance(outcome, CommitStateUnknown):
                 staged = of_member.get(number)
                 commit_id = self.members[number].token if staged is None else staged.commit_id
-                parameters = {**outcome.parameters, "commit_id": commit_id}
+                parameters: dict[str, Any] = {**outcome.parameters, "commit_id": commit_id}
                 verdicts.append(CommitStateUnknown(outcome.condition, **parameters))
             else:
                 verdicts.append(_copied(outcome))

@@ -16,12 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.group import Member, Verdict, abandon_member, commit_group, may_land_together
 from sqlext.commit.small_files import SmallFiles
 from sqlext.commit.transaction import CommitOutcome, commit
+from sqlext.errors import CommitStateUnknown
 from sqlext.scan.manifest_cache import ManifestCache
 
 # So many data files make a manifest of some hundred kilobytes, in about 0.2 s.
@@ -116,8 +118,13 @@ class GroupCommitter:
             while not waiting.done.wait(None if is_wanted is None else _LOOK_EVERY_S):
                 if is_wanted is not None and not is_wanted():
                     raise NoLongerWanted
-        except BaseException:
-            self._withdraw(identifier, waiting)
+        except BaseException as stopped:
+            is_on_its_way = not self._withdraw(identifier, waiting)
+            if is_on_its_way and isinstance(stopped, KeyboardInterrupt):
+                name, reason = CatalogNames(self._catalog.name).table(identifier), "the statement was cancelled"
+                raise CommitStateUnknown(
+                    "COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id=member.commit_id
+                ) from stopped
             raise
         if isinstance(waiting.verdict, BaseException):
             raise waiting.verdict
@@ -138,13 +145,15 @@ class GroupCommitter:
             for one in idle[: max(0, len(self._tables) - _REMEMBERED_TABLES)]:
                 del self._tables[one]
 
-    def _withdraw(self, identifier: TableIdentifier, waiting: _Waiting) -> None:
+    def _withdraw(self, identifier: TableIdentifier, waiting: _Waiting) -> bool:
+        """Takes a change back; False where it is on its way."""
         with self._lock:
             table = self._tables[identifier]
             if waiting not in table.waiting:
-                return
+                return False
             table.waiting.remove(waiting)
         abandon_member(self._catalog, identifier, waiting.member, self._rng)
+        return True
 
     def _serve(self, identifier: TableIdentifier, table: _Table) -> None:
         """Commits one group after the other, until nobody waits."""

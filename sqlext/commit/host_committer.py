@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.attempt_queue import AttemptQueue
@@ -26,7 +27,7 @@ from sqlext.commit.host_service import HostService
 from sqlext.commit.host_socket import MOST_BYTES, Interrupted, MeetingPlace, Unreachable, receive, send
 from sqlext.commit.small_files import SmallFiles
 from sqlext.commit.transaction import CommitOutcome
-from sqlext.errors import NotFoundError, SqlextError
+from sqlext.errors import CommitStateUnknown, NotFoundError, SqlextError, unsettled
 from sqlext.spec.table_metadata import decode_table_metadata
 
 _LOG = logging.getLogger("sqlext")
@@ -91,10 +92,11 @@ class HostCommitter:
             # Another user may have made the folder; what it takes to commit alone is there.
             _LOG.warning("%s commits alone: %s", identifier, refused)
             return self._own.commit(identifier, action, base=base, destination=destination)
+        name = CatalogNames(self._catalog.name).table(identifier)
         member, gives_up_ms = plain, self._clock() + _PATIENCE_MS
         while self._clock() < gives_up_ms and not self._takes(place):
             try:
-                answer = self._asked(place, message)
+                answer = self._asked(place, message, name, plain.token)
             except Unreachable:
                 # Whoever had the place has just ended, or has not begun to listen.
                 self._sleep(_PAUSE_S)
@@ -125,8 +127,9 @@ class HostCommitter:
                     self._service = HostService(place, held, self._catalog, self._own)
             return self._service is not None
 
-    def _asked(self, place: MeetingPlace, message: bytes) -> Answer:
-        """The answer of the process that commits. `Unreachable`, `Interrupted`."""
+    def _asked(self, place: MeetingPlace, message: bytes, name: str, id: str | None) -> Answer:
+        """The answer of the process that commits. `Unreachable`, `Interrupted`; `CommitStateUnknown` where the user
+        cancels the commit `id` of the table `name`."""
         connection = place.connect()
         was_sent = False
         try:
@@ -136,6 +139,11 @@ class HostCommitter:
             return decode_answer(receive(connection))
         except (OSError, EOFError, ValueError) as error:
             raise Interrupted(was_sent) from error
+        except KeyboardInterrupt as stopped:
+            if not was_sent:
+                raise
+            reason = "the statement was cancelled"
+            raise CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=reason, commit_id=id) from stopped
         finally:
             connection.close()
 
@@ -150,11 +158,15 @@ class HostCommitter:
         return CommitOutcome(table, snapshot, answer.attempts)
 
     def _version(self, identifier: TableIdentifier, location: str) -> LoadedTable:
-        """The version that the commit left, or the newest where that is trimmed already."""
-        with suppress(FileNotFoundError):
+        """The version that the commit left, or the newest where that is trimmed already. `CommitStateUnknown` where it
+        cannot be read: the commit has landed."""
+        with suppress(FileNotFoundError, SqlextError):
             metadata = decode_table_metadata(self._catalog.io.read(location), location)
             return LoadedTable(identifier, metadata, location)
-        return self._catalog.load_table(identifier)
+        try:
+            return self._catalog.load_table(identifier)
+        except SqlextError as failure:
+            raise unsettled(failure) from failure
 
 
 def _message(identifier: TableIdentifier, member: Member) -> bytes | None:

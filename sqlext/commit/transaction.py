@@ -1,8 +1,8 @@
 """The commit: stage, compare-and-swap, and again on newer metadata until it lands, must not, or time is up.
 
-Three outcomes of a compare-and-swap (spec: Commit Conflict Resolution and Retry): it landed; the race was lost, and
-the action is staged and validated anew; or the store gave no answer, and the commit's token tells which it was. As
-long as that is not known, no file is deleted.
+A compare-and-swap that was sent is open until it is known to have landed, or that it never will; that is settled by
+`sqlext.catalog.sent_changes`, whatever the catalog has answered. As long as it is open nothing is staged anew, and no
+file is deleted.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.sent_changes import brought_snapshots, settled
 from sqlext.commit.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.commit.attempt_queue import AttemptQueue
 from sqlext.commit.bucket_layout import require_buckets_kept
-from sqlext.commit.commit_token import CommitToken
 from sqlext.commit.pace import Pace
 from sqlext.commit.same_table import require_same_table
 from sqlext.commit.upsert_rules import require_upserts_kept
@@ -30,6 +29,7 @@ from sqlext.errors import (
     CommitStateUnknown,
     NotFoundError,
     SqlextError,
+    unsettled,
 )
 from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.spec.metadata_update import apply_updates
@@ -70,7 +70,8 @@ def commit(
 
     Errors: `ValidationConflict`, when another commit changed what the action relies on; `CommitConflict` at the
     deadline; `AlreadyExistsError` and `NotFoundError`, when the table was made or dropped meanwhile. After any error
-    but `CommitStateUnknown` every file of the action, data files included, has been deleted.
+    but `CommitStateUnknown` every file of the action, data files included, has been deleted. That is raised for
+    whatever stops the commit, an interrupt too, while a compare-and-swap may have landed or may yet.
     """
     context = CommitContext(
         name=CatalogNames(catalog.name).table(identifier),
@@ -106,13 +107,26 @@ class _Commit:
         try:
             return self._run(base)
         except BaseException as error:
-            if not self._may_have_landed:
+            if self._may_have_landed:
+                self._raise_unsettled(error)
+            else:
                 self._staging.abandon()
                 if base is None or isinstance(error, NotFoundError):
                     self._catalog.discard_creation(self._identifier)
             raise
         finally:
             self._pace.end()
+
+    def _raise_unsettled(self, error: BaseException) -> None:
+        """`CommitStateUnknown` for whatever ends the commit while it may have landed, but for the process's own end."""
+        if isinstance(error, SqlextError) and error.condition != "CHANGE_STATE_UNKNOWN":
+            raise unsettled(error) from error
+        if isinstance(error, Exception | KeyboardInterrupt):
+            known = error.parameters["reason"] if isinstance(error, SqlextError) else None
+            reason = known or f"{type(error).__name__}: {error}".rstrip(": ")
+            raise CommitStateUnknown(
+                "COMMIT_STATE_UNKNOWN", name=self._context.name, reason=reason, commit_id=self._context.commit_id
+            ) from error
 
     def _run(self, base: LoadedTable | None) -> CommitOutcome:
         attempts = 0
@@ -123,7 +137,6 @@ class _Commit:
             change = self._stage(base)
             table = self._swap(base, change)
             if table is not None:
-                self._staging.finish(change.snapshot)
                 return CommitOutcome(table, change.snapshot, attempts)
             self._pace.wait_for_retry(self._context.name, attempts)
             before, base = base, self._refreshed(base)
@@ -143,70 +156,41 @@ class _Commit:
     def _swap(self, base: LoadedTable | None, change: StagedChange) -> LoadedTable | None:
         """The table when the change landed, None when the race was lost."""
         if base is not None and not change.updates:
+            self._staging.finish(change.snapshot)
             return base
         updated = apply_updates(change.start, change.updates, now_ms=self._context.clock())
         if base is not None:
             require_upserts_kept(base.metadata, updated, self._context.name)
             require_buckets_kept(base.metadata, updated, self._context.name)
+        sent = TableCommit(self._identifier, base, updated)
         self._may_have_landed = True
         try:
             table: LoadedTable | None = self._catalog.commit(self._identifier, base, updated)
-        except CommitConflict:
-            table = None
-        except CommitStateUnknown as unknown:
-            table = self._settled(base, change, updated, unknown)
+        except (CommitConflict, AlreadyExistsError, CommitStateUnknown) as answer:
+            table = self._settled(sent, answer)
         except SqlextError:
+            # Nothing was sent.
             self._may_have_landed = False
             raise
         self._may_have_landed = table is not None
+        if table is not None and _is_as_staged(table.metadata, sent):
+            self._staging.finish(change.snapshot)
         return table
 
     def _settled(
-        self, base: LoadedTable | None, change: StagedChange, updated: TableMetadata, unknown: CommitStateUnknown
+        self, sent: TableCommit, answer: CommitConflict | AlreadyExistsError | CommitStateUnknown
     ) -> LoadedTable | None:
-        """What became of a compare-and-swap that got no answer: the table when it landed, None when it cannot have.
+        def send(changes: Sequence[TableCommit]) -> Sequence[LoadedTable]:
+            return [self._catalog.commit(one.identifier, one.base, one.updated) for one in changes]
 
-        While the base is current it may still land, so it is sent again: the same change on the same base has one
-        place to go, whichever of the two requests gets there. A creation has none: where there is no table, it may have
-        landed and been dropped. `CommitStateUnknown` when that stays without an answer, and when what followed the base
-        is no longer known.
-        """
-        token = CommitToken(self._context.commit_id, change, updated)
-        reason, was_dropped = unknown.parameters["reason"], False
-        for _ in self._pace.status_checks():
-            with suppress(SqlextError, OSError):
-                current = self._current()
-                if current is not None and token.is_in(current.metadata):
-                    return current
-                if base is None:
-                    if current is None:
-                        continue
-                    self._may_have_landed = False
-                    break
-                if _location(current) == base.metadata_location:
-                    return self._catalog.commit(self._identifier, base, updated)
-                if current is None or current.metadata.table_uuid != base.metadata.table_uuid:
-                    # Landed or not, it is gone; its files stay, as an undropped table may need them.
-                    was_dropped = True
-                    break
-                is_missing = token.is_missing_from(base, current, self._context.io)
-                if is_missing is None:
-                    reason = f"the version after {base.metadata_location} is gone"
-                    break
-                return None if is_missing else current
-        if not self._may_have_landed:
-            raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self._context.name)
-        if was_dropped:
-            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._context.name)
-        raise CommitStateUnknown(
-            "COMMIT_STATE_UNKNOWN", name=self._context.name, reason=reason, commit_id=self._context.commit_id
-        ) from unknown
-
-    def _current(self) -> LoadedTable | None:
         try:
-            return self._catalog.load_table(self._identifier)
-        except NotFoundError:
-            return None
+            tables = settled(self._catalog, (sent,), answer, send, self._pace.status_checks())
+        except CommitStateUnknown:
+            raise
+        except SqlextError:
+            self._may_have_landed = False
+            raise
+        return None if tables is None else tables[0]
 
     def _refreshed(self, base: LoadedTable | None) -> LoadedTable | None:
         """The table as it is now; it must still be the same, with a schema that the action's rows fit."""
@@ -215,6 +199,13 @@ class _Commit:
         current = self._catalog.load_table(self._identifier)
         require_same_table(base.metadata, current.metadata, self._context.name)
         return current
+
+
+def _is_as_staged(metadata: TableMetadata, sent: TableCommit) -> bool:
+    """Whether it is the attempt that was staged last which is in the table. One that the catalog had refused, and which
+    has landed all the same, needs files that this one does not."""
+    there = {one.snapshot_id: one.manifest_list for one in metadata.snapshots}
+    return all(there.get(one.snapshot_id, one.manifest_list) == one.manifest_list for one in brought_snapshots(sent))
 
 
 def _location(table: LoadedTable | None) -> str | None:

@@ -62,7 +62,7 @@ def _settled(
     for _ in pace.status_checks():
         with suppress(StorageError, CommitConflict, AlreadyExistsError, CommitStateUnknown):
             current = _current(views, identifier)
-            if current is not None and current.metadata == updated:
+            if current is not None and (current.metadata == updated or current.metadata.is_made_of(updated)):
                 return current
             if (current and current.metadata_location) == (base and base.metadata_location):
                 return views.commit_view(identifier, base, updated)

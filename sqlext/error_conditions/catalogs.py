@@ -14,7 +14,7 @@ CATALOGS: Mapping[str, Condition] = {
         " table, or leave it out.",
     ),
     "CATALOG_FAILURE": Condition(
-        "58000", "The database of the catalog {name} refused: {reason}. Nothing was committed."
+        "58000", "The catalog {name} refused: {reason}. It has not done what it was asked for."
     ),
     "CATALOG_LOGIN_FAILED": Condition(
         "28000",
@@ -39,7 +39,7 @@ CATALOGS: Mapping[str, Condition] = {
     ),
     "CATALOG_UNREACHABLE": Condition(
         "08001",
-        "The catalog {name} does not answer: {reason}. Nothing was committed; check its uri, and that it runs.",
+        "The catalog {name} cannot be reached: {reason}. It was not asked; check its uri, and that it runs.",
     ),
     "LOCATION_IN_USE": Condition(
         "42710",
@@ -92,6 +92,11 @@ CATALOGS: Mapping[str, Condition] = {
         "08007",
         "Whether {name} was changed is unknown: {reason}. No file was deleted; see how {name} is before you run the"
         " statement again.",
+    ),
+    "COMMIT_IN_PART": Condition(
+        "08007",
+        "The server of the catalog {name} has made a commit of several tables in part: it is in {landed}, and not in"
+        " {missing}: {reason}. No file was deleted; see how these tables are before you run it again.",
     ),
     # transactions
     "NOT_IN_TRANSACTION": Condition(

@@ -141,7 +141,9 @@ STATEMENTS: Mapping[str, Condition] = {
     ),
     # session
     "INTERNAL_ERROR": Condition(
-        "XX000", "sqlext met a fault of its own at {asked!r}: {reason}. Nothing was committed; please report it."
+        "XX000",
+        "sqlext met a fault of its own at {asked!r}: {reason}. Whether the statement changed anything, its tables tell;"
+        " please report it.",
     ),
     "TOO_DEEPLY_NESTED": Condition(
         "54001",
@@ -151,7 +153,7 @@ STATEMENTS: Mapping[str, Condition] = {
         "58000", "No Java was found, which Spark needs. Install Java 17 or 21 and put it on PATH, or set JAVA_HOME."
     ),
     "OPERATION_CANCELED": Condition(
-        "HY008", "The statement was cancelled. Nothing was committed and its files were removed; run it again."
+        "HY008", "The statement was cancelled, and the files that it had not committed were removed. Run it again."
     ),
     "SHIM_NOT_COMPILED": Condition(
         "58000", "The JVM shim does not compile against Spark {spark}: {reason}. Use a Spark from 4.0 to 4.3."

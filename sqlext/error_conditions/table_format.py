@@ -56,6 +56,6 @@ TABLE_FORMAT: Mapping[str, Condition] = {
         " and s3.secret-access-key, or in the environment.",
     ),
     "STORAGE_FAILURE": Condition(
-        "58030", "{operation} of {path} failed: {reason}. Nothing was committed; mend the store and run it again."
+        "58030", "{operation} of {path} failed: {reason}. Mend the store and run the statement again."
     ),
 }

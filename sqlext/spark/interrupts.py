@@ -16,6 +16,8 @@ from types import FrameType
 
 from pyspark import SparkContext
 
+from sqlext.errors import CommitStateUnknown
+
 _REPEAT_S = 0.2
 
 _lock = threading.Lock()
@@ -44,12 +46,14 @@ def install(context: SparkContext) -> None:
 
 @contextmanager
 def heeded() -> Iterator[None]:
-    """Within it a failure that an interrupt caused becomes KeyboardInterrupt."""
+    """Within it a failure that an interrupt caused becomes KeyboardInterrupt, but for one that leaves a commit open."""
     global _running
     with _lock:
         _running += 1
     try:
         yield
+    except CommitStateUnknown:
+        raise
     except Exception as failure:
         if _requested.is_set():
             raise KeyboardInterrupt from failure

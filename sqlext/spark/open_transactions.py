@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Callable, Iterable
 from threading import Lock
 
 from sqlext.catalog.open_transaction import OpenTransaction
@@ -14,9 +15,16 @@ from sqlext.spark.catalogs import Catalogs
 class OpenTransactions:
     """By the session's id, as Spark's side tells it."""
 
-    def __init__(self, catalogs: Catalogs, rng: random.Random) -> None:
+    def __init__(
+        self,
+        catalogs: Catalogs,
+        rng: random.Random,
+        checks: Callable[[], Iterable[int]] = lambda: range(1),
+    ) -> None:
+        """`checks` as of `OpenTransaction`."""
         self._catalogs = catalogs
         self._rng = rng
+        self._checks = checks
         self._open: dict[str, tuple[str, OpenTransaction]] = {}
         self._lock = Lock()
 
@@ -35,10 +43,10 @@ class OpenTransactions:
             if session in self._open:
                 raise AnalysisError("TRANSACTION_IN_PROGRESS")
             identity = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
-            self._open[session] = (
-                identity,
-                OpenTransaction(identity, self._catalogs.keep_pending, serializable=serializable),
+            transaction = OpenTransaction(
+                identity, self._catalogs.keep_pending, serializable=serializable, checks=self._checks
             )
+            self._open[session] = (identity, transaction)
 
     def current(self, session: str, statement: str) -> OpenTransaction:
         """`AnalysisError` NO_TRANSACTION, in which `statement` is refused."""

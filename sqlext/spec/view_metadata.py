@@ -13,6 +13,8 @@ from sqlext.spec.decompression import gunzip
 from sqlext.spec.metadata_shape import require_view_metadata_shape
 from sqlext.spec.schema import Schema
 
+COMMIT_ID = "sqlext.commit-id"
+"""The version summary's key of the commit that made it."""
 VIEW_FORMAT_VERSION = 1
 SPARK_DIALECT = "spark"
 VERSIONS_KEPT = "version.history.num-entries"
@@ -84,6 +86,13 @@ class ViewMetadata:
     def schema(self) -> Schema:
         """The columns of the current version."""
         return next(one for one in self.schemas if one.schema_id == self.version().schema_id)
+
+    def is_made_of(self, updated: ViewMetadata) -> bool:
+        """Whether the change that led to `updated` is in this, under whatever ids a catalog gives: by the id that its
+        version has, and by the properties, which may change alone."""
+        commit_id = updated.version().summary.get(COMMIT_ID)
+        is_same = commit_id is not None and self.version().summary.get(COMMIT_ID) == commit_id
+        return is_same and self.properties == updated.properties
 
     def with_version(self, version: ViewVersion, schema: Schema) -> ViewMetadata:
         """A new current version; the ids in `version` and `schema` are given here.

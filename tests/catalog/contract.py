@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from catalog.made_tables import DB, OTHER, VIEW, changed, create, land, said_last, view_at
+from catalog.made_tables import DB, OTHER, VIEW, changed, create, land, refused, said_last, view_at
 from catalog.racers import TURNS, Opener, count_both_up, count_up, create_one, in_processes
 from small_tables import ORDERS
 from sqlext.catalog.catalog import Catalog, TableCommit
@@ -89,7 +89,7 @@ class CatalogContract:
     def test_of_two_commits_on_one_base_one_lands(self, catalog: Catalog) -> None:
         base = create(catalog)
         landed = catalog.commit(ORDERS, base, changed(base, winner="first"))
-        with pytest.raises(CommitConflict):
+        with refused(CommitConflict):
             catalog.commit(ORDERS, base, changed(base, winner="second"))
         current = catalog.load_table(ORDERS)
         assert current.metadata == landed.metadata
@@ -108,7 +108,7 @@ class CatalogContract:
     def test_a_commit_to_a_dropped_table_does_not_land(self, catalog: Catalog) -> None:
         base = create(catalog)
         catalog.drop_table(ORDERS, purge=False)
-        with pytest.raises((NotFoundError, CommitConflict)):
+        with refused(NotFoundError, CommitConflict):
             catalog.commit(ORDERS, base, changed(base, a="1"))
         assert not catalog.table_exists(ORDERS)
 
@@ -116,7 +116,7 @@ class CatalogContract:
         base = create(catalog)
         catalog.drop_table(ORDERS, purge=False)
         anew = create(catalog)
-        with pytest.raises((CommitConflict, NotFoundError, ValidationConflict)):
+        with refused(CommitConflict, NotFoundError, ValidationConflict):
             catalog.commit(ORDERS, base, changed(base, a="1"))
         assert catalog.load_table(ORDERS).metadata == anew.metadata
 
@@ -373,7 +373,7 @@ class CatalogContract:
     def test_where_one_table_has_changed_none_does(self, catalog: Catalog, late: TableIdentifier) -> None:
         bases = {ORDERS: create(catalog), OTHER: create(catalog, OTHER)}
         catalog.commit(late, bases[late], changed(bases[late], faster="yes"))
-        with pytest.raises(CommitConflict):
+        with refused(CommitConflict):
             catalog.commit_tables([TableCommit(one, base, changed(base, n="1")) for one, base in bases.items()])
         for identifier in bases:
             table = catalog.load_table(identifier)
@@ -390,7 +390,7 @@ class CatalogContract:
         assert ("n" in said_last(first)) == changes
         newer = catalog.commit(OTHER, second, changed(second, m="1"))
         again = [TableCommit(ORDERS, first, changed(first, n="2"))] if changes else []
-        with pytest.raises(CommitConflict):
+        with refused(CommitConflict):
             catalog.commit_tables(again, [second])
         first = catalog.load_table(ORDERS)
         assert said_last(first).get("n") == ("1" if changes else None)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from small_tables import ORDERS, SCHEMA, UNPARTITIONED, UNSORTED, Clock
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.table_creation import CreateTable
 from sqlext.commit.transaction import commit
+from sqlext.errors import CommitStateUnknown, SqlextError
 from sqlext.spec.metadata_update import AddSnapshot, SetSnapshotRef, apply_updates
 from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.snapshot import Snapshot
@@ -59,6 +63,15 @@ def changed(base: LoadedTable, **said: str) -> TableMetadata:
     )
     updates = (AddSnapshot(snapshot), SetSnapshotRef(MAIN_BRANCH, SnapshotReference(snapshot.snapshot_id)))
     return apply_updates(metadata, updates, now_ms=snapshot.timestamp_ms)
+
+
+@contextmanager
+def refused(*kinds: type[SqlextError]) -> Iterator[None]:
+    """Something that ends in an error of these kinds, if only as what a server says, which settles nothing alone."""
+    with pytest.raises((*kinds, CommitStateUnknown)) as caught:
+        yield
+    error = caught.value
+    assert isinstance(error.refusal if isinstance(error, CommitStateUnknown) else error, kinds), error
 
 
 def said_last(table: LoadedTable) -> Mapping[str, str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 from urllib.parse import quote
 
+from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.errors import AnalysisError, StorageError, UnsupportedError
 
 Json = dict[str, Any]
@@ -17,12 +19,19 @@ _ANSWER_TIMEOUT_S = 120.0
 _TOKENS = "v1/oauth/tokens"
 # So long before its end a token is replaced.
 _TOKEN_MARGIN_S = 30.0
+_TOO_MANY_REQUESTS = 429
+_BUSY_ATTEMPTS = 5
+_BUSY_WAIT_S = 1.0
+_MOST_BUSY_WAIT_S = 60.0
 _UNIT_SEPARATOR = "\x1f"
 _SECRETS = ("token", "credential")
 
 
 class Refusal(Exception):
-    """The server said no, and nothing was done. `kind` is its name for the reason, such as NoSuchTableException."""
+    """The server said no. `kind` is its name for the reason, such as NoSuchTableException.
+
+    It was said to the request that came last: one that a proxy has delivered twice may have been done before.
+    """
 
     def __init__(self, status: int, kind: str, message: str) -> None:
         self.status = status
@@ -31,18 +40,37 @@ class Refusal(Exception):
         super().__init__(f"{kind}: {message}")
 
 
+class NotAllowed(StorageError):
+    """The server does not let us do what was asked for; otherwise as a `Refusal`."""
+
+
 class NoAnswer(Exception):
-    """No answer, or one of the server's own failure: what was asked for may have been done."""
+    """No answer, one that cannot be read, or one of the server's own failure: what was asked for may have been done."""
+
+
+@contextmanager
+def understanding() -> Iterator[None]:
+    """Around what takes an answer apart: `NoAnswer` for one that is not what the protocol says."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise NoAnswer(f"its answer cannot be read, {type(error).__name__}") from error
 
 
 class RestClient:
     """One server and its settings: the catalog's own, with those that the server gives before and above them.
 
-    Errors of every request: `Refusal`, `NoAnswer`; `StorageError` CATALOG_UNREACHABLE and CATALOG_LOGIN_FAILED, after
-    which nothing was done.
+    Errors of every request: `Refusal`, `NotAllowed`, `NoAnswer`; `StorageError` CATALOG_UNREACHABLE and
+    CATALOG_LOGIN_FAILED where it was not sent.
     """
 
-    def __init__(self, name: str, options: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        name: str,
+        options: Mapping[str, str],
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         """Asks the server for its configuration. `AnalysisError` CATALOG_OPTION_REQUIRED without a `uri`."""
         try:
             import httpx
@@ -54,23 +82,27 @@ class RestClient:
         self._name = name
         self._options = dict(options)
         self._clock = clock
+        self._sleep = sleep
         self._lock = Lock()
         self._uri = options["uri"].rstrip("/")
         headers = {key.removeprefix("header."): value for key, value in options.items() if key.startswith("header.")}
         timeout = httpx.Timeout(_ANSWER_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
-        headers = {"X-Iceberg-Access-Delegation": "vended-credentials", **headers}
+        # A cache on the way must not show a table as it was before its last commit.
+        fixed = {"X-Iceberg-Access-Delegation": "vended-credentials", "Cache-Control": "no-cache"}
+        headers = {**fixed, **headers}
         self._http = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False)
         self._token: str | None = options.get("token")
         self._token_ends: float | None = None
         warehouse = options.get("warehouse")
         config = self.ask("GET", "v1/config", parameters={"warehouse": warehouse} if warehouse else {}, prefixed=False)
-        self.settings: Mapping[str, str] = {
-            **(config.get("defaults") or {}),
-            **options,
-            **(config.get("overrides") or {}),
-        }
-        self._uri = self.settings["uri"].rstrip("/")
-        self.endpoints: frozenset[str] = frozenset(config.get("endpoints") or ())
+        with understanding():
+            self.settings: Mapping[str, str] = {
+                **(config.get("defaults") or {}),
+                **options,
+                **(config.get("overrides") or {}),
+            }
+            self._uri = self.settings["uri"].rstrip("/")
+            self.endpoints: frozenset[str] = frozenset(config.get("endpoints") or ())
 
     def ask(
         self,
@@ -86,9 +118,14 @@ class RestClient:
         where = f"v1/{prefix}/{path}" if prefix else f"v1/{path}" if prefixed else path
         answer = self._send(method, where, body, parameters)
         if answer.status_code in (401, 419) and "credential" in self._options:
-            # Our token has ended before its time; the request itself was not looked at.
+            # Our token has ended before its time.
             self._token = None
-            answer = self._send(method, where, body, parameters)
+            answer = self._sent_again(answer, method, where, body, parameters)
+        for _ in range(_BUSY_ATTEMPTS):
+            if not _is_busy(method, answer):
+                break
+            self._sleep(_wait_s(answer))
+            answer = self._sent_again(answer, method, where, body, parameters)
         return self._understood(answer)
 
     def exists(self, path: str) -> bool:
@@ -105,7 +142,9 @@ class RestClient:
         asked = dict(parameters or {})
         while True:
             answer = self.ask("GET", path, parameters=asked)
-            yield from answer.get(field) or ()
+            with understanding():
+                found = list(answer.get(field) or ())
+            yield from found
             if not answer.get("next-page-token"):
                 return
             asked["pageToken"] = answer["next-page-token"]
@@ -124,6 +163,15 @@ class RestClient:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return self._transported(method, path, json=body, params=parameters, headers=headers)
 
+    def _sent_again(
+        self, before: Any, method: str, path: str, body: Json | None, parameters: Mapping[str, str] | None
+    ) -> Any:
+        """The answer to a request that got `before` as its answer first, which counts where it cannot be sent again."""
+        try:
+            return self._send(method, path, body, parameters)
+        except StorageError:
+            return before
+
     def _transported(self, method: str, path: str, **given: Any) -> Any:
         given = {key: value for key, value in given.items() if value is not None}
         try:
@@ -132,7 +180,8 @@ class RestClient:
             raise self._unreachable(error) from None
         except (self._httpx.InvalidURL, self._httpx.UnsupportedProtocol) as error:
             raise self._unreachable(error) from None
-        except self._httpx.TransportError as error:
+        except self._httpx.RequestError as error:
+            # A connection that ends in the middle of the answer, or an answer that is packed as nobody can unpack it.
             raise NoAnswer(str(error) or type(error).__name__) from error
 
     def _understood(self, answer: Any) -> Json:
@@ -141,8 +190,10 @@ class RestClient:
             return self._object(answer)
         kind, message = self._reason(answer)
         if status in (401, 403, 419):
-            raise StorageError("CATALOG_LOGIN_FAILED", name=self._name, reason=f"{status}, {message}")
-        if status >= 500:
+            raise NotAllowed("CATALOG_LOGIN_FAILED", name=self._name, reason=f"{status}, {message}")
+        if 300 <= status < 400:
+            raise Refusal(status, kind, f"{status}, it leads to {answer.headers.get('Location', 'nowhere')}; set uri")
+        if status >= 500 or status == _TOO_MANY_REQUESTS:
             raise NoAnswer(f"{status}, {message}")
         raise Refusal(status, kind, message)
 
@@ -151,7 +202,7 @@ class RestClient:
             return {}
         try:
             found = answer.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             raise NoAnswer("its answer is no JSON") from None
         if not isinstance(found, dict):
             raise NoAnswer("its answer is no JSON object")
@@ -162,7 +213,7 @@ class RestClient:
         try:
             error = answer.json()["error"]
             kind, message = str(error.get("type")), str(error.get("message"))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             kind, message = "", str(answer.reason_phrase)
         return kind, self._without_secrets(" ".join(message.partition("\n")[0].split()))
 
@@ -209,11 +260,35 @@ class RestClient:
         if answer.status_code != 200:
             reason = self._without_secrets(f"no token is given for the credential, {answer.status_code}")
             raise StorageError("CATALOG_LOGIN_FAILED", name=self._name, reason=reason)
-        found = self._object(answer)
-        ends = found.get("expires_in")
-        return str(found["access_token"]), None if ends is None else self._clock() + float(ends)
+        try:
+            with understanding():
+                found = self._object(answer)
+                ends = found.get("expires_in")
+                return str(found["access_token"]), None if ends is None else self._clock() + float(ends)
+        except NoAnswer as error:
+            raise self._unreachable(error) from None
+
+
+def _is_busy(method: str, answer: Any) -> bool:
+    """Whether the server wants to be asked later; what it has failed in may have been done, unless it is a question."""
+    if answer.status_code == 503:
+        return method in ("GET", "HEAD") and "Retry-After" in answer.headers
+    return bool(answer.status_code == _TOO_MANY_REQUESTS)
+
+
+def _wait_s(answer: Any) -> float:
+    """So long the server wants to be left alone."""
+    said = answer.headers.get("Retry-After", "")
+    return min(float(said) if said.isdigit() else _BUSY_WAIT_S, _MOST_BUSY_WAIT_S)
 
 
 def table_path(client: RestClient, namespace: tuple[str, ...], name: str, kind: str = "tables") -> str:
     """The path of a table, or of a view."""
     return f"namespaces/{client.namespace_path(namespace)}/{kind}/{quote(name, safe='')}"
+
+
+def names_in(namespace: Namespace, found: Iterable[Any]) -> tuple[TableIdentifier, ...]:
+    """The tables or views of a list that are directly in the namespace, sorted."""
+    with understanding():
+        names = sorted(str(one["name"]) for one in found if tuple(one["namespace"]) == namespace)
+    return tuple(TableIdentifier(namespace, name) for name in names)

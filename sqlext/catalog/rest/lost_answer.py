@@ -1,4 +1,4 @@
-"""Changes whose answer is lost: what the server shows afterwards may tell that they have happened."""
+"""Changes that were not answered by a success: what the server shows afterwards may tell that they have happened."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from contextlib import contextmanager, suppress
 
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.catalog.rest.client import NoAnswer, Refusal
+from sqlext.catalog.rest.client import NoAnswer, NotAllowed, Refusal
 from sqlext.errors import SqlextError
 
 
 @contextmanager
 def looked_for(names: CatalogNames, identifier: TableIdentifier, has_happened: Callable[[], bool]) -> Iterator[None]:
-    """Around a change: `CommitStateUnknown` where it has no answer, unless it is seen to have happened."""
+    """Around a change: nothing where it is seen to have happened, whatever was answered. A refusal of what has not
+    happened passes; without an answer that is `CommitStateUnknown`."""
     try:
         yield
-    except NoAnswer as error:
+    except (Refusal, NoAnswer, NotAllowed) as error:
         with suppress(Refusal, NoAnswer, SqlextError):
             if has_happened():
                 return
-        raise names.unknown(identifier, error) from None
+        if isinstance(error, NoAnswer):
+            raise names.unknown(identifier, error) from None
+        raise

@@ -59,6 +59,25 @@ def requirements(base: TableMetadata | None) -> list[Json]:
     ]
 
 
+def may_still_hold(base: TableMetadata, updated: TableMetadata, current: TableMetadata) -> bool:
+    """Whether the requirements of a change on `base`, and what a server asks of its snapshots, may yet be met by a
+    table that has become `current`.
+
+    Ids that were given are never given again, nor are sequence numbers to snapshots that have a parent. A reference may
+    be set back to where it was: so only a change without snapshots, which has no files, counts as overtaken by one that
+    has moved.
+    """
+    if (current.last_column_id, current.last_partition_id) != (base.last_column_id, base.last_partition_id):
+        return False
+    known = {one.snapshot_id for one in base.snapshots}
+    brought = [one for one in updated.snapshots if one.snapshot_id not in known]
+    if not brought:
+        return all(one in requirements(current) for one in requirements(base))
+    return base.format_version < 2 or not any(
+        one.parent_snapshot_id is not None and one.sequence_number <= current.last_sequence_number for one in brought
+    )
+
+
 def updates(base: TableMetadata | None, updated: TableMetadata) -> list[Json]:
     """What makes `updated` of `base`; of nothing, when that is None."""
     return [*_definition(base, updated), *_properties(base, updated), *_snapshots(base, updated)]

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
-from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
+from sqlext.catalog.rest.client import NoAnswer, NotAllowed, Refusal, RestClient, names_in, table_path, understanding
 from sqlext.catalog.rest.lost_answer import looked_for
-from sqlext.catalog.rest.metadata_difference import requirements, updates
+from sqlext.catalog.rest.metadata_difference import may_still_hold, requirements, updates
 from sqlext.catalog.rest.rest_views import RestViews
 from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
+    CommitStateUnknown,
+    CorruptionError,
     NotFoundError,
     SqlextError,
 )
@@ -86,7 +88,7 @@ class RestCatalog:
                 raise self._names.taken(identifier)
             self._require_namespace(identifier.namespace)
         body = self._change(identifier, base, updated)
-        with self._committed(identifier, base):
+        with self._sent(identifier, base):
             return self._loaded(identifier, self._client.ask("POST", self._path(identifier), body))
 
     def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
@@ -98,16 +100,47 @@ class RestCatalog:
         if not changes:
             self._require_current(unchanged)
             return
-        if self._client.endpoints and _MULTI_TABLE not in self._client.endpoints:
-            raise self._names.unsupported(
-                "A commit of several tables", "the server has none", "Commit one after the other."
-            )
+        if len(changes) == 1 and not unchanged:
+            self.commit(changes[0].identifier, changes[0].base, changes[0].updated)
+            return
+        self._require_multi_table()
+        for change in changes:
+            if change.base is None:
+                raise self._not_with_others(change.identifier)
         made = [self._change(one.identifier, one.base, one.updated) for one in changes]
         # First, as the reference server makes the changes in this order, one after the other.
         held = [self._change(one.identifier, one, one.metadata) for one in unchanged]
         body = {"table-changes": [*held, *made]}
-        with self._committed(changes[0].identifier, changes[0].base):
+        with self._sent(changes[0].identifier, changes[0].base):
             self._client.ask("POST", "transactions/commit", body)
+
+    def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
+        """It can, as far as the requirements that go with it allow, which say nothing of properties and new
+        references."""
+        if change.base is None:
+            return True
+        return may_still_hold(change.base.metadata, change.updated, current.metadata)
+
+    def require_joint(self, changes: Sequence[TableCommit]) -> None:
+        if len(changes) < 2:
+            return
+        self._require_multi_table()
+        made = next((change.identifier for change in changes if change.base is None), None)
+        if made is not None:
+            raise self._not_with_others(made)
+
+    def _require_multi_table(self) -> None:
+        if self._client.endpoints and _MULTI_TABLE not in self._client.endpoints:
+            raise self._names.unsupported(
+                "A commit of several tables", "the server has none", "Commit one after the other."
+            )
+
+    def _not_with_others(self, made: TableIdentifier) -> SqlextError:
+        return self._names.unsupported(
+            f"Making {self._names.table(made)} in a transaction that depends on other tables too",
+            "the REST protocol's commit of several tables is one of tables that are there",
+            "Make the table before the transaction.",
+        )
 
     def _require_current(self, tables: Sequence[LoadedTable]) -> None:
         for table in tables:
@@ -121,10 +154,11 @@ class RestCatalog:
         body = {"name": identifier.name, "schema": _NO_COLUMNS, "stage-create": True}
         try:
             staged = self._client.ask("POST", path, body)
+            with understanding():
+                location = str(staged["metadata"]["location"])
+                self._learn(identifier, location, staged)
         except (Refusal, NoAnswer):
             return self._location_of(identifier)
-        location = str(staged["metadata"]["location"])
-        self._learn(identifier, location, staged)
         return location
 
     def discard_creation(self, identifier: TableIdentifier) -> None:
@@ -133,14 +167,13 @@ class RestCatalog:
     def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
         path = f"namespaces/{self._client.namespace_path(namespace)}/tables"
         with self._translated_namespace(namespace):
-            found = list(self._client.pages(path, "identifiers"))
-        names = sorted(one["name"] for one in found if tuple(one["namespace"]) == namespace)
-        return tuple(TableIdentifier(namespace, name) for name in names)
+            return names_in(namespace, self._client.pages(path, "identifiers"))
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
         """The server deletes files if `purge` asks for it; UnsupportedError where `gc.enabled` forbids that.
 
-        Without an answer it has happened where the table is gone; where it is not, it may still: `CommitStateUnknown`.
+        Whatever was answered, it has happened where the table was there and is gone. Where it is not, and there was no
+        answer, it may still happen: `CommitStateUnknown`.
         """
         if purge and not self._may_purge(identifier):
             raise self._names.unsupported(
@@ -148,22 +181,33 @@ class RestCatalog:
                 f"{GC_ENABLED.name} is false, so other tables may use its files",
                 "Leave PURGE out.",
             )
-        try:
-            asked = {"purgeRequested": "true" if purge else "false"}
-            with self._translated(identifier), looked_for(self._names, identifier, lambda: self._is_gone(identifier)):
-                self._client.ask("DELETE", self._path(identifier), parameters=asked)
-        except NotFoundError:
+        with self._translated(identifier):
+            is_there = self._client.exists(self._path(identifier))
+        if not is_there:
             if self._views.view_exists(identifier):
-                raise self._names.is_view(identifier) from None
+                raise self._names.is_view(identifier)
             return False
+        asked = {"purgeRequested": "true" if purge else "false"}
+        with self._translated(identifier), looked_for(self._names, identifier, lambda: self._is_gone(identifier)):
+            self._client.ask("DELETE", self._path(identifier), parameters=asked)
         return True
 
     def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable:
         self._require_namespace(identifier.namespace)
         path = f"namespaces/{self._client.namespace_path(identifier.namespace)}/register"
         body = {"name": identifier.name, "metadata-location": metadata_location}
-        with self._committed(identifier, None):
-            return self._loaded(identifier, self._client.ask("POST", path, body))
+        if self.table_exists(identifier):
+            raise self._names.taken(identifier)
+        try:
+            with self._sent(identifier, None):
+                return self._loaded(identifier, self._client.ask("POST", path, body))
+        except CommitStateUnknown as unknown:
+            with suppress(SqlextError):
+                table = self.load_table(identifier)
+                log = [entry.metadata_file for entry in table.metadata.metadata_log]
+                if metadata_location in (table.metadata_location, *log):
+                    return table
+            raise (unknown.refusal or unknown) from None
 
     def undrop_table(self, identifier: TableIdentifier) -> None:
         raise self._names.unsupported(
@@ -179,10 +223,12 @@ class RestCatalog:
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         self._require_namespace(to.namespace)
         body = {"source": _json(identifier), "destination": _json(to)}
-        with (
-            self._translated(identifier, taken=to),
-            looked_for(self._names, identifier, lambda: self._is_gone(identifier) and not self._is_gone(to)),
-        ):
+        table_uuid = self.load_table(identifier).metadata.table_uuid
+
+        def has_happened() -> bool:
+            return self._is_gone(identifier) and self.load_table(to).metadata.table_uuid == table_uuid
+
+        with self._translated(identifier, taken=to), looked_for(self._names, identifier, has_happened):
             self._client.ask("POST", "tables/rename", body)
 
     def _is_gone(self, identifier: TableIdentifier) -> bool:
@@ -205,12 +251,15 @@ class RestCatalog:
     def list_namespaces(self, parent: Namespace = ()) -> tuple[Namespace, ...]:
         asked = {"parent": self._client.joined(parent)} if parent else {}
         with self._translated_namespace(parent):
-            found = {tuple(one) for one in self._client.pages("namespaces", "namespaces", asked)}
-        return tuple(sorted(one for one in found if one[:-1] == parent))
+            found = list(self._client.pages("namespaces", "namespaces", asked))
+            with understanding():
+                return tuple(sorted({one for one in map(tuple, found) if one[:-1] == parent}))
 
     def load_namespace(self, namespace: Namespace) -> Mapping[str, str]:
         with self._translated_namespace(namespace):
-            return dict(self._client.ask("GET", self._namespace_path(namespace)).get("properties") or {})
+            answer = self._client.ask("GET", self._namespace_path(namespace))
+            with understanding():
+                return dict(answer.get("properties") or {})
 
     def set_namespace_properties(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
         self._change_properties(namespace, {"updates": dict(properties), "removals": []})
@@ -243,9 +292,13 @@ class RestCatalog:
     # answers
 
     def _loaded(self, identifier: TableIdentifier, answer: Mapping[str, Any]) -> LoadedTable:
-        location = str(answer.get("metadata-location") or "")
-        metadata = decode_table_metadata(json.dumps(answer["metadata"]).encode("utf-8"), location or str(identifier))
-        self._learn(identifier, metadata.location, answer)
+        """`NoAnswer` for an answer that has no metadata, `CorruptionError` for metadata that are none."""
+        with understanding():
+            location = str(answer.get("metadata-location") or "")
+            data = json.dumps(answer["metadata"]).encode("utf-8")
+        metadata = decode_table_metadata(data, location or str(identifier))
+        with understanding():
+            self._learn(identifier, metadata.location, answer)
         return LoadedTable(identifier, metadata, location)
 
     def _learn(self, identifier: TableIdentifier, location: str, answer: Mapping[str, Any]) -> None:
@@ -275,29 +328,25 @@ class RestCatalog:
         }
 
     @contextmanager
-    def _committed(self, identifier: TableIdentifier, base: LoadedTable | None) -> Iterator[None]:
-        """What the answers to a commit mean: no answer, and nothing is known."""
+    def _sent(self, identifier: TableIdentifier, base: LoadedTable | None) -> Iterator[None]:
+        """Around a change: `CommitStateUnknown` for whatever comes back and is no success, as a proxy may have
+        delivered it twice, or the server have made a part of it; with what the server says where it has refused."""
         try:
             yield
-        except NoAnswer as error:
+        except (NoAnswer, CorruptionError) as error:
             raise self._names.unknown(identifier, error) from None
-        except Refusal as refusal:
-            if refusal.status == 404:
-                raise self._names.not_found(identifier) from None
-            if base is None and refusal.status == 409:
-                raise self._names.taken(identifier) from None
-            if refusal.status == 409 or self._has_moved(identifier, base):
-                raise self._names.conflict(identifier, refusal.message) from None
-            raise self._names.failure(refusal.message) from None
+        except NotAllowed as denied:
+            raise self._names.refused(identifier, denied.parameters["reason"], denied) from None
+        except Refusal as refused:
+            refusal = self._refusal(identifier, base, refused)
+            raise self._names.refused(identifier, refused.message, refusal) from None
 
-    def _has_moved(self, identifier: TableIdentifier, base: LoadedTable | None) -> bool:
-        """Whether a change was refused since it was made for another version, as one whose sequence number is taken."""
-        if base is None:
-            return False
-        try:
-            return self.load_table(identifier).metadata_location != base.metadata_location
-        except SqlextError:
-            return False
+    def _refusal(self, identifier: TableIdentifier, base: LoadedTable | None, refused: Refusal) -> SqlextError:
+        if refused.status == 404:
+            return self._names.not_found(identifier)
+        if refused.status != 409:
+            return self._names.failure(refused.message)
+        return self._names.taken(identifier) if base is None else self._names.conflict(identifier, refused.message)
 
     @contextmanager
     def _translated(self, identifier: TableIdentifier, taken: TableIdentifier | None = None) -> Iterator[None]:

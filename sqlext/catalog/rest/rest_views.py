@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import Namespace, TableIdentifier
-from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient, table_path
+from sqlext.catalog.rest.client import NoAnswer, NotAllowed, Refusal, RestClient, names_in, table_path, understanding
 from sqlext.catalog.rest.lost_answer import looked_for
 from sqlext.catalog.view_catalog import LoadedView
-from sqlext.errors import (
-    NotFoundError,
-)
+from sqlext.errors import CorruptionError, NotFoundError, SqlextError
 from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata
 
 _ADDED_LAST = -1
@@ -54,40 +52,51 @@ class RestViews:
     def list_views(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
         path = f"namespaces/{self._client.namespace_path(namespace)}/views"
         try:
-            found = list(self._client.pages(path, "identifiers"))
+            return names_in(namespace, self._client.pages(path, "identifiers"))
         except Refusal as refusal:
             if refusal.status != 404:
                 return ()
             raise self._names.namespace_not_found(namespace) from None
-        names = sorted(one["name"] for one in found if tuple(one["namespace"]) == namespace)
-        return tuple(TableIdentifier(namespace, name) for name in names)
+        except NoAnswer as error:
+            raise self._names.no_answer(self._names.namespace(namespace), error) from None
 
     def default_view_location(self, identifier: TableIdentifier) -> str:
         return self._location(identifier)
 
     def commit_view(self, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata) -> LoadedView:
         try:
-            answer = self._create(identifier, updated) if base is None else self._replace(identifier, base, updated)
-        except NoAnswer as error:
-            raise self._names.unknown(identifier, error) from None
-        except Refusal as refusal:
-            if refusal.status == 404:
-                raise self._names.not_found(identifier) from None
-            if refusal.status == 409 and base is None:
-                raise self._names.taken(identifier) from None
-            if refusal.status == 409:
-                raise self._names.conflict(identifier, refusal.message) from None
-            raise self._names.failure(refusal.message) from None
-        return self._loaded(identifier, answer)
+            return self._loaded(
+                identifier,
+                self._create(identifier, updated) if base is None else self._replace(identifier, base, updated),
+            )
+        except (Refusal, NotAllowed, NoAnswer, CorruptionError) as error:
+            # It may have been delivered twice.
+            with suppress(SqlextError):
+                there = self.load_view(identifier)
+                if there.metadata.is_made_of(updated):
+                    return there
+            raise self._not_made(identifier, base, error) from None
+
+    def _not_made(self, identifier: TableIdentifier, base: LoadedView | None, error: Exception) -> Exception:
+        if isinstance(error, NotAllowed):
+            return error
+        if not isinstance(error, Refusal):
+            return self._names.unknown(identifier, error)
+        if error.status == 404:
+            return self._names.not_found(identifier)
+        if error.status != 409:
+            return self._names.failure(error.message)
+        return self._names.taken(identifier) if base is None else self._names.conflict(identifier, error.message)
 
     def drop_view(self, identifier: TableIdentifier) -> bool:
-        try:
-            with self._translated(identifier), looked_for(self._names, identifier, lambda: self._is_gone(identifier)):
-                self._client.ask("DELETE", self._path(identifier))
-        except NotFoundError:
+        with self._translated(identifier):
+            is_there = self._client.exists(self._path(identifier))
+        if not is_there:
             if self._is_table(identifier):
-                raise self._names.is_table(identifier) from None
+                raise self._names.is_table(identifier)
             return False
+        with self._translated(identifier), looked_for(self._names, identifier, lambda: self._is_gone(identifier)):
+            self._client.ask("DELETE", self._path(identifier))
         return True
 
     def _is_gone(self, identifier: TableIdentifier) -> bool:
@@ -137,8 +146,9 @@ class RestViews:
         return self._client.ask("POST", self._path(identifier), body)
 
     def _loaded(self, identifier: TableIdentifier, answer: dict[str, Any]) -> LoadedView:
-        location = str(answer.get("metadata-location") or "")
-        data = json.dumps(answer["metadata"]).encode("utf-8")
+        with understanding():
+            location = str(answer.get("metadata-location") or "")
+            data = json.dumps(answer["metadata"]).encode("utf-8")
         return LoadedView(identifier, decode_view_metadata(data, location or str(identifier)), location)
 
     def _is_table(self, identifier: TableIdentifier) -> bool:

@@ -135,6 +135,13 @@ class SqlCatalog:
             if change.base is not None:
                 self._files.trim(change.base.metadata, metadata, (change.base.metadata_location, location))
 
+    def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
+        """It can not: a row is changed as long as it is what it was, and leads to another file ever after."""
+        return False
+
+    def require_joint(self, changes: Sequence[TableCommit]) -> None:
+        """Any can: they are one transaction of the database."""
+
     def _write(self, change: TableCommit) -> tuple[TableMetadata, str]:
         """The metadata of one table of a commit, and its new file."""
         if change.base is None:

@@ -117,7 +117,7 @@ def test_an_interrupt_after_the_commit_has_landed_takes_no_file(tmp_path: Path, 
 
     opened = transaction()
     within(opened, warehouse_catalog(tmp_path, Interrupted()), 2).append(2)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(CommitStateUnknown, match="KeyboardInterrupt"):
         opened.commit()
     assert ids_read_by_pyiceberg(writer.load()) == [1, 2]
 

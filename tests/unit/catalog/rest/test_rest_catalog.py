@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from catalog.made_tables import DB, OTHER, VIEW, changed, create, said_last, view_at
+from catalog.made_tables import DB, OTHER, VIEW, changed, create, refused, said_last, view_at
 from catalog.rest_door import RestDoor
 from catalog.rest_server import RestServer
 from catalog.s3_server import S3Server
@@ -194,7 +194,7 @@ def test_several_tables_are_committed_together_or_not_at_all(catalog: Any) -> No
     )
     one, other = catalog.load_table(ORDERS), catalog.load_table(OTHER)
     assert (said_last(one)["step"], said_last(other)["step"]) == ("1", "1")
-    with pytest.raises(CommitConflict):
+    with refused(CommitConflict):
         catalog.commit_tables(
             [TableCommit(ORDERS, one, changed(one, step="2")), TableCommit(OTHER, second, changed(second, step="2"))]
         )
