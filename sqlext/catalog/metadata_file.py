@@ -85,9 +85,14 @@ class MetadataFolder:
             self._io.create(location, stored, make_folders=number == 1, confirm=confirm)
         except FileExistsError:
             # A store may say so of the very file, where the request for it was delivered twice.
-            if self._io.read(location) != stored:
+            if not self._is_there(location, stored):
                 raise _lost(location) from None
         return MetadataVersion(number, location)
+
+    def _is_there(self, location: str, data: bytes) -> bool:
+        with suppress(SqlextError, OSError):
+            return self._io.read(location) == data
+        return False
 
     def advance_hint(self, version: MetadataVersion) -> None:
         """Writes the hint unless it is there already or further on; a failure is none, since readers look further."""

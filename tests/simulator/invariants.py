@@ -39,7 +39,9 @@ from simulator.statements import (
     Statement,
 )
 from simulator.store import Store
+from simulator.streams import Consume, StreamedBatch
 from simulator.together import Snapshotted, Together
+from simulator.transactions import Transaction
 from simulator.world import WAREHOUSE, Process, Violation
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.rest.rest_catalog import RestCatalog
@@ -109,6 +111,8 @@ class Oracle:
             self.left_behind |= frozenset() if left is None else left.referenced
             self.dropped(location, by)
             return
+        if isinstance(by[1], Transaction):
+            by = by[0], by[1].of(identifier)
         path = _path(after)
         if path not in self._store.files:
             raise Violation(f"I-4: {by[1]} has {identifier} lead to {path}, which is not there")
@@ -140,15 +144,24 @@ class Oracle:
         if isinstance(statement, Read):
             if statement.outcome == "acknowledged":
                 self._check_read(statement)
+        elif isinstance(statement, Transaction):
+            for part in statement.parts:
+                part.outcome, part.error = statement.outcome, statement.error
+                self.ended(part)
         elif isinstance(statement, Together):
             for part in statement.parts:
                 # What was under way when its process was killed may be in or out.
                 if statement.outcome == "killed":
                     part.outcome = "killed"
                 self.ended(part)
-        elif statement.outcome == "refused" and statement.landed and not self._is_dropped(statement.landed_in):
+        elif (
+            statement.outcome == "refused"
+            and statement.landed
+            and not self._is_dropped(statement.landed_in)
+            and not self._may_land_again(statement)
+        ):
             raise Violation(f"I-2: {statement} was refused ({statement.error}) and has landed")
-        elif statement.outcome == "acknowledged" and statement.landed != 1 and not self._had_nothing_to_do(statement):
+        elif statement.outcome == "acknowledged" and not self._has_landed_once(statement):
             raise Violation(f"I-1: {statement} was acknowledged and has landed {statement.landed} times")
         if "INTERNAL" in str(getattr(statement.error, "condition", "")):
             raise Violation(f"{statement} ended in {statement.error}")
@@ -195,13 +208,23 @@ class Oracle:
                 raise Violation(f"I-3: {path} has {log[-1:]} before it in its log, not {table.path}")
         self._check_metadata(table, before, document, statement)
         table.number, table.path, table.document = number, path, document
+        if isinstance(statement, StreamedBatch) and len(document["snapshots"]) == len(before.get("snapshots", ())):
+            # A run takes the table.
+            statement.landed -= 1
         statement.landed, statement.landed_in = statement.landed + 1, document["table-uuid"]
-        if statement.landed > 1:
+        if statement.landed > 1 and not self._may_land_again(statement):
             raise Violation(f"I-1: {statement} has landed {statement.landed} times, now in {path}")
-        if statement.outcome == "refused":
+        if statement.outcome == "refused" and not self._may_land_again(statement):
             raise Violation(f"I-2: {statement} was refused and lands in {path}")
         logged = (_path(entry["metadata-file"]) for entry in document.get("metadata-log", ()))
         table.referenced = frozenset((path, *logged)).union(*table.files.values())
+
+    def _may_land_again(self, statement: Statement) -> bool:
+        """No requirement of a server's protocol speaks of properties, nor of references that are made, so that a proxy
+        may repeat what sets them alone."""
+        repeats = isinstance(statement, SetProperty | MakeBranch | Consume)
+        empties = isinstance(statement, Replace) and not statement.with_row
+        return isinstance(self._shared, SharedServer) and (repeats or empties)
 
     def _check_metadata(self, table: TableHistory, before: Document, after: Document, statement: Statement) -> None:
         known = {one["snapshot-id"] for one in before.get("snapshots", ())}
@@ -399,6 +422,10 @@ class Oracle:
     def _is_dropped(self, table_uuid: str | None) -> bool:
         return table_uuid is not None and all(one.document["table-uuid"] != table_uuid for one in self.tables.values())
 
+    def _has_landed_once(self, statement: Statement) -> bool:
+        is_repeated = statement.landed > 1 and self._may_land_again(statement)
+        return statement.landed == 1 or is_repeated or self._had_nothing_to_do(statement)
+
     def _had_nothing_to_do(self, statement: Statement) -> bool:
         """Whether a statement need not have made a version: it found what it wants, or nothing to change.
 
@@ -406,7 +433,7 @@ class Oracle:
         answer, both may be told that it is there: the version does not tell whose it is.
         """
         empties = isinstance(statement, Replace) and not statement.with_row
-        idle = isinstance(statement, SetProperty | Compact | Convert | Drop | MakeBranch)
+        idle = isinstance(statement, SetProperty | Compact | Convert | Drop | MakeBranch | Consume)
         return statement.landed == 0 and (idle or empties)
 
 

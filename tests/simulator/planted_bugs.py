@@ -22,7 +22,6 @@ from sqlext.catalog.sql.records import CatalogRecords
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.catalog.warehouse_commit import WarehouseCommits
-from sqlext.commit.commit_token import CommitToken
 from sqlext.commit.compaction import _RewriteCommit
 from sqlext.commit.conflict import History
 from sqlext.commit.contested_rows import ContestedRows
@@ -34,7 +33,7 @@ from sqlext.commit.recorded_action import _Staging as RecordedStaging
 from sqlext.commit.small_files import AppendedFiles, merged
 from sqlext.commit.snapshot_production import SnapshotProduction
 from sqlext.commit.transaction import _Commit
-from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
+from sqlext.errors import CommitConflict, CommitStateUnknown, CorruptionError, StorageError
 from sqlext.spec.manifest import ManifestContent
 from sqlext.spec.row_lineage import assign_first_row_ids
 
@@ -90,11 +89,11 @@ def _a_changelog_is_of_the_first_attempt() -> Patch:
 
 
 def _token_is_not_looked_for() -> Patch:
-    return patch.object(CommitToken, "is_in", lambda self, metadata: False)
+    return patch("sqlext.catalog.sent_changes.is_in", lambda change, metadata: False)
 
 
 def _what_is_not_seen_has_not_landed() -> Patch:
-    return patch.object(CommitToken, "is_missing_from", lambda self, base, current, io: True)
+    return patch("sqlext.catalog.sent_changes.is_missing_from", lambda change, current, io: True)
 
 
 def _validates_the_first_attempt_only() -> Patch:
@@ -409,10 +408,55 @@ def _a_commit_that_the_server_refused_counts_as_landed() -> Patch:
     def planted(self: Any, identifier: Any, base: Any, updated: Any) -> Any:
         try:
             return commit(self, identifier, base, updated)
-        except CommitConflict:
-            return LoadedTable(identifier, updated, "file:///nowhere/v1.metadata.json")
+        except CommitStateUnknown as unknown:
+            if isinstance(unknown.refusal, CommitConflict):
+                return LoadedTable(identifier, updated, "file:///nowhere/v1.metadata.json")
+            raise
 
     return patch.object(RestCatalog, "commit", planted)
+
+
+def _a_refusal_settles_a_commit() -> Patch:
+    """One that was delivered twice, too."""
+    commit = RestCatalog.commit
+
+    def planted(self: Any, identifier: Any, base: Any, updated: Any) -> Any:
+        try:
+            return commit(self, identifier, base, updated)
+        except CommitStateUnknown as unknown:
+            raise _as_refused(unknown) from None
+
+    return patch.object(RestCatalog, "commit", planted)
+
+
+def _as_refused(unknown: CommitStateUnknown) -> Exception:
+    """What is no lost race ends the commit."""
+    if isinstance(unknown.refusal, CommitConflict):
+        return StorageError("CATALOG_FAILURE", name="lake", reason="refused")
+    return unknown.refusal or unknown
+
+
+def _any_newer_version_overtakes() -> Patch:
+    return patch.object(RestCatalog, "may_still_land", lambda self, change, current: False)
+
+
+def _several_tables_that_were_refused_have_not_landed_in_part() -> Patch:
+    def planted(catalog: Any, changes: Any, answer: Any, send: Any, checks: Any) -> Any:
+        raise getattr(answer, "refusal", None) or answer
+
+    return patch("sqlext.catalog.pending_catalog.settled", planted)
+
+
+def _an_answer_that_cannot_be_read_counts_as_refused() -> Patch:
+    loaded = RestCatalog._loaded
+
+    def planted(self: Any, identifier: Any, answer: Any) -> Any:
+        try:
+            return loaded(self, identifier, answer)
+        except (NoReply, CorruptionError):
+            raise StorageError("CATALOG_FAILURE", name="lake", reason="unreadable") from None
+
+    return patch.object(RestCatalog, "_loaded", planted)
 
 
 BUGS_OF_SERVERS: Mapping[str, Callable[[], Patch]] = {
@@ -420,6 +464,12 @@ BUGS_OF_SERVERS: Mapping[str, Callable[[], Patch]] = {
     "a commit whose reply is lost counts as refused": _a_lost_reply_counts_as_refused,
     "a commit requires the table, whatever its version": _only_the_table_is_required,
     "a commit that the server refused counts as landed": _a_commit_that_the_server_refused_counts_as_landed,
+    "what a server refuses has not landed": _a_refusal_settles_a_commit,
+    "any newer version overtakes a request": _any_newer_version_overtakes,
+    "several tables that were refused have not landed in part": (
+        _several_tables_that_were_refused_have_not_landed_in_part
+    ),
+    "an answer that cannot be read counts as refused": _an_answer_that_cannot_be_read_counts_as_refused,
     "the token of a commit without an answer is not looked for": _token_is_not_looked_for,
     "a retry is not validated": _validates_the_first_attempt_only,
 }

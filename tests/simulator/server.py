@@ -1,7 +1,7 @@
 """A REST catalog server among the processes of a simulation: the model of one, and faults of requests and answers.
 
-A request is one step: the server takes one after the other. A delayed one is left out: a server applies changes of
-properties whenever they come, as the protocol has no requirement for them.
+A request is one step: the server takes one after the other. Between it and a process there is a proxy, which may
+deliver a request twice, or late, or bring another answer than the server's.
 """
 
 from __future__ import annotations
@@ -28,8 +28,27 @@ if TYPE_CHECKING:
 CHANGE = "FP15-20,23 request that changes"
 QUERY = "FP27-29 request that asks"
 POINTS = (CHANGE, QUERY)
-OF_CHANGES = ("killed before", "killed after", "failed", "busy", "reply lost", "failed after", "no reply", "hung")
-OF_QUERIES = ("killed before", "failed", "no reply", "stale", "hung")
+OF_CHANGES = (
+    "killed before",
+    "killed after",
+    "failed",
+    "busy",
+    "too many",
+    "not allowed",
+    "reply lost",
+    "failed after",
+    "refused after",
+    "no reply",
+    "hung",
+    "delivered twice",
+    "delivered twice",
+    "delivered late",
+    "delivered late",
+    "garbled",
+    "garbled",
+    "half applied",
+)
+OF_QUERIES = ("killed before", "failed", "too many", "no reply", "garbled", "hung")
 
 Moved = Callable[[TableIdentifier, str | None, str | None, Any], None]
 
@@ -41,7 +60,6 @@ class SharedServer:
         self.moved: Moved = lambda *_: None
         self._io = _ServerIO(store)
         self._model = RestModel(warehouse, self._io, clock, random.Random(f"server {seed}"), moved=self._told)  # type: ignore[arg-type]
-        self._before: dict[Name, Kept] = {}
 
     def close(self) -> None:
         """Nothing is left of it."""
@@ -55,21 +73,14 @@ class SharedServer:
 
     def answer(self, method: str, path: str, given: Mapping[str, Any], by: Any = None) -> tuple[int, Json]:
         """Does what is asked for."""
-        self._io.by = by
-        return self._model.answer(method, urlsplit(path).path, given.get("params") or {}, given.get("json"))
-
-    def stale(self, method: str, path: str, given: Mapping[str, Any]) -> tuple[int, Json]:
-        """The answer of a cache that has of each table the version before the last one."""
-        current, self._model.tables = self._model.tables, {**self._model.tables, **self._before}
+        # Who is told of one table's change looks at the server, in the middle of a commit of several.
+        before, self._io.by = self._io.by, by
         try:
-            return self.answer(method, path, given)
+            return self._model.answer(method, urlsplit(path).path, given.get("params") or {}, given.get("json"))
         finally:
-            self._model.tables = current
+            self._io.by = before
 
     def _told(self, name: Name, before: Kept | None, after: Kept | None) -> None:
-        self._before.pop(name, None)
-        if before is not None and after is not None:
-            self._before[name] = before
         then, now = (None if one is None else one.location for one in (before, after))
         self.moved(TableIdentifier(*name), then, now, self._io.by)
 
@@ -96,6 +107,7 @@ class _FaultyClient(_Client):
         super().__init__("lake", server)
         # The configuration was asked for before anything can happen.
         self._process = process
+        self._sleep = process.sleep
 
     def _transported(self, method: str, path: str, **given: Any) -> Any:
         if self._process is None:
@@ -105,15 +117,30 @@ class _FaultyClient(_Client):
         what = self._process.befallen(QUERY if is_query else CHANGE)
         if what == "busy" and method == "POST":
             return self._response((409, {"error": {"type": "CommitFailedException", "message": "simulated"}}))
+        if what == "too many":
+            return self._response((429, {"error": {"type": "SlowDown", "message": "simulated"}}))
+        if what == "not allowed":
+            return self._response((403, {"error": {"type": "ForbiddenException", "message": "simulated"}}))
         if what in ("failed", "busy"):
             return self._response((503, {"error": {"type": "ServiceUnavailable", "message": "simulated"}}))
         if what == "no reply":
             return self._lost()
-        if what == "stale":
-            return self._response(self._server.stale(method, path, given))
-        answer = self._server.answer(method, path, given, (self._process, self._process.statement))
+        by = (self._process, self._process.statement)
+        if what == "delivered late":
+            self._process.world.later(lambda: self._server.answer(method, path, given, by=by), self._process)
+            return self._lost()
+        if what == "half applied":
+            given = _first_half(given)
+        answer = self._server.answer(method, path, given, by)
+        if what == "delivered twice":
+            answer = self._server.answer(method, path, given, by)
         if what == "reply lost":
             return self._lost()
+        if what in ("half applied", "refused after"):
+            status = self._process.rng.choice((400, 403, 409))
+            return self._response((status, {"error": {"type": "ValidationException", "message": "simulated"}}))
+        if what == "garbled":
+            return self._garbled()
         if what == "failed after":
             return self._response((500, {"error": {"type": "RuntimeException", "message": "simulated"}}))
         if what == "killed after":
@@ -123,6 +150,22 @@ class _FaultyClient(_Client):
 
     def _lost(self) -> Any:
         raise NoAnswer("simulated: the connection was closed")
+
+    def _garbled(self) -> httpx.Response:
+        """A success, and nothing that one could read."""
+        assert self._process is not None
+        garbage = (b"{}", b"<html>welcome</html>", b'{"metadata": {}}', b"[" * 5_000, b"[]", None)
+        said = self._process.rng.choice(garbage)
+        if said is None:
+            raise NoAnswer("simulated: the answer is cut short, and cannot be unpacked")
+        return httpx.Response(200, content=said)
+
+
+def _first_half(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A commit of several tables without the last one of them; of any other request, all."""
+    body = given.get("json") or {}
+    changes = body.get("table-changes")
+    return given if changes is None else {**given, "json": {**body, "table-changes": changes[:-1]}}
 
 
 class _ServerIO:

@@ -88,8 +88,8 @@ class RestClient:
         headers = {key.removeprefix("header."): value for key, value in options.items() if key.startswith("header.")}
         timeout = httpx.Timeout(_ANSWER_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
         # A cache on the way must not show a table as it was before its last commit.
-        fixed = {"X-Iceberg-Access-Delegation": "vended-credentials", "Cache-Control": "no-cache"}
-        headers = {**fixed, **headers}
+        asked = {"X-Iceberg-Access-Delegation": "vended-credentials", "Cache-Control": "no-cache"}
+        headers = {**asked, **headers}
         self._http = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False)
         self._token: str | None = options.get("token")
         self._token_ends: float | None = None

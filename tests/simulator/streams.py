@@ -1,0 +1,93 @@
+"""Streaming queries that write to a table, and consumers whose position it keeps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from simulator.statements import STATEMENT, Files, Rows, Statement
+from simulator.world import Process
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.commit.action import Destination
+from sqlext.commit.append import AppendFiles
+from sqlext.commit.consumer import CONSUMER_PREFIX, Consumer, MoveConsumer
+from sqlext.commit.stream_progress import PROGRESS_PREFIX, AdvanceStream, StreamProgress
+from sqlext.commit.transaction import commit
+from sqlext.errors import CommitStateUnknown, SqlextError, ValidationConflict
+
+_RUNS = 4
+
+
+@dataclass
+class StreamedBatch(Statement):
+    """The first batch of a streaming query, which is started again as often as its commit gives no answer: a row is in
+    the table once."""
+
+    row_id: int = 0
+
+    def branch(self) -> str | None:
+        return "main"
+
+    def may_change(self) -> frozenset[str]:
+        return frozenset((f"property {PROGRESS_PREFIX}{self.name}",))
+
+    def apply(self, rows: Rows) -> Rows:
+        return rows + Counter({(self.row_id, self.name): 1})
+
+    def run(self, process: Process) -> None:
+        for run in range(_RUNS):
+            try:
+                self._run(process, f"{self.name} {run}")
+                return
+            except CommitStateUnknown:
+                # Spark starts the query again, which finds its batch in the table or writes it anew.
+                if run + 1 == _RUNS:
+                    raise
+            except ValidationConflict as fenced:
+                # What an earlier run has sent lands now.
+                if fenced.condition != "STREAM_FENCED" or run + 1 == _RUNS:
+                    raise
+
+    def _run(self, process: Process, run_id: str) -> None:
+        base = process.catalog.load_table(self.table)
+        there = StreamProgress.of(base.metadata, self.name, "t")
+        if there is not None and there.batch_id is not None:
+            return
+        claim = StreamProgress(run_id)
+        base = self._advance(process, AdvanceStream(self.name, there, claim), base)
+        files = Files(process, run_id.replace(" ", "-"))
+        with files.removed_on_error():
+            append = AppendFiles([files.data(base, self.apply(Counter()))])
+        self._advance(process, AdvanceStream(self.name, claim, claim.after(0, {0: "plan"}), append), base)
+
+    def _advance(self, process: Process, action: AdvanceStream, base: LoadedTable) -> LoadedTable:
+        return commit(
+            process.catalog,
+            self.table,
+            action,
+            base=base,
+            destination=Destination(summary=((STATEMENT, self.name),)),
+            clock=process.clock,
+            rng=process.rng,
+            sleep=process.sleep,
+            manifests=process.manifests,
+            queue=process.queue,
+        ).table
+
+
+@dataclass
+class Consume(Statement):
+    """Moves a consumer to the head of main."""
+
+    def run(self, process: Process) -> None:
+        base = process.catalog.load_table(self.table)
+        head = base.metadata.current_snapshot_id
+        try:
+            self._commit(process, MoveConsumer(self.name, Consumer(head, head, process.clock())), base)
+        except SqlextError as error:
+            # Who expires snapshots may have come first.
+            if error.condition != "CONSUMER_SNAPSHOT_GONE":
+                raise
+
+    def may_change(self) -> frozenset[str]:
+        return frozenset((f"property {CONSUMER_PREFIX}{self.name}", f"reference sqlext-consumer-{self.name}"))
