@@ -25,10 +25,15 @@ from sqlext.spark.session_settings import session_id
 from sqlext.spark.store_assignment import align
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.quoting import quote_identifier
 from sqlext.sql.statement import TableName
 from sqlext.streaming.batch_figures import BatchFigures
 from sqlext.streaming.sink_options import SinkOptions
+
+# The names that Iceberg's own sink goes by, so that it can take a stream over, and the other way round.
+QUERY_ID = "spark.sql.streaming.queryId"
+BATCH_ID = "spark.sql.streaming.epochId"
 
 _NAMED_TABLES = 5
 
@@ -75,7 +80,9 @@ class RoutedBatch:
         transactions.begin(session)
         try:
             within = environment.within(session)
-            targets = [self._write_part(within, spark, name, part) for name, part in parts.items()]
+            written = [self._write_part(within, spark, name, part) for name, part in parts.items()]
+            targets = [target for target in written if target is not None]
+            # The table of the progress is changed last, so that a server which makes a commit in part makes it last.
             keeper = load_target(within, spark, self.target.name)
             commit_change(within, keeper, self.advance())
             snapshots = _new_snapshots(within, targets)
@@ -87,8 +94,13 @@ class RoutedBatch:
         self.figures.tables_landed(snapshots)
         return targets
 
-    def _write_part(self, environment: Environment, spark: SparkSession, name: TableName, rows: DataFrame) -> Target:
+    def _write_part(
+        self, environment: Environment, spark: SparkSession, name: TableName, rows: DataFrame
+    ) -> Target | None:
+        """None where a server has made an earlier commit of the batch in part, and the table has its rows."""
         target = with_options(load_target(environment, spark, name), self.options.write)
+        if self._is_in(target.table.metadata):
+            return None
         target = replace(target, destination=replace(target.destination, summary=self.target.destination.summary))
         if self.updates:
             require_upsertable(target)
@@ -99,6 +111,10 @@ class RoutedBatch:
             aligned = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=True)
             write_rows_to(environment, target, aligned, WriteMode("append"))
         return target
+
+    def _is_in(self, metadata: TableMetadata) -> bool:
+        batch = {(key, value) for key, value in self.target.destination.summary if key in (QUERY_ID, BATCH_ID)}
+        return any(batch <= snapshot.summary.items() for snapshot in metadata.snapshots)
 
     # which rows go where
 

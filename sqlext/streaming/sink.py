@@ -37,14 +37,11 @@ from sqlext.spec.field_path import FieldPath, path_text
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.streaming.batch_figures import BatchFigures
-from sqlext.streaming.routed_batch import RoutedBatch
+from sqlext.streaming.routed_batch import BATCH_ID, QUERY_ID, RoutedBatch
 from sqlext.streaming.sink_options import SinkOptions, sink_options
 
 _LOG = logging.getLogger("sqlext")
 
-# The names that Iceberg's own sink goes by, so that it can take a stream over, and the other way round.
-QUERY_ID = "spark.sql.streaming.queryId"
-BATCH_ID = "spark.sql.streaming.epochId"
 COMMIT_USER = "sqlext.commit-user"
 
 

@@ -21,6 +21,7 @@ from sqlext.spec.metadata_update import AddSnapshot, SetSnapshotRef, apply_updat
 from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.view_metadata import COMMIT_ID
 from sqlext.storage.location import join, metadata_location
 from unit.spec.test_view_metadata import view
 
@@ -80,6 +81,10 @@ def said_last(table: LoadedTable) -> Mapping[str, str]:
     return {} if snapshot is None else snapshot.summary
 
 
-def view_at(catalog: Catalog) -> Any:
+def view_at(catalog: Catalog, commit_id: str | None = None) -> Any:
     """Metadata of the view `VIEW` where the catalog keeps it."""
-    return replace(view(comment="c"), location=catalog.views.default_view_location(VIEW))
+    made = replace(view(comment="c"), location=catalog.views.default_view_location(VIEW))
+    if commit_id is None:
+        return made
+    versions = tuple(replace(one, summary={**one.summary, COMMIT_ID: commit_id}) for one in made.versions)
+    return replace(made, versions=versions)

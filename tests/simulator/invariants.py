@@ -208,14 +208,13 @@ class Oracle:
                 raise Violation(f"I-3: {path} has {log[-1:]} before it in its log, not {table.path}")
         self._check_metadata(table, before, document, statement)
         table.number, table.path, table.document = number, path, document
-        if isinstance(statement, StreamedBatch) and len(document["snapshots"]) == len(before.get("snapshots", ())):
-            # A run takes the table.
-            statement.landed -= 1
-        statement.landed, statement.landed_in = statement.landed + 1, document["table-uuid"]
-        if statement.landed > 1 and not self._may_land_again(statement):
-            raise Violation(f"I-1: {statement} has landed {statement.landed} times, now in {path}")
-        if statement.outcome == "refused" and not self._may_land_again(statement):
-            raise Violation(f"I-2: {statement} was refused and lands in {path}")
+        is_claim = isinstance(statement, StreamedBatch) and len(document["snapshots"]) == len(before["snapshots"])
+        if not is_claim:
+            statement.landed, statement.landed_in = statement.landed + 1, document["table-uuid"]
+            if statement.landed > 1 and not self._may_land_again(statement):
+                raise Violation(f"I-1: {statement} has landed {statement.landed} times, now in {path}")
+            if statement.outcome == "refused" and not self._may_land_again(statement):
+                raise Violation(f"I-2: {statement} was refused and lands in {path}")
         logged = (_path(entry["metadata-file"]) for entry in document.get("metadata-log", ()))
         table.referenced = frozenset((path, *logged)).union(*table.files.values())
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -436,8 +436,14 @@ def _as_refused(unknown: CommitStateUnknown) -> Exception:
     return unknown.refusal or unknown
 
 
-def _any_newer_version_overtakes() -> Patch:
-    return patch.object(RestCatalog, "may_still_land", lambda self, change, current: False)
+@contextmanager
+def _any_newer_version_overtakes() -> Iterator[None]:
+    """And the attempt that was staged last is taken for the one that has landed."""
+    with (
+        patch.object(RestCatalog, "may_still_land", lambda self, change, current: False),
+        patch("sqlext.commit.transaction._is_as_staged", lambda metadata, sent: True),
+    ):
+        yield
 
 
 def _several_tables_that_were_refused_have_not_landed_in_part() -> Patch:
