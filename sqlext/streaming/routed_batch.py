@@ -114,7 +114,7 @@ class RoutedBatch:
 
     def _is_in(self, metadata: TableMetadata) -> bool:
         batch = {(key, value) for key, value in self.target.destination.summary if key in (QUERY_ID, BATCH_ID)}
-        return any(batch <= snapshot.summary.items() for snapshot in metadata.snapshots)
+        return len(batch) == 2 and any(batch <= snapshot.summary.items() for snapshot in metadata.snapshots)
 
     # which rows go where
 

@@ -306,7 +306,7 @@ class _BatchWrite:
         updates = batch.output_mode == "update"
         routed = RoutedBatch(target, self.rows, options, updates, lambda: advance, self.figures)
         written, targets = routed.write(self.sink.environment, spark)
-        if not targets:
+        if not written:
             self.pass_over(spark)
             return 0
         self.committed = True

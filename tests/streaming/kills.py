@@ -27,7 +27,7 @@ from sqlext.spec.requirement import AssertTableUUID
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.streaming.sink import BATCH_ID, QUERY_ID
+from sqlext.streaming.routed_batch import BATCH_ID, QUERY_ID
 from streaming.json_stream import folded, write_file
 from streaming.killed_process import COMPACTION_FAULTS, FAULTS, MODES, SOURCE, checkpoint, run
 
