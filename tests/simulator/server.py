@@ -130,7 +130,7 @@ class _FaultyClient(_Client):
             self._process.world.later(lambda: self._server.answer(method, path, given, by=by), self._process)
             return self._lost()
         if what == "half applied":
-            given = _first_half(given)
+            given = dict(_first_half(given))
         answer = self._server.answer(method, path, given, by)
         if what == "delivered twice":
             answer = self._server.answer(method, path, given, by)
