@@ -10,10 +10,11 @@ from simulator.world import Process
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Destination
 from sqlext.commit.append import AppendFiles
-from sqlext.commit.consumer import CONSUMER_PREFIX, Consumer, MoveConsumer
-from sqlext.commit.stream_progress import PROGRESS_PREFIX, AdvanceStream, StreamProgress
+from sqlext.commit.consumer import Consumer, MoveConsumer
+from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
 from sqlext.commit.transaction import commit
 from sqlext.errors import CommitStateUnknown, SqlextError, ValidationConflict
+from sqlext.spec.stream_state import CONSUMER_PREFIX, PROGRESS_PREFIX
 
 _RUNS = 4
 
