@@ -22,6 +22,7 @@ from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.scan.deleted_positions import deleted_positions
 from sqlext.scan.file_filter import partition_key
 from sqlext.scan.key_values import POSITION, key_values, shared_keys
+from sqlext.scan.measured_column import measured_columns
 from sqlext.scan.position_delete import PositionDeleteCache
 from sqlext.scan.value_range import metrics_range
 from sqlext.spec.content_file import Content, ContentFile
@@ -157,12 +158,10 @@ class ContestedRows:
         return list(fresh.values())
 
     def _may_share_key(self, file: ContentFile, other: ContentFile, field_ids: Sequence[int]) -> bool:
-        schema = self._base.schema()
+        columns = measured_columns([self._base.schema()])
         for field_id in field_ids:
-            one = schema.field_or_none(field_id)
-            if one is not None and not metrics_range(file, field_id, one.type).overlaps(
-                metrics_range(other, field_id, one.type)
-            ):
+            one = columns.get(field_id)
+            if one is not None and not metrics_range(file, field_id, one).overlaps(metrics_range(other, field_id, one)):
                 return False
         return True
 

@@ -119,8 +119,14 @@ class ManifestWriter:
         return location
 
     def counted(self, manifest: ManifestFile, metadata: TableMetadata) -> ManifestFile:
-        """`manifest` with its counts and partitions, which a snapshot that lists its manifests itself does not tell."""
-        if manifest.existing_rows_count is not None:
+        """`manifest` with its counts, where its list lacks some: one of format version 1, or a snapshot that lists its
+        manifests itself, which does not tell the partitions either.
+
+        So has a data manifest that is about to get row ids, as many as its counts say: those were made by whoever wrote
+        it, and ids that are too few would be given twice.
+        """
+        gets_row_ids = metadata.next_row_id is not None and manifest.content == ManifestContent.DATA
+        if None not in _told(manifest) and not (gets_row_ids and manifest.first_row_id is None):
             return manifest
         entries = self._entries(manifest, metadata)
         files, rows = _counts(entries)
@@ -214,6 +220,11 @@ def _filled_from_the_end(manifests: Sequence[ManifestFile], target: int) -> list
         groups[-1].append(manifest)
         size += manifest.length
     return [tuple(reversed(group)) for group in reversed(groups)]
+
+
+def _told(manifest: ManifestFile) -> tuple[int | None, ...]:
+    files = (manifest.added_files_count, manifest.existing_files_count, manifest.deleted_files_count)
+    return (*files, manifest.added_rows_count, manifest.existing_rows_count, manifest.deleted_rows_count)
 
 
 def _counts(entries: Iterable[ManifestEntry]) -> tuple[dict[EntryStatus, int], dict[EntryStatus, int]]:

@@ -24,4 +24,4 @@ def position_delete_index(
         for entry in manifests.live_entries(io, manifest, base)
         if entry.file.content == Content.POSITION_DELETES
     ]
-    return DeleteFileIndex(entries, specs=base.specs_by_id(), types={})
+    return DeleteFileIndex(entries, specs=base.specs_by_id(), columns={})

@@ -165,7 +165,7 @@ class SnapshotProduction:
     ) -> tuple[list[ManifestFile], list[ContentFile]]:
         """The parent's manifests without the removed files, and those files; a data file's vector goes with it."""
         listed = () if parent is None else self._context.manifests.manifests(self._context.io, parent)
-        live = [manifest for manifest in listed if _may_be_live(manifest)]
+        live = [manifest for manifest in listed if manifest.may_be_live]
         selection = self._change.removal.of(base)
         kept: dict[str, ManifestFile] = {}
         removed: list[ContentFile] = []
@@ -279,11 +279,6 @@ def _require_branch(base: TableMetadata, context: CommitContext) -> None:
 
 def _key(manifest: ManifestFile, base: TableMetadata) -> _ManifestKey:
     return base.format_version, manifest.path, manifest.first_row_id, manifest.sequence_number
-
-
-def _may_be_live(manifest: ManifestFile) -> bool:
-    """Whether a manifest still holds files; what an earlier snapshot deleted need not be carried on."""
-    return manifest.added_files_count != 0 or manifest.existing_files_count != 0
 
 
 def _moves(base: TableMetadata, destination: Destination, snapshot: Snapshot) -> tuple[MetadataUpdate, ...]:

@@ -62,6 +62,6 @@ def _totals(changes: Counter[str], previous: Mapping[str, str] | None) -> dict[s
     totals = {}
     for total, added, removed in _TOTALS:
         before = "0" if previous is None else previous.get(total, "")
-        if before.isdigit():
+        if before.isdecimal():
             totals[total] = str(max(0, int(before) + changes[added] - changes[removed]))
     return totals

@@ -57,7 +57,7 @@ def _answer(metadata: TableMetadata) -> Sequence[Sequence[Any]]:
     if snapshot is None:
         return [(None, None, None)]
     totals = (snapshot.summary.get(name, "") for name in ("total-records", "total-data-files"))
-    return [(snapshot.snapshot_id, *(int(total) if total.isdigit() else None for total in totals))]
+    return [(snapshot.snapshot_id, *(int(total) if total.isdecimal() else None for total in totals))]
 
 
 def _read(io: FileIO, given: str) -> TableMetadata:

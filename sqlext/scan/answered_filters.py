@@ -50,9 +50,9 @@ def answered_filters(
         if columns is None:
             live = [entry.file for entry in manifests.live_entries(io, manifest, metadata)]
             matching = [file for file in live if files.file_may_match(file)]
-            open_tests = {i: test for i, test in open_tests.items() if all(map(test.rows_are_answered, matching))}
+            open_tests = {i: test for i, test in open_tests.items() if all(map(test.file_must_match, matching))}
             continue
         for part in columns:
             rows = files.files_may_match(part)
-            open_tests = {i: test for i, test in open_tests.items() if test.rows_of_all_are_answered(part, rows)}
+            open_tests = {i: test for i, test in open_tests.items() if test.files_must_match(part, rows)}
     return [answered or i in open_tests for i, answered in enumerate(by_partitioning)]

@@ -7,7 +7,6 @@ looked up in tables made of `pruning`'s own functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -15,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlext.scan.bound_column import bound_column, in_any_order
+from sqlext.scan.entry_counts import counts_by_entry
+from sqlext.scan.measured_column import MeasuredColumn
 from sqlext.scan.partition_outcomes import partition_outcomes
 from sqlext.scan.pruning import ANY_OUTCOME, ORDERS, Order, Outcome, conjoined, negated, outcomes
 from sqlext.scan.value_range import (
@@ -25,7 +26,7 @@ from sqlext.scan.value_range import (
     is_nan,
     point_range,
 )
-from sqlext.spec.avro_columns import Integers, Mask, Octets
+from sqlext.spec.avro_columns import Mask, Octets
 from sqlext.spec.expression import (
     AlwaysFalse,
     AlwaysTrue,
@@ -44,7 +45,7 @@ from sqlext.spec.expression import (
 )
 from sqlext.spec.manifest_columns import ManifestColumns
 from sqlext.spec.partition_spec import PartitionSpec
-from sqlext.spec.types import DoubleType, FloatType, Type, UuidType
+from sqlext.spec.types import UuidType
 
 Outcomes: TypeAlias = npt.NDArray[np.uint8]
 """`Outcome` flags by entry, or a single element for all."""
@@ -70,24 +71,26 @@ def partitions_may_match(projected: Predicate, columns: ManifestColumns, spec: P
     return _may_match(projected, of_term, columns.size)
 
 
-def metrics_may_match(predicate: Predicate, columns: ManifestColumns, types: Mapping[int, Type]) -> Mask:
+def metrics_may_match(predicate: Predicate, columns: ManifestColumns, known: Mapping[int, MeasuredColumn]) -> Mask:
     """For each entry whether its file's metrics allow for a row that satisfies the predicate.
 
-    As with `metrics_ranges`, nothing is known of columns that are not in `types`.
+    As with `metrics_ranges`, nothing is known of columns that are not in `known`.
     """
     has_rows: Mask = columns.record_count.array() != 0
-    return has_rows & _may_match(predicate, _by_metrics(columns, types), columns.size)
+    return has_rows & _may_match(predicate, _by_metrics(columns, known), columns.size)
 
 
-def must_match(predicate: Predicate, columns: ManifestColumns, spec: PartitionSpec, types: Mapping[int, Type]) -> Mask:
+def must_match(
+    predicate: Predicate, columns: ManifestColumns, spec: PartitionSpec, known: Mapping[int, MeasuredColumn]
+) -> Mask:
     """For each entry whether partition and metrics of its file say that all its rows satisfy the predicate."""
-    by_metrics = _by_metrics(columns, types)
+    by_metrics = _by_metrics(columns, known)
 
     def of_term(term: Any) -> Outcomes:
         found = by_metrics(term)
         for position, field in enumerate(spec.fields):
-            if field.source_id == term.id and term.id in types:
-                of_partition = partial(partition_outcomes, term, field, types[term.id])
+            if field.source_id == term.id and term.id in known:
+                of_partition = partial(partition_outcomes, term, field, known[term.id].type)
                 found = found & _by_partition(columns, position, of_partition)
         return np.where(found == Outcome.NONE, np.uint8(ANY_OUTCOME), found)  # they contradict each other
 
@@ -101,15 +104,15 @@ def _by_partition(columns: ManifestColumns, position: int, outcome_of: Callable[
     return found
 
 
-def _by_metrics(columns: ManifestColumns, types: Mapping[int, Type]) -> Callable[[Any], Outcomes]:
+def _by_metrics(columns: ManifestColumns, known: Mapping[int, MeasuredColumn]) -> Callable[[Any], Outcomes]:
     ranges: dict[int, _Ranges] = {}
 
     def of_term(term: Any) -> Outcomes:
-        value_type = types.get(term.id)
-        if value_type is None or isinstance(value_type, UNORDERED):
+        column = known.get(term.id)
+        if column is None or isinstance(column.type, UNORDERED):
             return _same(outcomes(term, lambda _: UNKNOWN_RANGE))
         if term.id not in ranges:
-            ranges[term.id] = _Ranges(columns, term.id, value_type)
+            ranges[term.id] = _Ranges(columns, term.id, column)
         return ranges[term.id].outcomes(term)
 
     return of_term
@@ -151,36 +154,24 @@ def _flags(true: Mask, false: Mask, unknown: Mask) -> Outcomes:
     return flags
 
 
-@dataclass(frozen=True, slots=True)
-class _Count:
-    """A count by entry and where it is known."""
-
-    number: npt.NDArray[np.int64]
-    known: Mask
-
-
 class _Ranges:
     """The ranges (`ValueRange`) of one column over the files of all entries."""
 
-    def __init__(self, columns: ManifestColumns, field_id: int, value_type: Type) -> None:
+    def __init__(self, columns: ManifestColumns, field_id: int, column: MeasuredColumn) -> None:
         self._columns = columns
         self._field_id = field_id
-        self._type = value_type
+        self._type = column.type
         self._size = columns.size
-        values, nulls = self._count("value_counts"), self._count("null_value_counts")
-        nans = _Count(np.zeros(self._size, np.int64), np.ones(self._size, np.bool_))
-        if isinstance(value_type, (FloatType, DoubleType)):
-            nans = self._count("nan_value_counts")
-        counted = values.known & nulls.known
-        self._may_be_null = ~nulls.known | (nulls.number != 0)
-        self._may_be_nan = (~nans.known | (nans.number != 0)) & (~counted | (nulls.number < values.number))
-        present = nulls.number + np.where(nans.known, nans.number, 0)
-        self._may_be_value = ~counted | (present < values.number)
+        records, counts = columns.record_count.array(), counts_by_entry(columns, field_id, column)
+        self._may_be_null = counts.nulls != 0
+        nulls, nans = np.maximum(counts.nulls, 0), np.maximum(counts.nans, 0)
+        self._may_be_nan = (counts.nans != 0) & (nulls != records)
+        self._may_be_value = nulls + nans != records
         lower, upper = self._bounds("lower_bounds"), self._bounds("upper_bounds")
-        if isinstance(value_type, UuidType):
+        if isinstance(column.type, UuidType):
             lower, upper = in_any_order(lower, upper)
-        self._lower = bound_column(lower, value_type, self._size)
-        self._upper = bound_column(upper, value_type, self._size)
+        self._lower = bound_column(lower, column.type, self._size)
+        self._upper = bound_column(upper, column.type, self._size)
 
     def outcomes(self, term: Any) -> Outcomes:
         found = self._vectorised(term)
@@ -269,13 +260,6 @@ class _Ranges:
             of_row = ValueRange(null, nan, value, *decode_bounds(self._type, low, high))
             found[row] = outcomes(term, lambda _, of_row=of_row: of_row)  # type: ignore[misc]
         return found
-
-    def _count(self, name: str) -> _Count:
-        column = self._columns.metric(name, self._field_id)
-        if column is None:
-            return _Count(np.zeros(self._size, np.int64), np.zeros(self._size, np.bool_))
-        assert isinstance(column, Integers)
-        return _Count(column.array(), np.ones(self._size, np.bool_) if column.valid is None else column.valid)
 
     def _bounds(self, name: str) -> Octets | None:
         column = self._columns.metric(name, self._field_id)

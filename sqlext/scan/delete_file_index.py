@@ -10,14 +10,16 @@ from typing import Generic, TypeVar
 
 from sqlext.errors import CorruptionError
 from sqlext.scan.file_filter import PartitionKey, partition_key
+from sqlext.scan.measured_column import MeasuredColumn
 from sqlext.scan.position_delete import FILE_PATH_ID
 from sqlext.scan.value_range import UNKNOWN_RANGE, ValueRange, metrics_range
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.manifest import ManifestEntry
 from sqlext.spec.partition_spec import PartitionSpec
-from sqlext.spec.types import StringType, Type
+from sqlext.spec.types import StringType
 
 K = TypeVar("K", bound=Hashable)
+_PATHS = MeasuredColumn(StringType())
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,14 @@ class DeleteFileIndex:
     """
 
     def __init__(
-        self, entries: Iterable[ManifestEntry], *, specs: Mapping[int, PartitionSpec], types: Mapping[int, Type]
+        self,
+        entries: Iterable[ManifestEntry],
+        *,
+        specs: Mapping[int, PartitionSpec],
+        columns: Mapping[int, MeasuredColumn],
     ) -> None:
-        """`specs` are all of the table, `types` those of all columns there ever were, by field id."""
-        self._types = types
+        """`specs` are all of the table, `columns` all that there ever were, by field id."""
+        self._columns = columns
         self._specs = specs
         self._vectors: dict[str, ManifestEntry] = {}
         self._positions_by_path: _BySequence[str, _PositionDelete] = _BySequence()
@@ -140,7 +146,7 @@ class DeleteFileIndex:
         """`ranges` keeps those of `file` from one delete to the next."""
         for field_id, keys in delete.key_ranges.items():
             if field_id not in ranges:
-                ranges[field_id] = metrics_range(file, field_id, self._types[field_id])
+                ranges[field_id] = metrics_range(file, field_id, self._columns[field_id])
             if not keys.overlaps(ranges[field_id]):
                 return False
         return True
@@ -153,7 +159,7 @@ class DeleteFileIndex:
         if path is not None:
             self._positions_by_path.add(path, _PositionDelete(entry, UNKNOWN_RANGE))
             return
-        paths = metrics_range(entry.file, FILE_PATH_ID, StringType())
+        paths = metrics_range(entry.file, FILE_PATH_ID, _PATHS)
         self._positions_by_partition.add(partition_key(entry.file), _PositionDelete(entry, paths))
 
     def _add_vector(self, path: str | None, entry: ManifestEntry) -> None:
@@ -165,9 +171,9 @@ class DeleteFileIndex:
 
     def _add_equality(self, entry: ManifestEntry, *, is_global: bool) -> None:
         key_ranges = {
-            field_id: metrics_range(entry.file, field_id, self._types[field_id])
+            field_id: metrics_range(entry.file, field_id, self._columns[field_id])
             for field_id in entry.file.equality_ids or ()
-            if field_id in self._types
+            if field_id in self._columns
         }
         delete = _EqualityDelete(entry, key_ranges)
         if is_global:

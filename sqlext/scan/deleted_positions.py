@@ -44,7 +44,10 @@ def deleted_positions(
 
 
 def leaves_no_row(file: ContentFile, deleted: DeletedPositions | None) -> bool:
-    """Whether all rows of a data file are deleted; a position behind its last row is none of them."""
-    if deleted is None or deleted.count < file.record_count:
+    """Whether all rows of a data file are deleted; a position behind its last row is none of them.
+
+    A file whose rows its writer did not count, which has a negative number of them, may have any.
+    """
+    if deleted is None or not 0 <= file.record_count <= deleted.count:
         return False
     return bool(deleted.positions().range_cardinality(0, file.record_count) == file.record_count)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlext.scan.delete_file_index import DeleteFileIndex
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.pruning import column_types
+from sqlext.scan.measured_column import measured_columns
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, scan_schema
 from sqlext.spec.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.expression import Predicate
@@ -54,8 +54,8 @@ def equality_delete_use(
         for entry in manifests.live_entries(io, manifest, metadata)
         if entry.file.content == Content.EQUALITY_DELETES
     ]
-    types = column_types((metadata.schema(), *reversed(metadata.schemas)))
-    index = DeleteFileIndex((entry for entry in entries if entry.file.record_count), specs=specs, types=types)
+    columns = measured_columns((metadata.schema(), *reversed(metadata.schemas)))
+    index = DeleteFileIndex((entry for entry in entries if entry.file.record_count), specs=specs, columns=columns)
     applying = [
         (task.file, frozenset(one.file.key for one in index.equality_deletes(_entry(task)))) for task in whole.tasks
     ]

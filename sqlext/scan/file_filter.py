@@ -9,22 +9,20 @@ import numpy as np
 
 from sqlext.scan import column_pruning
 from sqlext.scan.column_pruning import metrics_may_match, partitions_may_match
+from sqlext.scan.measured_column import measured_columns
 from sqlext.scan.partition_outcomes import partition_outcomes
 from sqlext.scan.projection import project
 from sqlext.scan.pruning import (
     ANY_OUTCOME,
     Outcome,
-    column_types,
     combined,
-    identity_ranges,
     manifest_ranges,
     may_match,
     metrics_ranges,
-    must_match,
     outcomes,
     partition_ranges,
 )
-from sqlext.scan.value_range import UNKNOWN_RANGE
+from sqlext.scan.value_range import UNKNOWN_RANGE, RangeOf
 from sqlext.spec.avro_columns import Mask
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
@@ -54,9 +52,7 @@ class FileFilter:
         self._predicate = predicate
         self._schema = schema
         self._specs = specs
-        self._types = column_types((schema,))
-        # What counts of a nested field leave out where its struct is null differs among writers.
-        self._whole_types = {field.id: self._types[field.id] for field in schema.fields if field.id in self._types}
+        self._columns = measured_columns((schema,))
         self._keeps_all = isinstance(predicate, AlwaysTrue)
         self._types_by_spec: dict[int, Mapping[int, Type]] = {}
         self._projections: dict[int, Predicate] = {}
@@ -68,7 +64,7 @@ class FileFilter:
 
         A delete file of an unpartitioned spec applies to every partition, and no summary excludes it.
         """
-        if manifest.added_files_count == 0 and manifest.existing_files_count == 0:
+        if not manifest.may_be_live:
             return False
         if self._keeps_all:
             return True
@@ -96,14 +92,14 @@ class FileFilter:
             may_match &= partitions_may_match(self._projection(columns.spec_id), columns, self._specs[columns.spec_id])
         content = columns.content.array()
         if (content == Content.DATA).any():
-            may_match &= (content != Content.DATA) | metrics_may_match(self._predicate, columns, self._types)
+            may_match &= (content != Content.DATA) | metrics_may_match(self._predicate, columns, self._columns)
         keyed = np.flatnonzero(content == Content.EQUALITY_DELETES).tolist()
         by_key: dict[tuple[int, ...], list[int]] = {}
         for row, ids in zip(keyed, columns.equality_ids(keyed), strict=True):
             by_key.setdefault(ids or (), []).append(row)
         for ids, rows in by_key.items():
-            types = {field_id: self._types[field_id] for field_id in ids if field_id in self._types}
-            may_match[rows] &= metrics_may_match(self._predicate, columns, types)[rows]
+            key = {field_id: self._columns[field_id] for field_id in ids if field_id in self._columns}
+            may_match[rows] &= metrics_may_match(self._predicate, columns, key)[rows]
         return may_match
 
     def partition_may_match(self, file: ContentFile) -> bool:
@@ -115,11 +111,16 @@ class FileFilter:
         return self._partitions[key]
 
     def file_must_match(self, file: ContentFile) -> bool:
-        """True only if partition and metrics of a data file say that all its rows match."""
-        if self._keeps_all or self.partition_must_match(file):
+        """True only if partition, in whatever way it is made, and metrics of a data file prove that all its rows
+        match."""
+        return self.partition_must_match(file) or self._must_match(file, metrics_ranges(file, self._columns))
+
+    def files_must_match(self, columns: ManifestColumns, rows: Mask) -> bool:
+        """Whether `file_must_match` is true of all the chosen entries."""
+        if self._keeps_all or not rows.any():
             return True
-        by_metrics = metrics_ranges(file, self._types)
-        return must_match(self._predicate, identity_ranges(file.partition, self._specs[file.spec_id], by_metrics))
+        matching = column_pruning.must_match(self._predicate, columns, self._specs[columns.spec_id], self._columns)
+        return bool(matching[rows].all())
 
     def partition_must_match(self, file: ContentFile) -> bool:
         """True only if all rows there can be in the partition that `file` belongs to match."""
@@ -127,9 +128,21 @@ class FileFilter:
             return True
         key = partition_key(file)
         if key not in self._whole_partitions:
-            ranges = identity_ranges(file.partition, self._specs[file.spec_id], lambda _: UNKNOWN_RANGE)
-            self._whole_partitions[key] = must_match(self._predicate, ranges)
+            self._whole_partitions[key] = self._must_match(file, lambda _: UNKNOWN_RANGE)
         return self._whole_partitions[key]
+
+    def _must_match(self, file: ContentFile, range_of: RangeOf) -> bool:
+        """By the partition of a file and the ranges of its columns."""
+        spec = self._specs[file.spec_id]
+
+        def of_term(term: Any) -> Outcome:
+            found = outcomes(term, range_of)
+            for field, value in zip(spec.fields, file.partition, strict=True):
+                if field.source_id == term.id and term.id in self._columns:
+                    found &= partition_outcomes(term, field, self._columns[term.id].type, value)
+            return found or ANY_OUTCOME  # they contradict each other
+
+        return not combined(self._predicate, of_term) & (Outcome.FALSE | Outcome.UNKNOWN)
 
     def is_answered_by(self, spec_id: int) -> bool:
         """Whether the partition of each file of a spec tells if its rows match: all of them, or none."""
@@ -137,34 +150,13 @@ class FileFilter:
         kept = {field.source_id for field in spec.fields if isinstance(field.transform, IdentityTransform)}
         return self._keeps_all or bind_fields(self._predicate) <= kept
 
-    def rows_are_answered(self, file: ContentFile) -> bool:
-        """True only if all rows of a data file match, by its partition, in whatever way it is made, and its bounds."""
-        spec = self._specs[file.spec_id]
-        by_metrics = metrics_ranges(file, self._whole_types)
-
-        def of_term(term: Any) -> Outcome:
-            found = outcomes(term, by_metrics)
-            for field, value in zip(spec.fields, file.partition, strict=True):
-                if field.source_id == term.id and term.id in self._whole_types:
-                    found &= partition_outcomes(term, field, self._whole_types[term.id], value)
-            return found or ANY_OUTCOME
-
-        return self._keeps_all or not combined(self._predicate, of_term) & (Outcome.FALSE | Outcome.UNKNOWN)
-
-    def rows_of_all_are_answered(self, columns: ManifestColumns, rows: Mask) -> bool:
-        """Whether `rows_are_answered` is true of all the chosen entries."""
-        if self._keeps_all or not rows.any():
-            return True
-        answered = column_pruning.must_match(self._predicate, columns, self._specs[columns.spec_id], self._whole_types)
-        return bool(answered[rows].all())
-
     def _metrics_may_match(self, file: ContentFile) -> bool:
         if file.content == Content.POSITION_DELETES:  # its metrics are of paths and positions
             return True
-        types = self._types
+        columns = self._columns
         if file.content == Content.EQUALITY_DELETES:  # only the key columns say which rows it deletes
-            types = {field_id: types[field_id] for field_id in file.equality_ids or () if field_id in types}
-        return may_match(self._predicate, metrics_ranges(file, types))
+            columns = {field_id: columns[field_id] for field_id in file.equality_ids or () if field_id in columns}
+        return may_match(self._predicate, metrics_ranges(file, columns))
 
     def _partition_types(self, spec_id: int) -> Mapping[int, Type]:
         if spec_id not in self._types_by_spec:

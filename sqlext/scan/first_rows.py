@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlext.scan.measured_column import MeasuredColumn
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.scan.value_range import metrics_range
-from sqlext.spec.content_file import ContentFile
+from sqlext.scan.value_range import metrics_range, row_counts_of
 from sqlext.spec.types import (
     DateType,
     DecimalType,
@@ -73,10 +73,11 @@ class _Reach:
 
     @classmethod
     def of(cls, task: FileScanTask, wanted: FirstRows) -> _Reach:
-        values = metrics_range(task.file, wanted.field.id, wanted.field.type)
+        column = MeasuredColumn(wanted.field.type)
+        values = metrics_range(task.file, wanted.field.id, column)
         begin, end = (values.upper, values.lower) if wanted.descending else (values.lower, values.upper)
         first_nulls = wanted.nulls_first and values.may_be_null
-        return cls(begin, end, _sure_rows(task, wanted.field.id), first_nulls)
+        return cls(begin, end, _sure_rows(task, wanted.field.id, column), first_nulls)
 
     def begins_by(self, end: Any, wanted: FirstRows) -> bool:
         if self.has_first_nulls or self.begin is None:
@@ -84,11 +85,7 @@ class _Reach:
         return bool(self.begin >= end if wanted.descending else self.begin <= end)
 
 
-def _sure_rows(task: FileScanTask, field_id: int) -> int:
+def _sure_rows(task: FileScanTask, field_id: int, column: MeasuredColumn) -> int:
     """How many live rows with a value a file has at least."""
-    nulls = _nulls(task.file, field_id)
+    nulls = row_counts_of(task.file, field_id, column).nulls
     return 0 if nulls is None or task.equality_groups else max(0, task.file.record_count - nulls - task.deleted_rows)
-
-
-def _nulls(file: ContentFile, field_id: int) -> int | None:
-    return None if file.null_value_counts is None else file.null_value_counts.get(field_id)

@@ -11,7 +11,7 @@ from sqlext.scan.manifest_cache import ManifestCache
 from sqlext.scan.readable_files import require_readable
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue
-from sqlext.spec.manifest import ManifestContent, ManifestEntry, ManifestFile
+from sqlext.spec.manifest import ManifestContent, ManifestEntry
 from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
@@ -39,7 +39,7 @@ def live_deletes(io: FileIO, metadata: TableMetadata, snapshot: Snapshot, *, man
 
     Raises UnsupportedError for delete files this version cannot read, NotFoundError or CorruptionError for manifests.
     """
-    listed = [one for one in manifests.manifests(io, snapshot) if _may_be_live(one)]
+    listed = [one for one in manifests.manifests(io, snapshot) if one.may_be_live]
     oldest = min((one.min_sequence_number for one in listed if one.content == ManifestContent.DATA), default=None)
     if oldest is None:
         return LiveDeletes()
@@ -56,10 +56,6 @@ def live_deletes(io: FileIO, metadata: TableMetadata, snapshot: Snapshot, *, man
             require_readable(file)
             groups.setdefault((_key(file), specs[file.spec_id].is_unpartitioned), []).append(entry)
     return LiveDeletes(has_positions, tuple(EqualityDeletes(*kind, tuple(found)) for kind, found in groups.items()))
-
-
-def _may_be_live(manifest: ManifestFile) -> bool:
-    return manifest.added_files_count != 0 or manifest.existing_files_count != 0
 
 
 def _key(file: ContentFile) -> tuple[int, ...]:

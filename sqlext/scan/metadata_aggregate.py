@@ -13,10 +13,12 @@ from typing import Any, Literal
 import numpy as np
 
 from sqlext.scan.bound_column import bound_column
+from sqlext.scan.entry_counts import counts_by_entry
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.value_range import decode_bound
-from sqlext.spec.avro_columns import Integers, Mask, Octets
+from sqlext.scan.measured_column import MeasuredColumn
+from sqlext.scan.value_range import decode_bound, row_counts_of
+from sqlext.spec.avro_columns import Mask, Octets
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import Predicate
 from sqlext.spec.manifest import ManifestContent, ManifestFile
@@ -70,7 +72,7 @@ def aggregate(
     `schema` has the fields that `predicate`, `groups` and `aggregates` name. Without groups there is one row.
     """
     files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
-    listed = [] if snapshot is None else [one for one in manifests.manifests(io, snapshot) if _may_be_live(one)]
+    listed = [] if snapshot is None else [one for one in manifests.manifests(io, snapshot) if one.may_be_live]
     shown = [
         schema.field(id) for id in (*groups, *(a.field_id for a in aggregates if a.function != "count" and a.field_id))
     ]
@@ -93,10 +95,6 @@ def aggregate(
     except _NotTold:
         return None
     return [[*key, *values] for key, values in results.items()]
-
-
-def _may_be_live(manifest: ManifestFile) -> bool:
-    return manifest.added_files_count != 0 or manifest.existing_files_count != 0
 
 
 def _nothing(aggregates: Sequence[Aggregate]) -> list[Any]:
@@ -130,14 +128,14 @@ def _of_manifest(
     if columns is None:
         for entry in manifests.live_entries(io, manifest, metadata):
             if files.file_may_match(entry.file):
-                if not files.rows_are_answered(entry.file):
+                if not files.file_must_match(entry.file):
                     raise _NotTold
                 key = tuple(entry.file.partition[places[group]] for group in groups)
                 yield key, [_of_file(one, entry.file, places, schema) for one in aggregates]
         return
     for part in columns:
         matching = files.files_may_match(part)
-        if not files.rows_of_all_are_answered(part, matching):
+        if not files.files_must_match(part, matching):
             raise _NotTold
         for key, rows in _by_group(part, matching, [places[group] for group in groups]):
             yield key, [_of_rows(one, part, rows, places, schema) for one in aggregates]
@@ -149,12 +147,14 @@ def _identity_places(spec: PartitionSpec) -> dict[int, int]:
 
 
 def _of_file(one: Aggregate, file: ContentFile, places: dict[int, int], schema: Schema) -> Any:
+    if file.record_count < 0:  # its writer did not count
+        raise _NotTold
     if one.field_id is None:
         return file.record_count
     if one.field_id in places:
         value = file.partition[places[one.field_id]]
         return _of_constant(one, value, file.record_count)
-    nulls = (file.null_value_counts or {}).get(one.field_id)
+    nulls = row_counts_of(file, one.field_id, _column(schema, one.field_id)).nulls
     if nulls is None:
         raise _NotTold
     if one.function == "count":
@@ -169,6 +169,13 @@ def _of_file(one: Aggregate, file: ContentFile, places: dict[int, int], schema: 
     if value is None:
         raise _NotTold
     return value
+
+
+def _column(schema: Schema, field_id: int) -> MeasuredColumn:
+    """Counts of what lies inside a struct, list or map are of no use here."""
+    if field_id not in {field.id for field in schema.fields}:
+        raise _NotTold
+    return MeasuredColumn(schema.field(field_id).type)
 
 
 def _of_constant(one: Aggregate, value: Any, rows: int) -> Any:
@@ -194,16 +201,18 @@ def _by_group(part: ManifestColumns, rows: Mask, places: Sequence[int]) -> Itera
 
 def _of_rows(one: Aggregate, part: ManifestColumns, rows: Mask, places: dict[int, int], schema: Schema) -> Any:
     record_counts = part.record_count.array()
+    if (record_counts[rows] < 0).any():
+        raise _NotTold
     if one.field_id is None:
         return int(record_counts[rows].sum())
     if one.field_id in places:
         return _of_partitions(one, part, rows, places[one.field_id])
-    nulls = part.metric("null_value_counts", one.field_id)
-    if not isinstance(nulls, Integers) or not (nulls.valid is None or nulls.valid[rows].all()):
+    nulls = counts_by_entry(part, one.field_id, _column(schema, one.field_id)).nulls
+    if (nulls[rows] < 0).any():
         raise _NotTold
     if one.function == "count":
-        return int((record_counts - nulls.array())[rows].sum())
-    having = rows & (nulls.array() < record_counts)
+        return int((record_counts - nulls)[rows].sum())
+    having = rows & (nulls < record_counts)
     if not having.any():
         return None
     bounds = part.metric("lower_bounds" if one.function == "min" else "upper_bounds", one.field_id)

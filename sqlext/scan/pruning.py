@@ -7,10 +7,11 @@ rows are wanted). Both come from one evaluation, so they cannot disagree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import IntFlag
 from typing import Any
 
+from sqlext.scan.measured_column import MeasuredColumn
 from sqlext.scan.value_range import (
     EMPTY_RANGE,
     UNKNOWN_RANGE,
@@ -41,9 +42,7 @@ from sqlext.spec.expression import (
 )
 from sqlext.spec.manifest import ManifestFile
 from sqlext.spec.partition_spec import PartitionSpec
-from sqlext.spec.schema import Schema
-from sqlext.spec.transform import IdentityTransform
-from sqlext.spec.types import NestedField, StructType, Type, is_primitive
+from sqlext.spec.types import Type
 
 
 class Outcome(IntFlag):
@@ -107,43 +106,16 @@ def partition_ranges(partition: tuple[Any, ...], spec: PartitionSpec) -> RangeOf
     return lambda field_id: ranges.get(field_id, UNKNOWN_RANGE)
 
 
-def identity_ranges(partition: tuple[Any, ...], spec: PartitionSpec, otherwise: RangeOf) -> RangeOf:
-    """Ranges of columns in one partition: the value of those it is an identity of, for others what `otherwise` says."""
-    ranges = {
-        field.source_id: point_range(value)
-        for field, value in zip(spec.fields, partition, strict=True)
-        if isinstance(field.transform, IdentityTransform)
-    }
-    return lambda field_id: ranges[field_id] if field_id in ranges else otherwise(field_id)
-
-
-def metrics_ranges(file: ContentFile, types: Mapping[int, Type]) -> RangeOf:
-    """Ranges of a content file's columns by field id; of those in `types`, which must hold none of lists or maps."""
+def metrics_ranges(file: ContentFile, columns: Mapping[int, MeasuredColumn]) -> RangeOf:
+    """Ranges of a content file's columns by field id; nothing is known of those that are not in `columns`."""
 
     def range_of(field_id: int) -> ValueRange:
-        value_type = types.get(field_id)
-        if value_type is None:
+        column = columns.get(field_id)
+        if column is None:
             return EMPTY_RANGE if file.record_count == 0 else UNKNOWN_RANGE
-        return metrics_range(file, field_id, value_type)
+        return metrics_range(file, field_id, column)
 
     return range_of
-
-
-def column_types(schemas: Iterable[Schema]) -> dict[int, Type]:
-    """Types by field id of the primitive columns that have one value per row; the first schema that has one decides."""
-    types: dict[int, Type] = {}
-    for schema in schemas:
-        for field in _single_valued(schema.fields):
-            types.setdefault(field.id, field.type)
-    return types
-
-
-def _single_valued(fields: Iterable[NestedField]) -> Iterator[NestedField]:
-    for field in fields:
-        if isinstance(field.type, StructType):
-            yield from _single_valued(field.type.fields)
-        elif is_primitive(field.type):
-            yield field
 
 
 def outcomes(predicate: Predicate, range_of: RangeOf) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from sqlext.scan.measured_column import MeasuredColumn
 from sqlext.scan.value_range import metrics_range
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysFalse, And, Comparison, In, IsNull, Or, Predicate
@@ -93,7 +94,7 @@ def _bounds(id: int, file: ContentFile, schema: Schema) -> tuple[int, int] | Non
     field = schema.field_or_none(id)
     if field is None or not isinstance(field.type, _WHOLE_NUMBERS) or len(schema.column_path(id)) > 1:
         return None
-    bounds = metrics_range(file, id, field.type)
+    bounds = metrics_range(file, id, MeasuredColumn(field.type))
     if bounds.lower is None or bounds.upper is None:
         return None
     return bounds.lower, bounds.upper

@@ -20,8 +20,8 @@ from sqlext.scan.deleted_positions import deleted_positions, leaves_no_row
 from sqlext.scan.deletion_vector import DeletedPositions
 from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
 from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.measured_column import measured_columns
 from sqlext.scan.position_delete import PositionDeleteCache
-from sqlext.scan.pruning import column_types
 from sqlext.scan.readable_files import require_readable
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
@@ -66,8 +66,11 @@ class FileScanTask:
 
 
 def goes_whole(task: FileScanTask, positions: Mapping[str, BitMap64]) -> bool:
-    """Whether no row of the file is left, as far as counts tell, once those at `positions`, all live, are gone."""
-    return task.deleted_rows + len(positions.get(task.file.file_path, ())) == task.file.record_count
+    """Whether no row of the file is left once those at `positions`, all live, are gone."""
+    going = positions.get(task.file.file_path, BitMap64())
+    if task.deleted_rows + len(going) < task.file.record_count:
+        return False
+    return leaves_no_row(task.file, DeletedPositions.of(task.deleted_positions() | going))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +147,8 @@ def plan_scan(
     oldest = min(map(sequence_number, data), default=None)
     newer = () if oldest is None else [one for one in delete_manifests if one.sequence_number >= oldest]
     deletes = manifests.matching_entries(io, newer, metadata, for_deletes)
-    types = column_types((metadata.schema(), *reversed(metadata.schemas)))
-    index = DeleteFileIndex(deletes, specs=specs, types=types)
+    columns = measured_columns((metadata.schema(), *reversed(metadata.schemas)))
+    index = DeleteFileIndex(deletes, specs=specs, columns=columns)
     deleted = deleted_positions(io, data, index, position_deletes or PositionDeleteCache(0))
     if not keep_deleted:
         data = [entry for entry in data if not leaves_no_row(entry.file, deleted.get(entry.file.file_path))]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from sqlext.scan.measured_column import MeasuredColumn, RowCounts, row_counts
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.manifest import FieldSummary
 from sqlext.spec.single_value import are_bounds_in_any_order, decode
@@ -91,27 +92,32 @@ def summary_range(summary: FieldSummary, value_type: Type) -> ValueRange:
     return ValueRange(summary.contains_null, may_be_nan, True, lower, upper)
 
 
-def metrics_range(file: ContentFile, field_id: int, value_type: Type) -> ValueRange:
+def metrics_range(file: ContentFile, field_id: int, column: MeasuredColumn) -> ValueRange:
     """The range of a column over a content file, from its counts and bounds (spec: "Data file fields").
 
-    Missing metrics leave their part unknown. `field_id` must not lie inside a list or map, where counts are of
-    elements instead of rows.
+    Metrics that are missing, or cannot be believed, leave their part unknown.
     """
     if file.record_count == 0:
         return EMPTY_RANGE
-    if isinstance(value_type, UNORDERED):
+    if isinstance(column.type, UNORDERED):
         return UNKNOWN_RANGE
-    values = _metric(file.value_counts, field_id)
-    nulls = _metric(file.null_value_counts, field_id)
-    nans = _metric(file.nan_value_counts, field_id) if isinstance(value_type, (FloatType, DoubleType)) else 0
-    lower, upper = decode_bounds(value_type, _metric(file.lower_bounds, field_id), _metric(file.upper_bounds, field_id))
+    lower, upper = _metric(file.lower_bounds, field_id), _metric(file.upper_bounds, field_id)
+    counts = row_counts_of(file, field_id, column)
+    nulls, nans = counts.nulls or 0, counts.nans or 0
+    least, largest = decode_bounds(column.type, lower, upper)
     return ValueRange(
-        may_be_null=nulls != 0,
-        may_be_nan=nans != 0 and (values is None or nulls is None or nulls < values),
-        may_be_value=values is None or nulls is None or nulls + (nans or 0) < values,
-        lower=lower,
-        upper=upper,
+        may_be_null=counts.nulls != 0,
+        may_be_nan=counts.nans != 0 and nulls != file.record_count,
+        may_be_value=nulls + nans != file.record_count,
+        lower=least,
+        upper=largest,
     )
+
+
+def row_counts_of(file: ContentFile, field_id: int, column: MeasuredColumn) -> RowCounts:
+    """In how many rows of a content file a column is null or NaN, as far as its metrics can be believed."""
+    counts = (file.value_counts, file.null_value_counts, file.nan_value_counts)
+    return row_counts(column, file.record_count, *(_metric(one, field_id) for one in counts))
 
 
 def decode_bounds(value_type: Type, lower: bytes | None, upper: bytes | None) -> tuple[Any, Any]:

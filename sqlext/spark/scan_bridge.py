@@ -82,7 +82,7 @@ class ScanBridge:
         """The deletes that may matter to some data file, found without a look at any; the shim numbers its joins by
         the order of `equality`."""
         snapshot = version.snapshot
-        if snapshot is None or snapshot.summary.get("total-delete-files") == "0":
+        if snapshot is None:
             return LiveDeletes()
 
         def load() -> tuple[LiveDeletes, int]:

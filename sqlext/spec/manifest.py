@@ -115,6 +115,16 @@ class ManifestFile:
     key_metadata: bytes | None = None
     first_row_id: int | None = None
 
+    @property
+    def may_be_live(self) -> bool:
+        """False only where its counts say that all its entries are of removed files.
+
+        Counts that are absent, or contradict each other, say nothing: a manifest of no entry is not written.
+        """
+        if self.added_files_count != 0 or self.existing_files_count != 0:
+            return True
+        return not self.deleted_files_count or bool(self.added_rows_count or self.existing_rows_count)
+
 
 def summarise_partitions(
     entries: Iterable[ManifestEntry], spec: PartitionSpec, schema: Schema, others: Sequence[Schema] = ()

@@ -98,7 +98,7 @@ def changelog_table(metadata: TableMetadata, snapshot: Snapshot | None = None) -
                 sequence_number=1,
                 timestamp_ms=snapshot.timestamp_ms,
                 manifest_list=manifest_list_location(metadata, stored.id),
-                summary={"operation": "append", "total-delete-files": "0"},
+                summary={"operation": "append"},
                 schema_id=metadata.current_schema_id,
             ),
         )

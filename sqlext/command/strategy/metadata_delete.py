@@ -27,32 +27,22 @@ from sqlext.spec.expression import Predicate
 class CoveredFiles:
     """Of the files that may have rows to delete, those that have no others, and those that must be read to know.
 
-    The commit finds `plain` ones itself, whatever was added or removed by then; `transformed` ones are known by
-    partition values that only the plan looks into.
+    The commit finds the `whole` ones itself, whatever was added or removed by then.
     """
 
-    plain: Sequence[FileScanTask]
-    transformed: Sequence[FileScanTask]
+    whole: Sequence[FileScanTask]
     undecided: Sequence[FileScanTask]
-
-    @property
-    def whole(self) -> Sequence[FileScanTask]:
-        return [*self.plain, *self.transformed]
 
 
 def covered_files(environment: Environment, target: Target, row_filter: Predicate) -> CoveredFiles:
     """Decided by partitions and bounds alone; `row_filter` selects exactly the rows to delete."""
     metadata = target.table.metadata
     files = FileFilter(row_filter, schema=metadata.schema(), specs=metadata.specs_by_id())
-    plain: list[FileScanTask] = []
-    transformed: list[FileScanTask] = []
+    whole: list[FileScanTask] = []
     undecided: list[FileScanTask] = []
     for task in environment.scans.plan(target.version, row_filter).tasks:
-        if files.file_must_match(task.file):
-            plain.append(task)
-        else:
-            (transformed if files.rows_are_answered(task.file) else undecided).append(task)
-    return CoveredFiles(plain, transformed, undecided)
+        (whole if files.file_must_match(task.file) else undecided).append(task)
+    return CoveredFiles(whole, undecided)
 
 
 def delete_everything(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
@@ -79,7 +69,7 @@ def metadata_delete(environment: Environment, spark: SparkSession, target: Targe
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         positions = _positions(spark, change, covered.undecided)
-        named = [*covered.transformed, *(task for task in covered.undecided if goes_whole(task, positions))]
+        emptied = [task for task in covered.undecided if goes_whole(task, positions)]
         partial = {
             task.file.file_path: (task.spec_id, task.partition)
             for task in covered.undecided
@@ -89,13 +79,13 @@ def metadata_delete(environment: Environment, spark: SparkSession, target: Targe
         snapshot = target.version.snapshot
         action = OverwriteRows(
             row_filter,
-            deleted_files=[task.file for task in named],
+            deleted_files=[task.file for task in emptied],
             delete_files=deletes.files,
             deleted_rows=deletes.rows,
             referenced_data_files=frozenset(partial),
             base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
         )
-    if covered.plain or named or partial:
+    if covered.whole or emptied or partial:
         commit_change(environment, target, action)
     return Counts(deleted=deleted + sum(len(bitmap) for bitmap in positions.values()))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlext.scan.measured_column import measured_columns
 from sqlext.scan.metadata_tables.arrow_type import arrow_type, readable
-from sqlext.scan.pruning import column_types
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.table_metadata import TableMetadata
@@ -22,7 +22,7 @@ def partition_fields(metadata: TableMetadata) -> tuple[NestedField, ...]:
     Void fields stand for dropped ones, and are left out unless an earlier spec gave them values; so are fields whose
     column the table has no more.
     """
-    columns = column_types([metadata.schema()])
+    columns = measured_columns([metadata.schema()])
     fields: dict[int, NestedField] = {}
     for spec in sorted(metadata.partition_specs, key=lambda spec: -spec.spec_id):
         for field, result_type in zip(spec.fields, result_types(spec, metadata), strict=True):
@@ -33,8 +33,10 @@ def partition_fields(metadata: TableMetadata) -> tuple[NestedField, ...]:
 
 def result_types(spec: PartitionSpec, metadata: TableMetadata) -> list[Type]:
     """Types of a spec's partition values; those of a column that was dropped by the type it had last."""
-    types = column_types((metadata.schema(), *reversed(metadata.schemas)))
-    return [field.transform.result_type(types.get(field.source_id, UnknownType())) for field in spec.fields]
+    columns = measured_columns((metadata.schema(), *reversed(metadata.schemas)))
+    known = (columns.get(field.source_id) for field in spec.fields)
+    types = [UnknownType() if one is None else one.type for one in known]
+    return [field.transform.result_type(type) for field, type in zip(spec.fields, types, strict=True)]
 
 
 def partition_type(fields: Sequence[NestedField]) -> pa.DataType:

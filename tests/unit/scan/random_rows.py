@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -41,6 +42,7 @@ from sqlext.spec.types import (
     LongType,
     NestedField,
     StringType,
+    StructType,
     TimestampType,
     Type,
 )
@@ -61,7 +63,19 @@ TYPES: tuple[Type, ...] = (
     StringType(),
     BinaryType(),
 )
-SCHEMA = Schema(tuple(NestedField(number, f"c{number}", of) for number, of in enumerate(TYPES, 1)))
+IN_OPTIONAL = tuple(
+    NestedField(number, f"f{number}", of) for number, of in ((21, LongType()), (22, DoubleType()), (23, StringType()))
+)
+IN_REQUIRED = (NestedField(31, "f31", LongType()), NestedField(32, "f32", DoubleType()))
+SCHEMA = Schema(
+    (
+        *(NestedField(number, f"c{number}", of) for number, of in enumerate(TYPES, 1)),
+        NestedField(20, "s", StructType(IN_OPTIONAL)),
+        NestedField(30, "r", StructType(IN_REQUIRED), required=True),
+    )
+)
+COLUMNS = (*SCHEMA.fields[: len(TYPES)], *IN_OPTIONAL, *IN_REQUIRED)
+LACKS_STRUCT = -1
 TRUNCATION = 3
 
 _FLOATS = (0.0, -0.0, 1.5, -1.5, math.inf, -math.inf, math.nan)
@@ -86,10 +100,10 @@ def random_value(random: Random, of: Type) -> Any:
 
 
 def random_rows(random: Random) -> list[Row]:
-    """Rows whose columns each lean to nulls, NaN, one value, or many."""
+    """Rows whose columns each lean to nulls, NaN, one value, or many; `LACKS_STRUCT` says where struct `s` is null."""
     size = random.randint(1, 6)
     columns: dict[int, list[Any]] = {}
-    for field in SCHEMA.fields:
+    for field in COLUMNS:
         pool = [random_value(random, field.type) for _ in range(random.choice((1, 2, 6)))]
         pool += [None] * random.choice((0, 0, 1, 3))
         if random.random() < 0.1:
@@ -97,13 +111,18 @@ def random_rows(random: Random) -> list[Row]:
         elif isinstance(field.type, (FloatType, DoubleType)) and random.random() < 0.15:
             pool = [math.nan]
         columns[field.id] = random.choices(pool, k=size)
+    share = random.choice((0, 0, 0.3, 1))
+    lacking = [random.random() < share for _ in range(size)]
+    for field in IN_OPTIONAL:
+        columns[field.id] = [None if lacks else value for lacks, value in zip(lacking, columns[field.id], strict=True)]
+    columns[LACKS_STRUCT] = lacking
     return [{field_id: values[row] for field_id, values in columns.items()} for row in range(size)]
 
 
 def data_file(random: Random, rows: Sequence[Row], spec_id: int = 0, partition: tuple[Any, ...] = ()) -> ContentFile:
     """A file of `rows` whose metrics are right, and of which any may be missing."""
     counts: dict[str, dict[int, Any]] = {name: {} for name in ("values", "nulls", "nans", "lower", "upper")}
-    for field in SCHEMA.fields:
+    for field in COLUMNS:
         values = [row[field.id] for row in rows]
         present = [value for value in values if value is not None]
         numbers = [value for value in present if value == value]
@@ -134,6 +153,32 @@ def data_file(random: Random, rows: Sequence[Row], spec_id: int = 0, partition: 
         lower_bounds=counts["lower"],
         upper_bounds=counts["upper"],
     )
+
+
+def falsified(random: Random, file: ContentFile, rows: Sequence[Row]) -> ContentFile:
+    """The file with counts as foreign writers have made them: of fields in null structs counted or not, of another
+    number of rows than the file has, or of none. Each can be told from the number of its rows."""
+    values, nulls, nans = (
+        dict(one or {}) for one in (file.value_counts, file.null_value_counts, file.nan_value_counts)
+    )
+    lacking = sum(row[LACKS_STRUCT] for row in rows)
+    counts_nulls, counts_values = random.random() < 0.5, random.random() < 0.5
+    for field in IN_OPTIONAL:
+        for counts, whole in ((values, counts_values), (nulls, counts_nulls)):
+            if field.id in counts and not whole:
+                counts[field.id] -= lacking
+    for field in COLUMNS:
+        kind = random.random()
+        if kind < 0.1:
+            values[field.id] = random.choice((-1, 0, max(0, len(rows) - 1), len(rows) + 1))
+            if values[field.id] != len(rows):
+                nulls[field.id], nans[field.id] = (random.randint(-1, len(rows)) for _ in range(2))
+        elif kind < 0.15:
+            nulls[field.id] = random.choice((-1, len(rows) + 1))
+        elif kind < 0.2:
+            nans[field.id] = random.choice((-1, len(rows) + 1))
+    records = -1 if random.random() < 0.05 else file.record_count
+    return replace(file, record_count=records, value_counts=values, null_value_counts=nulls, nan_value_counts=nans)
 
 
 def _lower(value: Any) -> Any:
@@ -167,7 +212,7 @@ def random_predicate(random: Random, rows: Sequence[Row], depth: int = 3) -> Pre
 
 
 def _random_term(random: Random, rows: Sequence[Row]) -> Predicate:
-    field = random.choice(SCHEMA.fields)
+    field = random.choice(COLUMNS)
 
     def literal() -> Any:
         known = [row[field.id] for row in rows if row[field.id] is not None]

@@ -49,7 +49,7 @@ from sqlext.spec.types import (
     TimeType,
     UuidType,
 )
-from unit.scan.random_rows import SCHEMA, data_file, evaluate, random_predicate, random_rows
+from unit.scan.random_rows import COLUMNS, SCHEMA, data_file, evaluate, falsified, random_predicate, random_rows
 
 SEED = int(os.environ.get("SQLEXT_TEST_SEED", "20261121"))
 CASES = int(os.environ.get("SQLEXT_TEST_CASES", "5000"))
@@ -60,7 +60,7 @@ TRANSFORMS = ("identity", "bucket[4]", "truncate[3]", "year", "month", "day", "h
 def random_spec(random: Random, spec_id: int) -> PartitionSpec:
     fields: list[PartitionField] = []
     for _ in range(random.randint(0, 2)):
-        source, transform = random.choice(SCHEMA.fields), parse_transform(random.choice(TRANSFORMS))
+        source, transform = random.choice(COLUMNS), parse_transform(random.choice(TRANSFORMS))
         if transform.can_transform(source.type):
             fields.append(PartitionField(source.id, 1000 + len(fields), f"p{len(fields)}", transform))
     return PartitionSpec(spec_id, tuple(fields))
@@ -73,6 +73,8 @@ def random_files(random: Random, spec: PartitionSpec) -> tuple[list[ContentFile]
         for rows in _by_partition(random_rows(random), spec).values():
             partition = _partition(rows[0], spec)
             made = data_file(random, rows, spec.spec_id, partition)
+            if random.random() < 0.5:
+                made = falsified(random, made, rows)
             files.append(replace(made, file_path=f"f{'x' * random.randint(0, 3)}"))
             rows_of.append(rows)
     return files, rows_of
@@ -164,10 +166,10 @@ def test_columns_hold_and_prune_what_entries_do(capsys: pytest.CaptureFixture[st
                 found = filter.files_may_match(manifest.columns)
                 alone = [entry.is_live and filter.file_may_match(entry.file) for entry in manifest.entries]
                 assert found.tolist() == alone, of_case
-                answered = np.asarray([filter.rows_are_answered(entry.file) for entry in manifest.entries])
-                assert filter.rows_of_all_are_answered(manifest.columns, answered), of_case
+                answered = np.asarray([filter.file_must_match(entry.file) for entry in manifest.entries])
+                assert filter.files_must_match(manifest.columns, answered), of_case
                 one = np.arange(len(answered)) == random.randrange(len(answered))
-                assert filter.rows_of_all_are_answered(manifest.columns, one) == answered[one][0], of_case
+                assert filter.files_must_match(manifest.columns, one) == answered[one][0], of_case
                 if not filter.manifest_may_match(manifest.listed):
                     skipped += 1
                     found[:] = False

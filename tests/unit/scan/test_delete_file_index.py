@@ -10,8 +10,8 @@ import pytest
 
 from sqlext.errors import CorruptionError
 from sqlext.scan.delete_file_index import DeleteFileIndex, referenced_data_file
+from sqlext.scan.measured_column import measured_columns
 from sqlext.scan.position_delete import FILE_PATH_ID
-from sqlext.scan.pruning import column_types
 from sqlext.spec.manifest import ManifestEntry
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.transform import VoidTransform
@@ -22,7 +22,7 @@ VOID = PartitionSpec(2, (PartitionField(2, 1000, "p", VoidTransform()),))
 
 def index(*entries: ManifestEntry) -> DeleteFileIndex:
     specs = {0: UNPARTITIONED, 1: BY_P, 2: VOID}
-    return DeleteFileIndex(entries, specs=specs, types=column_types((SCHEMA,)))
+    return DeleteFileIndex(entries, specs=specs, columns=measured_columns((SCHEMA,)))
 
 
 def applying(deletes: DeleteFileIndex, entry: ManifestEntry) -> list[str]:

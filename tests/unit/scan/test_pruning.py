@@ -44,7 +44,17 @@ from sqlext.spec.manifest import (
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import DoubleType, FloatType, IntegerType, LongType, StringType
-from unit.scan.random_rows import SCHEMA, TYPES, Row, data_file, evaluate, random_predicate, random_rows
+from unit.scan.random_rows import (
+    COLUMNS,
+    SCHEMA,
+    TYPES,
+    Row,
+    data_file,
+    evaluate,
+    falsified,
+    random_predicate,
+    random_rows,
+)
 
 SEED = int(os.environ.get("SQLEXT_TEST_SEED", "20261121"))
 TRANSFORMS = ("identity", "bucket[4]", "truncate[2]", "year", "month", "day", "hour", "void", "zorder[7]")
@@ -53,7 +63,7 @@ TRANSFORMS = ("identity", "bucket[4]", "truncate[2]", "year", "month", "day", "h
 def random_spec(random: Random) -> PartitionSpec:
     fields: list[PartitionField] = []
     for _ in range(random.randint(1, 3)):
-        source = random.choice(SCHEMA.fields)
+        source = random.choice(COLUMNS)
         transform = parse_transform(random.choice(TRANSFORMS))
         if transform.can_transform(source.type):
             fields.append(PartitionField(source.id, 1000 + len(fields), f"p{len(fields)}", transform))
@@ -71,7 +81,8 @@ def partitioned(rows: list[Row], spec: PartitionSpec) -> dict[str, tuple[tuple[A
 
 
 def test_pruned_files_and_manifests_hold_no_matching_row() -> None:
-    pruned = kept = whole = answered = 0
+    """Whether metrics are right, missing, or made otherwise by a foreign writer."""
+    pruned = kept = whole = by_metrics = 0
     for case in range(6000):
         random = Random(f"{SEED}-{case}")
         rows, spec = random_rows(random), random_spec(random)
@@ -81,6 +92,8 @@ def test_pruned_files_and_manifests_hold_no_matching_row() -> None:
         entries = []
         for partition, members in partitioned(rows, spec).values():
             file = data_file(random, members, 1, partition)
+            if case % 2:
+                file = falsified(random, file, members)
             entries.append(ManifestEntry(EntryStatus.ADDED, 1, 1, 1, file))
             outcomes = [evaluate(predicate, row) for row in members]
             if files.file_may_match(file):
@@ -91,15 +104,14 @@ def test_pruned_files_and_manifests_hold_no_matching_row() -> None:
             if files.file_must_match(file):
                 whole += 1
                 assert set(outcomes) == {True}, clue
-            assert files.file_must_match(file) or not files.partition_must_match(file), clue
-            if files.rows_are_answered(file):
-                answered += 1
-                assert set(outcomes) == {True}, clue
+                by_metrics += not files.partition_must_match(file)
+            else:
+                assert not files.partition_must_match(file), clue
         if not files.manifest_may_match(manifest_of(entries, spec)):
             assert not any(evaluate(predicate, row) for row in rows), clue
     assert pruned > kept / 4
     assert whole > kept / 10
-    assert answered > whole
+    assert whole > by_metrics > whole / 4
 
 
 def manifest_of(entries: list[ManifestEntry], spec: PartitionSpec) -> ManifestFile:
@@ -158,6 +170,8 @@ def to_pyiceberg(predicate: Predicate) -> Any:
 
 
 def _to_pyiceberg_term(term: Any) -> Any:
+    if term.id > len(TYPES):  # of a field in a struct PyIceberg believes what is not sure
+        return None
     name, of = f"c{term.id}", TYPES[term.id - 1]
     if isinstance(of, (FloatType, DoubleType)) or not isinstance(of, (IntegerType, LongType, StringType)):
         return None

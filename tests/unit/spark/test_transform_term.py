@@ -10,7 +10,7 @@ from sqlext.spark.transform_term import transform_term
 from sqlext.spec.expression import negate
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import BooleanType, DoubleType, FloatType
-from unit.scan.random_rows import SCHEMA, evaluate, random_rows
+from unit.scan.random_rows import COLUMNS, SCHEMA, evaluate, random_rows
 
 TRANSFORMS = {"years": "year", "months": "month", "days": "day", "hours": "hour", "bucket": "bucket[4]"}
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
@@ -20,7 +20,7 @@ def test_terms_select_the_rows_that_the_transform_does() -> None:
     compared = 0
     for case in range(3000):
         random = Random(case)
-        rows, field = random_rows(random), random.choice(SCHEMA.fields)
+        rows, field = random_rows(random), random.choice(COLUMNS)
         name, spelling = random.choice([*TRANSFORMS.items(), ("truncate", "truncate[3]")])
         transform, number = parse_transform(spelling), {"bucket": 4, "truncate": 3}.get(name)
         if not transform.can_transform(field.type) or isinstance(field.type, (BooleanType, FloatType, DoubleType)):
@@ -40,7 +40,7 @@ def test_terms_select_the_rows_that_the_transform_does() -> None:
             expected = None if result is None else result in values if op == "in" else COMPARE[op](result, value)
             assert evaluate(term, row) == expected, (case, term, row)
             assert evaluate(negate(term), row) == (None if expected is None else not expected), (case, term, row)
-    assert compared > 500
+    assert compared > 400
 
 
 def test_values_that_no_cell_begins_with_are_of_no_row() -> None:
