@@ -18,6 +18,8 @@ class FileReading(description: JsonNode) {
   private val names: Map[Long, String] =
     description.get("names").elements.asScala.map(pair => pair.get(0).asLong -> pair.get(1).asText).toMap
 
+  private val pairs: Set[String] = description.get("pairs").elements.asScala.map(_.asText).toSet
+
   /** The fields that the files have. */
   def fields: Set[Long] = names.keySet
 
@@ -31,11 +33,16 @@ class FileReading(description: JsonNode) {
     if (format == "PARQUET")
       KeptReaders.reader(spark, new ParquetFileFormat, StructType(named), constants, Nil, batches, hadoop)
     else {
-      val inFile = named.filter(_.name != rowIndex.name)
-      val columns = FileReading.asInstants(StructType(inFile)).asInstanceOf[StructType]
+      val inFile = StructType(named.filter(_.name != rowIndex.name))
       val rows =
-        if (format == "ORC") OrcRows.reader(spark, columns, hadoop)
-        else KeptReaders.reader(spark, SqlextFileFormats.avro, columns, StructType(Nil), Nil, batches = false, hadoop)
+        if (format == "ORC") OrcRows.reader(spark, FileReading.asInstants(inFile).asInstanceOf[StructType], hadoop)
+        else {
+          val withIds = StructType(stored.filter(_.name != rowIndex.name))
+          val asPairs = MapsOfPairs.inFile(withIds, inFile, pairs)
+          val columns = FileReading.asInstants(asPairs).asInstanceOf[StructType]
+          val read = KeptReaders.reader(spark, SqlextFileFormats.avro, columns, StructType(Nil), Nil, batches = false, hadoop)
+          MapsOfPairs.shown(read, asPairs, inFile)
+        }
       FileReading.arranged(rows, StructType(named), named.indexWhere(_.name == rowIndex.name), constants, batches)
     }
   }

@@ -210,11 +210,12 @@ object FieldIds {
     case other => other
   }
 
-  /** The fields of `pruned`, a projection of `full` by name, with ids and leaf types of `full`. */
+  /** The fields of `pruned`, a projection of `full` by name, with ids and leaf types of `full`, and null where one of the
+    * two may be. */
   def onto(pruned: DataType, full: DataType): DataType = (pruned, full) match {
     case (p: StructType, f: StructType) => StructType(p.map { field =>
       val whole = f(field.name)
-      field.copy(dataType = onto(field.dataType, whole.dataType), metadata = whole.metadata)
+      StructField(field.name, onto(field.dataType, whole.dataType), field.nullable || whole.nullable, whole.metadata)
     })
     case (p: ArrayType, f: ArrayType) => p.copy(elementType = onto(p.elementType, f.elementType))
     case (p: MapType, f: MapType) => p.copy(keyType = onto(p.keyType, f.keyType), valueType = onto(p.valueType, f.valueType))

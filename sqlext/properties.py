@@ -330,6 +330,23 @@ _NOT_DONE = (
 )
 
 
+_OF_KEYS = frozenset({KEY_ENFORCED.name, KEY_RELY, UPSERT_ENABLED.name, UPSERT_MODE.name, UPSERT_SEQUENCE_FIELD.name})
+_OF_WRITES = ("write.", "commit.", "gc.")
+
+
+def outlives_replacement(name: str) -> bool:
+    """Whether a table that is replaced keeps a property: how it is written, and what other programs keep there.
+
+    What says how rows of one key become one, which rows the table takes, and how far streams have come, is of the table
+    that goes.
+    """
+    if name in _OF_KEYS or name.startswith(FIELDS_PREFIX):
+        return False
+    if name.startswith("sqlext."):
+        return name in ALL
+    return name not in ALL or name.startswith(_OF_WRITES)
+
+
 def require_writable(properties: Mapping[str, str]) -> None:
     """`AnalysisError` INVALID_TABLE_PROPERTY for a property that asks of a write what is not done."""
     for known in _NOT_DONE:

@@ -21,6 +21,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.table_definition import (
     TableDefinition,
+    assign_ids,
     complete,
     define_table,
     described_terms,
@@ -39,7 +40,7 @@ from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import align
 from sqlext.spec.constraint import check_constraints
-from sqlext.spec.schema import Schema, assign_fresh_ids
+from sqlext.spec.schema import Schema
 from sqlext.spec.table_metadata import new_table_metadata
 from sqlext.sql.statement import CreateTable, TableName
 from sqlext.sql.type_name import TimestampSetting
@@ -61,14 +62,14 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
     query = None if statement.as_select is None else lowered_query(spark, statement.as_select.text)
     timestamp_type = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
     base = catalog.load_table(identifier) if exists else None
-    first_id = 1 if base is None else base.metadata.last_column_id + 1
+    replaced = None if base is None else base.metadata
     default = partial(default_value, spark)
     definition = define_table(
         statement,
         _query_schema(query),
         timestamp_type,
         default,
-        first_id,
+        replaced,
         case_sensitive=is_case_sensitive(spark),
     )
     require_spark_types(definition.schema)
@@ -100,10 +101,11 @@ def create_of_data_frame(
         raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name)
     base = catalog.load_table(identifier) if exists else None
     columns = schema_from_spark(json.loads(arguments["schema"]))
-    schema = assign_fresh_ids(columns, 1 if base is None else base.metadata.last_column_id + 1)
+    replaced = None if base is None else base.metadata
+    schema = assign_ids(columns, replaced)
     terms = described_terms(arguments["partitioning"])
     definition = complete(
-        with_identifier_fields(schema, ()), terms, (), properties, case_sensitive=is_case_sensitive(spark)
+        with_identifier_fields(schema, ()), terms, (), properties, replaced, case_sensitive=is_case_sensitive(spark)
     )
     _define(environment, spark, name, properties.get("location"), definition, base, rows)
 

@@ -68,9 +68,7 @@ def write_data_frame(
     return _write_once(environment, spark, arguments, rows)
 
 
-def _write_once(
-    environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame
-) -> Counts:
+def _write_once(environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame) -> Counts:
     handle = TableHandle.decode(arguments["table"])
     if handle.catalog is None:
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)

@@ -10,16 +10,18 @@ from typing import Any
 from sqlext.commit.bucket_layout import with_buckets
 from sqlext.commit.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError
-from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored
+from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored, outlives_replacement
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.field_path import FieldPath, listed_paths, path_text
 from sqlext.spec.name_case import require_distinct_fields
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
+from sqlext.spec.replaced_schema import assign_kept_ids
 from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
 from sqlext.spec.stored_fields import require_storable
+from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import Transform, parse_transform
 from sqlext.spec.types import NestedField
 from sqlext.spec.version_feature import require_version
@@ -62,17 +64,17 @@ def define_table(
     query_schema: Schema | None,
     timestamp_type: TimestampSetting,
     default: DefaultValue,
-    first_id: int = 1,
+    replaced: TableMetadata | None = None,
     *,
     case_sensitive: bool = False,
 ) -> TableDefinition:
-    """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT, ids count from `first_id`.
+    """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT.
 
-    `default` computes the stored value of a column's DEFAULT.
+    `replaced` is the table that is there before. `default` computes the stored value of a column's DEFAULT.
     """
     lengths: dict[int, int] = {}
     columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type, lengths, default)
-    schema = assign_fresh_ids(columns, first_id)
+    schema = assign_ids(columns, replaced)
     key = _primary_key(statement)
     keyed = with_identifier_fields(schema, [(name,) for name in key])
     fresh = dict(zip(columns.field_ids, schema.field_ids, strict=True))
@@ -84,7 +86,14 @@ def define_table(
     if statement.comment is not None:
         properties["comment"] = statement.comment
     terms = [(t.transform, t.column, t.parameter, t.name) for t in statement.partitioning]
-    return complete(keyed, terms, statement.ordering, properties, case_sensitive=case_sensitive)
+    return complete(keyed, terms, statement.ordering, properties, replaced, case_sensitive=case_sensitive)
+
+
+def assign_ids(columns: Schema, replaced: TableMetadata | None) -> Schema:
+    """The columns with the ids that they get in the table."""
+    if replaced is None:
+        return assign_fresh_ids(columns)
+    return assign_kept_ids(columns, replaced.schema(), replaced.last_column_id, replaced.format_version)
 
 
 def complete(
@@ -92,11 +101,13 @@ def complete(
     terms: PartitionTerms,
     ordering: Sequence[SortTerm],
     properties: Mapping[str, str],
+    replaced: TableMetadata | None = None,
     *,
     case_sensitive: bool,
 ) -> TableDefinition:
     """The definition with partition spec, sort order and format version taken out of terms and properties.
 
+    Of the table that is `replaced` it has the properties that outlive this and are not given anew.
     AnalysisError RESERVED_COLUMN_NAME; COLUMN_ALREADY_EXISTS for two columns of one name, or two fields of a struct.
     """
     require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
@@ -106,18 +117,20 @@ def complete(
     require_distinct_fields(schema.fields, case_sensitive)
     schema = _keyed_by_property(schema, properties)
     given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
-    stored, _ = as_stored({**DEFAULT_PROPERTIES, **given})
+    stored, gone = as_stored(given)
+    before = {} if replaced is None else replaced.properties
+    kept = {name: text for name, text in before.items() if outlives_replacement(name) and name not in gone}
+    stored = {**DEFAULT_PROPERTIES, **kept, **stored}
     version = FORMAT_VERSION.of(properties)
     layout = with_buckets(schema, _partition_spec(schema, terms), _sort_order(schema, ordering), stored, version)
-    kept = layout.properties
-    definition = TableDefinition(schema, layout.spec, layout.sort_order, kept, version)
+    definition = TableDefinition(schema, layout.spec, layout.sort_order, layout.properties, version)
     require_version(schema, definition.format_version)
     require_storable(schema)
-    if KEY_ENFORCED.of(kept) and not definition.schema.identifier_field_ids:
+    if KEY_ENFORCED.of(definition.properties) and not definition.schema.identifier_field_ids:
         raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set and there is none to enforce")
-    for check in check_constraints(kept):
+    for check in check_constraints(definition.properties):
         require_plain_check(check.name, check.expression, schema)
-    require_upsert_rules(definition.schema, definition.spec, kept, "the new table")
+    require_upsert_rules(definition.schema, definition.spec, definition.properties, "the new table")
     return definition
 
 

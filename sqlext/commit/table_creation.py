@@ -12,6 +12,7 @@ from sqlext.commit.order_change import numbered_order
 from sqlext.commit.schema_change import numbered_schema
 from sqlext.commit.snapshot_production import SnapshotProduction
 from sqlext.errors import UnsupportedError
+from sqlext.properties import outlives_replacement
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.metadata_update import (
     AddSchema,
@@ -95,9 +96,10 @@ class TableCreation:
 class ReplaceTable:
     """Gives a table a new schema, spec, order, properties and content; the old snapshots stay, for time travel.
 
-    Field ids are taken as they stand; `sqlext.spec.schema.assign_fresh_ids(schema, base.last_column_id + 1)` gives
-    such as no older snapshot has. What other commits do meanwhile is replaced with the rest. The table keeps its
-    location and its uuid. The files of `initial` are of partition spec `spec.spec_id`.
+    Field ids are taken as they stand; `sqlext.spec.replaced_schema.assign_kept_ids` gives them. Properties that outlive
+    a replacement are among `properties`; those that another commit adds meanwhile stay too. What other commits do else
+    is replaced with the rest. The table keeps its location and its uuid. The files of `initial` are of partition spec
+    `spec.spec_id`.
     """
 
     schema: Schema
@@ -131,7 +133,7 @@ class TableReplacement:
         content = self._content_for(replaced.default_spec_id)
         if content is None:
             return StagedChange(base, updates, (requirement,))
-        staged = content.stage(replaced)
+        staged = content.stage_on(replaced)
         return StagedChange(base, (*updates, *staged.updates), (requirement,), staged.snapshot)
 
     def finish(self, landed: Snapshot | None) -> None:
@@ -158,7 +160,8 @@ class TableReplacement:
             AddSortOrder(order),
             SetDefaultSortOrder(order.order_id),
         ]
-        dropped = tuple(sorted(base.properties.keys() - action.properties.keys()))
+        unsaid = base.properties.keys() - action.properties.keys()
+        dropped = tuple(sorted(name for name in unsaid if not outlives_replacement(name)))
         if dropped:
             updates.append(RemoveProperties(dropped))
         if action.properties:

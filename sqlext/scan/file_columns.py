@@ -6,7 +6,7 @@ Iceberg and added later: then the table's name mapping tells. Spark's readers of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -37,10 +37,15 @@ _NO_COLUMNS: Mapping[int, frozenset[int]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a file is read that is not read by field id: its format, and the file's name of each field that it has."""
+    """How a file is read that is not read by field id: its format, and the file's name of each field that it has.
+
+    `pairs` are the maps that an Avro file has as arrays of keys with their values: each by the id of the nearest field
+    around it and, behind a dot each, the parts of lists and maps between the two.
+    """
 
     file_format: str
     names: tuple[tuple[int, str], ...]
+    pairs: tuple[str, ...] = ()
 
 
 def all_by_field_id(files: Iterable[ContentFile], mapping: NameMapping | None) -> bool:
@@ -79,7 +84,11 @@ class FileColumnsCache:
         columns = self._columns.load_once(file.file_path, lambda: _weighed(_read(io, file)))
         if columns.names:
             whole = partitioned.get(file.spec_id, frozenset()) <= {field_id for field_id, _ in columns.names}
-            return None if whole and file.file_format == PARQUET else Reading(file.file_format, columns.names)
+            return (
+                None
+                if whole and file.file_format == PARQUET
+                else Reading(file.file_format, columns.names, columns.pairs)
+            )
         if mapping is None:
             feature = f"data files without field ids (such as {file.file_path}) and no name mapping"
             raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)
@@ -92,6 +101,7 @@ class _Columns:
 
     names: tuple[tuple[int, str], ...]
     by_name: FileColumns
+    pairs: tuple[str, ...] = ()
 
 
 def _weighed(columns: _Columns) -> tuple[_Columns, int]:
@@ -129,7 +139,7 @@ def _avro(io: FileIO, path: str) -> _Columns:
             schema = decode_schema(head)
         except EOFError:
             schema = decode_schema(head + source.read())
-    return _Columns(tuple(_avro_names(schema)), _avro_columns(schema))
+    return _Columns(tuple(_avro_names(schema)), _avro_columns(schema), tuple(_avro_pairs(schema, "")))
 
 
 _READERS: Mapping[str, Callable[[FileIO, str], _Columns]] = {PARQUET: _parquet, ORC: _orc, AVRO: _avro}
@@ -156,6 +166,27 @@ def _avro_names(schema: Any) -> Iterable[tuple[int, str]]:
         if "field-id" in inner:
             yield inner["field-id"], name
         yield from _avro_names(inner["type"])
+
+
+def _avro_pairs(schema: Any, at: str) -> Iterator[str]:
+    """Of a map of any keys, or of text for which its writer chose this way too (spec: Avro, maps)."""
+    match schema:
+        case [*branches]:
+            for branch in branches:
+                yield from _avro_pairs(branch, at)
+        case {"type": "array", "logicalType": "map", "items": {"fields": fields}}:
+            yield at
+            for part, field in zip(("key", "value"), fields, strict=False):
+                yield from _avro_pairs(field["type"], f"{at}.{part}")
+        case {"type": "record", "fields": fields}:
+            for field in fields:
+                yield from _avro_pairs(field["type"], str(field.get("field-id", "")))
+        case {"type": "array", "items": items}:
+            yield from _avro_pairs(items, f"{at}.element")
+        case {"type": "map", "values": values}:
+            yield from _avro_pairs(values, f"{at}.value")
+        case {"type": dict() | list() as inner}:
+            yield from _avro_pairs(inner, at)
 
 
 def _avro_columns(schema: Any) -> FileColumns:

@@ -98,7 +98,8 @@ def struct_as_stored(struct: StructType) -> dict[str, Any]:
     """A struct as Spark's Parquet reader is to read it: a uuid is its bytes there, and a string to everyone else.
 
     Of a field of type unknown it is to find nothing, whatever a file has: so that has an id of no field. Only columns
-    have an initial default, and none of bytes, as Spark's reader knows no others.
+    have an initial default, and none of bytes, as Spark's reader knows no others. A required field with an initial
+    default may be absent from a file, which the reader would refuse.
     """
     return struct_to_spark(StructType(tuple(_column_as_stored(field) for field in struct.fields)))
 
@@ -128,6 +129,7 @@ def _field_as_stored(field: NestedField, initial_default: Any = None) -> NestedF
         field,
         id=-field.id if isinstance(field.type, UnknownType) else field.id,
         type=_as_stored(field.type),
+        required=field.required and field.initial_default is None,
         initial_default=initial_default,
         write_default=None,
     )

@@ -273,7 +273,10 @@ class _Readings:
 
     def described(self) -> Mapping[str, Any]:
         """`file_readings` has a number or null for each file of the answer, and may go on behind the last."""
-        ways = [{"format": one.file_format, "names": [list(pair) for pair in one.names]} for one in self.distinct]
+        ways = [
+            {"format": one.file_format, "names": [list(pair) for pair in one.names], "pairs": list(one.pairs)}
+            for one in self.distinct
+        ]
         return {"readings": ways, "file_readings": list(self.numbers) if ways else []}
 
 

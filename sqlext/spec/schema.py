@@ -188,38 +188,36 @@ def assign_fresh_ids(schema: Schema, start: int = 1) -> Schema:
 
     `identifier_field_ids` follow their fields.
     """
-    ids: dict[int, int] = {}
-    fields = _renumbered(schema.fields, count(start), ids)
+    fresh = count(start)
+    return with_ids(schema, {id: next(fresh) for id in ids_by_level(schema.fields)})
+
+
+def with_ids(schema: Schema, ids: Mapping[int, int]) -> Schema:
+    """The same columns with other ids, by those that they have."""
+    fields = tuple(_with_id(field, ids) for field in schema.fields)
     return Schema(fields, schema.schema_id, tuple(ids[id] for id in schema.identifier_field_ids))
 
 
-def _renumbered(fields: tuple[NestedField, ...], fresh: Iterator[int], ids: dict[int, int]) -> tuple[NestedField, ...]:
+def ids_by_level(fields: tuple[NestedField, ...]) -> Iterator[int]:
+    """Those of the fields first, then those inside each."""
+    yield from (field.id for field in fields)
     for field in fields:
-        ids[field.id] = next(fresh)
-    numbers = [ids[field.id] for field in fields]
-    return tuple(
-        replace(field, id=number, type=_renumbered_type(field.type, fresh, ids))
-        for field, number in zip(fields, numbers, strict=True)
-    )
+        yield from ids_by_level(nested_fields(field.type))
 
 
-def _renumbered_type(type: Type, fresh: Iterator[int], ids: dict[int, int]) -> Type:
+def _with_id(field: NestedField, ids: Mapping[int, int]) -> NestedField:
+    return replace(field, id=ids[field.id], type=_type_with_ids(field.type, ids))
+
+
+def _type_with_ids(type: Type, ids: Mapping[int, int]) -> Type:
     match type:
         case StructType(fields=fields):
-            return StructType(_renumbered(fields, fresh, ids))
+            return StructType(tuple(_with_id(field, ids) for field in fields))
         case ListType():
-            element_id = ids[type.element_id] = next(fresh)
-            return replace(type, element_id=element_id, element=_renumbered_type(type.element, fresh, ids))
+            return replace(type, element_id=ids[type.element_id], element=_type_with_ids(type.element, ids))
         case MapType():
-            key_id, value_id = next(fresh), next(fresh)
-            ids[type.key_id], ids[type.value_id] = key_id, value_id
-            return replace(
-                type,
-                key_id=key_id,
-                key=_renumbered_type(type.key, fresh, ids),
-                value_id=value_id,
-                value=_renumbered_type(type.value, fresh, ids),
-            )
+            key, value = _type_with_ids(type.key, ids), _type_with_ids(type.value, ids)
+            return replace(type, key_id=ids[type.key_id], key=key, value_id=ids[type.value_id], value=value)
     return type
 
 

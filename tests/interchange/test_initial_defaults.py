@@ -109,3 +109,45 @@ def test_dates_become_timestamps(spark: SparkSession, table_name: str) -> None:
         [None, None],
     ]
     assert spark.sql(f"SELECT * FROM {t} WHERE d < TIMESTAMP_NTZ'1970-01-01 00:00:00'").count() == 1
+
+
+def test_required_columns_with_a_default(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> None:
+    """Of every depth, in files older than they are, whatever else is done to the table's rows."""
+    t = table_name
+    spark.sql(
+        f"CREATE TABLE {t} (id INT, s STRUCT<a: INT>, l ARRAY<STRUCT<x: INT>>, m MAP<STRING, STRUCT<x: INT>>,"
+        " PRIMARY KEY (id)) TBLPROPERTIES ('format-version'='3', 'write.upsert.mode'='equality')"
+    )
+    for first, file_format in ((11, "avro"), (21, "parquet")):
+        iceberg.sql(f"ALTER TABLE {t} SET TBLPROPERTIES ('write.format.default'='{file_format}')")
+        iceberg.sql(f"INSERT INTO {t} VALUES ({OLD.format(id=first)}), ({EMPTY.format(id=first + 1)})")
+    spark.sql(f"ALTER TABLE {t} SET TBLPROPERTIES ('write.format.default'='parquet')")
+    spark.sql(f"INSERT INTO {t} SELECT id, named_struct('a', 1), NULL, NULL FROM range(1, 9, 1, 1)")
+    old = spark.sql(f"SELECT snapshot_id FROM {t}.snapshots ORDER BY committed_at DESC LIMIT 1").collect()[0][0]
+    spark.sql(f"DELETE FROM {t} WHERE id = 2")
+    spark.sql(f"UPSERT INTO {t} VALUES (3, named_struct('a', 30), NULL, NULL)")
+    spark.sql(
+        f"ALTER TABLE {t} ADD COLUMNS n INT NOT NULL DEFAULT 7, bin BINARY NOT NULL DEFAULT X'00FF',"
+        " s.b STRING NOT NULL DEFAULT 'sb', l.element.y DATE NOT NULL DEFAULT DATE'2024-02-29',"
+        " m.value.z DECIMAL(30,2) NOT NULL DEFAULT 1.5"
+    )
+    rows = check(spark, iceberg, f"SELECT * FROM {t}")
+    assert [row[4] for row in rows] == [7] * len(rows)
+    assert rows[0][1] == {"a": 1, "b": "sb"}
+    ids = check(spark, iceberg, f"SELECT id, _row_id, n FROM {t} WHERE n = 7 AND bin = X'00FF' AND id < 9")
+    assert len(ids) == 7
+    check(spark, iceberg, f"SELECT id, n, l[0].y, m['k'].z FROM {t} WHERE s.b = 'sb'")
+    assert spark.sql(f"SELECT * FROM {t} VERSION AS OF {old}").count() == 12
+    spark.sql(f"UPSERT INTO {t} VALUES (4, named_struct('a', 40, 'b', 'x'), NULL, NULL, 8, X'01')")
+    spark.sql(f"UPDATE {t} SET id = 50 WHERE id = 5")
+    spark.sql(f"UPDATE {t} SET n = 9 WHERE id IN (6, 11)")
+    spark.sql(f"MERGE INTO {t} AS t USING (SELECT 7 AS k) AS u ON t.id = u.k WHEN MATCHED THEN UPDATE SET n = t.n + 1")
+    changed = check(spark, iceberg, f"SELECT id, s, n, bin FROM {t}")
+    assert {row[0]: row[2] for row in changed} == {
+        **dict.fromkeys((1, 3, 8, 12, 21, 22, 50), 7), 4: 8, 6: 9, 11: 9, 7: 8,
+    }  # fmt: skip
+    spark.sql(f"CALL lake.system.compact(table => '{t.removeprefix('lake.')}')")
+    assert check(spark, iceberg, f"SELECT id, s, n, bin FROM {t}") == changed
+    spark.sql(f"ALTER TABLE {t} SET TBLPROPERTIES ('write.update.mode'='copy-on-write')")
+    spark.sql(f"UPDATE {t} SET n = 10 WHERE id = 8")
+    assert {row[0]: row[2] for row in check(spark, iceberg, f"SELECT id, s, n FROM {t}")}[8] == 10

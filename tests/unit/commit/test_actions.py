@@ -325,7 +325,7 @@ def test_a_replaced_table_has_the_new_rows_and_the_old_history(writer: Writer) -
     assert replaced.current_snapshot() is None
     assert [one.snapshot_id for one in replaced.snapshots] == [old.metadata.current_snapshot_id]
     assert replaced.table_uuid == old.metadata.table_uuid
-    assert replaced.properties == {"b": "2"}
+    assert replaced.properties == {"a": "1", "b": "2"}
     assert replaced.schema().fields == schema.fields
     assert replaced.spec().fields[0].field_id == 1001
     assert (replaced.current_schema_id, replaced.default_spec_id) == (1, 1)

@@ -15,7 +15,7 @@ from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.commit.property_change import ChangeProperties
 from sqlext.errors import AnalysisError
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spec.manifest import ManifestEntry
+from sqlext.spec.manifest import ManifestEntry, encode_manifest_list
 from sqlext.storage.location import to_local_path
 
 SHARED = ManifestCache()
@@ -174,3 +174,26 @@ def test_versions_only_rise(writer: Writer) -> None:
         writer.commit(ChangeProperties({"format-version": "two"}), base=table)
     assert refused.value.condition == "INVALID_TABLE_PROPERTY"
     assert writer.commit(ChangeProperties({"format-version": "2"}), base=table).table == table
+
+
+@pytest.mark.parametrize("rows", [0, 1, -1, 1000])
+def test_counts_of_a_manifest_list_give_no_row_id_twice(tmp_path: Path, writer: Writer, rows: int) -> None:
+    """Whatever another writer's list says of the rows of its manifests in a table that is upgraded."""
+    table = writer.append(3, base=writer.append(1, 2, base=writer.create(format_version=2)).table).table
+    snapshot = table.metadata.current_snapshot()
+    assert snapshot is not None
+    listed = ManifestCache().manifests(writer.catalog.io, snapshot)
+    wrong = [replace(one, added_rows_count=rows, existing_rows_count=0) for one in listed]
+    data = encode_manifest_list(
+        wrong,
+        snapshot_id=snapshot.snapshot_id,
+        parent_snapshot_id=snapshot.parent_snapshot_id,
+        sequence_number=snapshot.sequence_number,
+        format_version=2,
+    )
+    Path(to_local_path(snapshot.manifest_list)).write_bytes(data)
+    other = Writer(warehouse_catalog(tmp_path), seed=2)
+    table = other.commit(ChangeProperties({"format-version": "3"}), base=table).table
+    table = other.append(4, 5, base=table).table
+    require_disjoint(other, table)
+    assert table.metadata.next_row_id == 5

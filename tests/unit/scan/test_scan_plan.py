@@ -9,8 +9,9 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
+from sqlext.scan.deletion_vector import DeletedPositions
 from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.scan_plan import ScanPlan, plan_scan
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan, goes_whole, plan_scan
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Comparison, Predicate
 from sqlext.spec.manifest import ManifestContent
@@ -215,3 +216,35 @@ def test_equality_groups_of_all_deletes_are_the_same_for_every_predicate(table: 
         all_deletes=True,
     )
     assert [task.has_equality_deletes for task in whole.tasks] == [True]
+
+
+@pytest.mark.parametrize(
+    ("records", "deleted", "going", "goes"),
+    [
+        (3, [0, 1], [2], True),
+        (3, [0, 9], [1], False),  # a position behind the last row is no row
+        (3, [0, 1], [1], False),
+        (3, [], [0, 1, 2], True),
+        (-1, [0], [1, 2], False),  # its writer did not count
+    ],
+)
+def test_a_file_goes_whole_only_with_its_last_row(
+    records: int, deleted: list[int], going: list[int], goes: bool
+) -> None:
+    file = replace(data_file("f"), record_count=records)
+    positions = DeletedPositions.of(BitMap64(deleted))
+    task = FileScanTask(file, 1, 0, positions.bitmap, positions.count)
+    assert goes_whole(task, {"f": BitMap64(going)}) is goes
+
+
+def test_counts_that_contradict_each_other_hide_no_manifest(table: SmallTable) -> None:
+    """None of a manifest's entries is counted, in whatever way; those of removed files alone need not be read."""
+    table.add_manifest("data.avro", [added(data_file("f"))], 1)
+    table.add_manifest("gone.avro", [added(data_file("g"))], 1)
+    (listed, gone) = ManifestCache().manifests(RecordingIO(), table.snapshot())
+    none = {"added_files_count": 0, "existing_files_count": 0}
+    for counts in ({"deleted_files_count": 0}, {"deleted_files_count": 1, "existing_rows_count": 2}):
+        assert replace(listed, **none, **counts).may_be_live
+    dead = replace(gone, **none, deleted_files_count=1, added_rows_count=0, existing_rows_count=0)
+    assert not dead.may_be_live
+    assert replace(dead, added_files_count=None).may_be_live
