@@ -13,6 +13,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectResolutionRule(_ => KnownReadOptions)
     extensions.injectResolutionRule(_ => ViewsAsSuch)
     extensions.injectResolutionRule(_ => ResolveMergeColumns)
+    extensions.injectResolutionRule(_ => ResolveDefaults)
     extensions.injectResolutionRule(_ => StreamsToPython)
     extensions.injectResolutionRule(_ => StreamedTables)
     extensions.injectOptimizerRule(_ => ApplyDeletes)

@@ -108,6 +108,7 @@ object WritesToPython extends Rule[LogicalPlan] {
       case o: OverwriteByExpression if o.deleteExpr == Literal.TrueLiteral => command("overwrite", o.writeOptions)
       case o: OverwriteByExpression =>
         val condition = folded(o.deleteExpr)
+        RowExpressions.requireCondition(condition, "the overwrite")
         val filter = SparkInternals.translateFilter(condition).flatMap(PredicateJson.encodeExactly).orNull
         command("overwrite where", o.writeOptions, "condition" -> condition.sql, "filter" -> filter)
       case o: OverwritePartitionsDynamic => command("overwrite partitions", o.writeOptions)

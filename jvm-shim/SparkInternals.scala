@@ -152,6 +152,8 @@ object SparkInternals {
     resolved
   }
 
+  def defaultInExpression(): Throwable = QueryCompilationErrors.defaultReferencesNotAllowedInComplexExpressionsInInsertValuesList()
+
   private def fillMode(byName: Boolean): AnyRef = {
     val modes = Class.forName(TableOutputResolver.getClass.getName + "DefaultValueFillMode$")
     modes.getMethod(if (byName) "FILL" else "NONE").invoke(modes.getField("MODULE$").get(null))

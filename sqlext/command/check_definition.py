@@ -59,5 +59,5 @@ def require_condition(spark: SparkSession, name: str, expression: str, schema: S
         reason = f"it gives {tested.schema[0].dataType.simpleString()}, not true or false"
         raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason=reason)
     plan = tested._jdf.queryExecution().analyzed()
-    if not plan.deterministic() or "Project" not in plan.nodeName():
+    if not plan.deterministic() or "Project" not in plan.nodeName() or plan.child().children().nonEmpty():
         raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason="it does not give one answer for one row")

@@ -16,7 +16,7 @@ from sqlext.command.strategy.strategy import Choice, RowChange, likely_few
 from sqlext.properties import DELETE_ISOLATION_LEVEL, DELETE_MODE
 from sqlext.scan.row_estimate import expected_rows
 from sqlext.spark.exact_filter import exact_filter
-from sqlext.spark.lowered_sql import lowered_query
+from sqlext.spark.lowered_sql import lowered_change
 from sqlext.sql.lowering.delete import lower_delete
 from sqlext.sql.statement import Delete
 
@@ -34,7 +34,7 @@ def choose_delete(environment: Environment, spark: SparkSession, statement: Dele
     target = load_target(environment, spark, statement.table)
     schema = target.table.metadata.schema()
     lowered = lower_delete(statement, schema, target.relation)
-    query = None if statement.where is None else lowered_query(spark, lowered)
+    query = None if statement.where is None else lowered_change(spark, lowered)
     row_filter = None if query is None else exact_filter(spark, query, schema)
     isolation = DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     change = RowChange(lowered, isolation, row_filter=row_filter, query=query)

@@ -20,20 +20,22 @@ from sqlext.command.on_conflict import explain_on_conflict, insert_on_conflict, 
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.row_level import Target, load_target
 from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
-from sqlext.command.static_partition import replaced_partition, static_partition
+from sqlext.command.static_partition import replaced_partition, require_constants, static_partition
 from sqlext.command.strategy.explanation import Explanation
 from sqlext.command.upsert import explain_upsert, upsert, upsert_held
 from sqlext.errors import AnalysisError
 from sqlext.spark import journal
 from sqlext.spark.frame_options import WriteOptions, write_options
-from sqlext.spark.lowered_sql import lowered_expression, lowered_query
+from sqlext.spark.lowered_sql import lowered_expression, lowered_query, rows_for_columns
 from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import align
 from sqlext.spec.name_case import name_key
+from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
 from sqlext.sql.binding import resolve_column
-from sqlext.sql.default_value import with_defaults
+from sqlext.sql.default_value import mentions_default
+from sqlext.sql.literal import write_default_text
 from sqlext.sql.statement import Insert
 
 
@@ -41,13 +43,14 @@ from sqlext.sql.statement import Insert
 class _Way:
     """Where the rows of a statement go, and how: by their keys with `upserts`, and new columns with them if `evolving`.
 
-    `query` is their source.
+    `query` is their source, and `columns` are those that its values are for; none where names decide.
     """
 
     target: Target
     upserts: bool
     evolving: bool
     query: str
+    columns: Sequence[NestedField]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +148,21 @@ def _way(environment: Environment, spark: SparkSession, statement: Insert) -> _W
     target = with_options(load_target(environment, spark, statement.table, options.branch), options)
     if statement.conflict is not None:
         require_key_named(target, statement.conflict, case_sensitive=is_case_sensitive(spark))
+    exact = is_case_sensitive(spark)
+    require_constants(spark, static_partition(statement, target.table.metadata, case_sensitive=exact))
     upserts = statement.conflict is not None or is_upsert(target, options, overwrites=statement.overwrite)
     evolving = statement.evolving or (merges_schema(spark) if options.merge_schema is None else options.merge_schema)
     schema, wide = target.table.metadata.schema(), evolving or upserts
-    columns = _value_columns(statement, schema, evolving=wide, exact=is_case_sensitive(spark))
-    query = _query(statement, columns)
+    columns = _value_columns(statement, schema, evolving=wide, exact=exact)
+    query = _query(statement)
     journal.record(query)
-    return _Way(target, upserts, evolving, query)
+    return _Way(target, upserts, evolving, query, columns)
 
 
 def _source(environment: Environment, spark: SparkSession, statement: Insert, way: _Way) -> _Source:
     """Errors: those of names and the assignment of values."""
     target, upserts, evolving = way.target, way.upserts, way.evolving
-    rows = lowered_query(spark, way.query)
+    rows = _rows(spark, statement, way)
     kind = row_kind_column(target, statement.columns or rows.columns) if upserts else None
     rows, by_name = _in_columns(rows, statement, target, evolving=evolving, kind=kind)
     if evolving:
@@ -167,6 +172,14 @@ def _source(environment: Environment, spark: SparkSession, statement: Insert, wa
         return _Source(target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
     return _Source(target, aligned)
+
+
+def _rows(spark: SparkSession, statement: Insert, way: _Way) -> DataFrame:
+    """The query's rows. A column with their kinds may stand anywhere among those of the table, where none are named."""
+    if not way.columns or not mentions_default(way.query):
+        return lowered_query(spark, way.query)
+    beside = ROW_KIND.name if way.upserts and statement.columns is None else None
+    return rows_for_columns(spark, way.query, [write_default_text(column) for column in way.columns], beside)
 
 
 def _value_columns(statement: Insert, schema: Schema, *, evolving: bool, exact: bool) -> Sequence[NestedField]:
@@ -180,10 +193,10 @@ def _value_columns(statement: Insert, schema: Schema, *, evolving: bool, exact: 
     return [schema.column(name, exact) or NestedField(0, name, UnknownType()) for name in listed]
 
 
-def _query(statement: Insert, columns: Sequence[NestedField]) -> str:
+def _query(statement: Insert) -> str:
     """The source under the WITH before the INSERT; a source may begin with a WITH of its own."""
-    source = with_defaults(statement.source.text, columns)
-    return source if statement.ctes is None else f"{statement.ctes.text} SELECT * FROM ({source})"
+    source = statement.source.text
+    return source if statement.ctes is None else f"{statement.ctes.text} ({source})"
 
 
 def _in_columns(

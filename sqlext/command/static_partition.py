@@ -16,6 +16,7 @@ from sqlext.scan.value_range import is_nan
 from sqlext.spark.driver_rows import collect_rows
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spec.expression import Comparison, IsNaN, IsNull, Predicate, conjunction
+from sqlext.spec.name_case import name_key
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import NestedField
@@ -41,18 +42,34 @@ class StaticValue:
 def static_partition(
     statement: Insert | Truncate, metadata: TableMetadata, *, case_sensitive: bool = False
 ) -> Sequence[StaticValue]:
-    """The values; AnalysisError for what is no column, or no identity partition where partitions are replaced."""
-    schema = metadata.schema()
+    """The values; AnalysisError for a column, with a value or without, by which the table is not partitioned as it is.
+
+    The values of any other partition field are made from columns, and cannot be given.
+    """
     identity = {field.source_id for field in metadata.spec().fields if isinstance(field.transform, IdentityTransform)}
+    fields = (field for field in metadata.schema().fields if field.id in identity)
+    columns = {name_key(field.name, case_sensitive): field for field in fields}
     values = []
     for name, value in statement.static_partition:
-        if value is None:
-            continue
-        field = resolve_column(schema, name, case_sensitive=case_sensitive)
-        if (isinstance(statement, Truncate) or statement.overwrite) and field.id not in identity:
-            raise AnalysisError("NOT_A_PARTITION_COLUMN", column=field.name, name=statement.table)
-        values.append(StaticValue(field, value.text))
+        field = columns.get(name_key(name, case_sensitive))
+        if field is None:
+            other = resolve_column(metadata.schema(), name, case_sensitive=case_sensitive)
+            named = ", ".join(column.name for column in columns.values()) or "none"
+            raise AnalysisError("NOT_A_PARTITION_COLUMN", column=other.name, name=statement.table, columns=named)
+        if value is not None:
+            values.append(StaticValue(field, value.text))
     return values
+
+
+def require_constants(spark: SparkSession, values: Sequence[StaticValue]) -> None:
+    """AnalysisError for a value that is no constant: it is one for all rows."""
+    if not values:
+        return
+    query = lowered_query(spark, f"SELECT {', '.join(f'({value.text}) AS v{n}' for n, value in enumerate(values))}")
+    shown = query._jdf.queryExecution().analyzed().expressions()
+    for number, value in enumerate(values):
+        if shown.length() != len(values) or not shown.apply(number).child().foldable():
+            raise AnalysisError("PARTITION_VALUE_NOT_CONSTANT", column=value.field.name, value=value.given)
 
 
 def replaced_partition(spark: SparkSession, values: Sequence[StaticValue], target: Target) -> ReplacedRows:

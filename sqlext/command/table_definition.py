@@ -15,7 +15,7 @@ from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.field_path import FieldPath, listed_paths, path_text
 from sqlext.spec.name_case import require_distinct_fields
-from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec
+from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec, overlapped_field
 from sqlext.spec.replaced_schema import assign_kept_ids
 from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids
@@ -223,6 +223,10 @@ def _partition_spec(schema: Schema, terms: PartitionTerms) -> PartitionSpec:
                 transform=transform_name,
                 reason=f"column {'.'.join(column)} has type {source.type}",
             )
+        overlapped = overlapped_field(fields, source.id, transform)
+        if overlapped is not None:
+            reason = f"it is redundant beside the partition field {overlapped.name}. Name one of the two"
+            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=f"{transform} of {source.name}", reason=reason)
         field_name = name or _field_name(schema.column_name(source.id), transform_name)
         fields.append(PartitionField(source.id, FIRST_PARTITION_FIELD_ID + number, field_name, transform))
     names = [field.name for field in fields]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.errors import AlreadyExistsError, AnalysisError
 from sqlext.spec.metadata_update import AddSpec, MetadataUpdate, SetDefaultSpec
-from sqlext.spec.partition_spec import PartitionField, PartitionSpec
+from sqlext.spec.partition_spec import PartitionField, PartitionSpec, overlapped_field
 from sqlext.spec.requirement import (
     AssertCurrentSchemaId,
     AssertDefaultSpecId,
@@ -21,17 +21,11 @@ from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import (
     BucketTransform,
-    DayTransform,
-    HourTransform,
     IdentityTransform,
-    MonthTransform,
     Transform,
     TruncateTransform,
     VoidTransform,
-    YearTransform,
 )
-
-_CALENDAR = (YearTransform, MonthTransform, DayTransform, HourTransform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +120,11 @@ class _Edit:
         source_id = self._source_id(change.term)
         transform = change.term.transform
         name = change.name or _derived_name(self._base.schema().column_name(source_id), transform)
-        for field in self.fields:
-            if field.source_id == source_id and field.transform == transform:
-                raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=f"{field.name} (a partition field)")
-            if (
-                field.source_id == source_id
-                and isinstance(transform, _CALENDAR)
-                and isinstance(field.transform, _CALENDAR)
-            ):
-                raise self._refused(change.term, f"the partition field {field.name} divides by the same column's time")
+        overlapped = overlapped_field(self.fields, source_id, transform)
+        if overlapped is not None and overlapped.transform == transform:
+            raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=f"{overlapped.name} (a partition field)")
+        if overlapped is not None:
+            raise self._refused(change.term, f"the partition field {overlapped.name} divides by the same column's time")
         self._make_room_for(name)
         self._require_free_of_columns(change.term, name, source_id)
         self.fields.append(self._recycled(source_id, transform, change.name) or self._new(source_id, name, transform))

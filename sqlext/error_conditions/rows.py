@@ -24,13 +24,18 @@ ROWS: Mapping[str, Condition] = {
     ),
     "MERGE_CARDINALITY_VIOLATION": Condition(
         "23K01",
-        "The MERGE into {name} would change a row more than once, for the keys {keys}. Keep one source row per key,"
+        "The MERGE into {name} finds several source rows for one row, for the keys {keys}. Keep one source row per key,"
         " for instance the latest.",
     ),
     "NOT_A_PARTITION_COLUMN": Condition(
         "42000",
-        "The column {column} in PARTITION is no identity partition of {name}. Name partition columns, or overwrite"
-        " with a condition: df.writeTo(…).overwrite(…).",
+        "The column {column} in PARTITION is no identity partition of {name}; these are: {columns}. Name one of them,"
+        " give the column's value in the query, or overwrite with a condition: df.writeTo(…).overwrite(…).",
+    ),
+    "PARTITION_VALUE_NOT_CONSTANT": Condition(
+        "42601",
+        "The value {value} for the column {column} in PARTITION is refused: it is no constant. Leave the column out of"
+        " PARTITION, and give its values in the query.",
     ),
     "NOT_A_BRANCH": Condition(
         "42809",

@@ -29,6 +29,11 @@ STATEMENTS: Mapping[str, Condition] = {
     "CONDITION_NOT_BOOLEAN": Condition(
         "42K09", "The condition of {clause}, {expression}, is of type {type}. It has to be true, false or null."
     ),
+    "NON_DETERMINISTIC_CONDITION": Condition(
+        "42K0E",
+        "The condition of {clause}, {expression}, is refused: it may say something else of a row each time it is asked."
+        " Put such a value into a column of the source; what is assigned may be of that kind.",
+    ),
     "EXPRESSION_IN_CHANGE": Condition(
         "42903",
         "In the value or condition of {place} {expression} {what}, but is to see one row and give one value. Put it"

@@ -10,9 +10,14 @@ from sqlext.errors import AnalysisError
 
 def refuse_expression(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Errors, always: AnalysisError CONDITION_NOT_BOOLEAN for an expression that `is` of another type,
-    EXPRESSION_IN_CHANGE for one that `makes` several rows or `sees` them."""
+    AGGREGATE_IN_CHANGE for one that `sums up` rows, EXPRESSION_IN_CHANGE for one that `makes` several rows or `sees`
+    them, and NON_DETERMINISTIC_CONDITION for a condition that `differs` from one time to the next."""
     place, expression = arguments["place"], arguments["expression"]
     if "is" in arguments:
         raise AnalysisError("CONDITION_NOT_BOOLEAN", clause=place, expression=expression, type=arguments["is"])
+    if "sums up" in arguments:
+        raise AnalysisError("AGGREGATE_IN_CHANGE")
+    if "differs" in arguments:
+        raise AnalysisError("NON_DETERMINISTIC_CONDITION", clause=place, expression=expression)
     what = "makes several rows" if "makes" in arguments else "is a window function"
     raise AnalysisError("EXPRESSION_IN_CHANGE", place=place, expression=expression, what=what)

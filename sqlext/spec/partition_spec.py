@@ -10,7 +10,14 @@ from urllib.parse import quote_plus
 
 from sqlext.errors import UnsupportedError
 from sqlext.spec.schema import Schema
-from sqlext.spec.transform import Transform, parse_transform
+from sqlext.spec.transform import (
+    DayTransform,
+    HourTransform,
+    MonthTransform,
+    Transform,
+    YearTransform,
+    parse_transform,
+)
 from sqlext.spec.types import FixedType, NestedField, StructType, Type, UnknownType
 
 FIRST_PARTITION_FIELD_ID = 1000
@@ -124,6 +131,20 @@ class PartitionSpec:
 
 
 UNPARTITIONED = PartitionSpec(0, ())
+_CALENDAR = (YearTransform, MonthTransform, DayTransform, HourTransform)
+
+
+def overlapped_field(fields: Iterable[PartitionField], source_id: int, transform: Transform) -> PartitionField | None:
+    """The field beside which the transform of the column would be redundant, if there is one.
+
+    It is the same transform, or each takes a part of a point in time: the finer one divides by the other as well.
+    """
+    calendar = isinstance(transform, _CALENDAR)
+    for field in fields:
+        same = field.transform == transform or (calendar and isinstance(field.transform, _CALENDAR))
+        if field.source_id == source_id and same:
+            return field
+    return None
 
 
 def partition_fields_from_json(fields: Sequence[Mapping[str, Any]]) -> tuple[PartitionField, ...]:

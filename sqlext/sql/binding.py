@@ -11,7 +11,7 @@ from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spec.field_path import FieldPath
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, StructType
-from sqlext.sql.default_value import is_default
+from sqlext.sql.default_value import default_word
 from sqlext.sql.expression_slice import column_references
 from sqlext.sql.literal import write_default_text
 from sqlext.sql.quoting import quote_identifier, quote_name, quote_string, unquote_identifier
@@ -186,30 +186,34 @@ def new_value(
     kept: str,
     table: TableName,
     *,
+    visible: Sequence[Relation],
     seen: Callable[[str], str] = str,
     above: tuple[str, ...] = (),
 ) -> str:
     """An expression of the field's type: the assigned value, or its struct with the assigned fields put into it.
 
     `kept` is the field as it is; where its struct is null, fields that are not assigned are null. `seen` makes names
-    certain in the user's texts.
+    certain in the user's texts, which may name columns of the `visible` relations.
     """
     if isinstance(assigned, Slice):
-        return assigned_value(seen(value_text(assigned, field)), field, table, above)
+        return assigned_value(seen(value_text(assigned, field, visible)), field, table, above)
     assert isinstance(field.type, StructType)
     pieces: list[str] = []
     for inner in field.type.fields:
         text = f"{kept}.{quote_identifier(inner.name)}"
         if inner.name in assigned:
             path = (*above, field.name)
-            text = new_value(assigned[inner.name], inner, text, table, seen=seen, above=path)
+            text = new_value(assigned[inner.name], inner, text, table, visible=visible, seen=seen, above=path)
         pieces += quote_string(inner.name), text
     return f"named_struct({', '.join(pieces)})"
 
 
-def value_text(value: Slice, field: NestedField) -> str:
-    """The value's text; the keyword DEFAULT is the column's, which is null where it has none."""
-    return write_default_text(field) if is_default(value.text) else value.text
+def value_text(value: Slice, field: NestedField, visible: Sequence[Relation]) -> str:
+    """The value's text. DEFAULT is that of the column, which is null where it has none, unless a visible relation has a
+    column of that name."""
+    word = default_word(value.text)
+    is_name = word is not None and any(relation.find(word) is not None for relation in visible)
+    return value.text if word is None or is_name else write_default_text(field)
 
 
 # MERGE
@@ -223,6 +227,7 @@ def bind_clause(clause: MergeClause, schema: Schema, merge: Merge, target: Relat
     """
     where = clause_name(clause)
     fields = {field.name: field for field in schema.fields}
+    sides = {"matched": (target, source), "not matched": (source,), "not matched by source": (target,)}[clause.kind]
 
     def seen(text: str) -> str:
         if clause.kind == "matched":
@@ -241,7 +246,7 @@ def bind_clause(clause: MergeClause, schema: Schema, merge: Merge, target: Relat
             absent = [field for field in schema.fields if field.write_default is not None]
             values = {field.name: assigned_value(write_default_text(field), field, merge.table) for field in absent}
         for name, value in assigned.items():
-            values[name] = new_value(value, fields[name], target.column(name), merge.table, seen=seen)
+            values[name] = new_value(value, fields[name], target.column(name), merge.table, visible=sides, seen=seen)
     condition = None if clause.condition is None else checked_condition(seen(clause.condition.text), where)
     return BoundClause(clause, condition, values)
 

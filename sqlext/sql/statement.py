@@ -246,11 +246,6 @@ class Assignment:
     column: tuple[str, ...]
     value: Slice
 
-    @property
-    def is_default(self) -> bool:
-        """Whether the value is the keyword DEFAULT."""
-        return self.value.text.upper() == "DEFAULT"
-
 
 @dataclass(frozen=True, slots=True)
 class OnConflict:

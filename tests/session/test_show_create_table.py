@@ -15,7 +15,7 @@ TABLES = {
     "plain": "(id INT, name STRING)",
     "keyed": "(id BIGINT COMMENT 'it''s the \"key\"', day DATE, v DOUBLE, PRIMARY KEY (id, day)) PARTITIONED BY (day)",
     "transforms": "(a TIMESTAMP, b TIMESTAMP_NTZ, c STRING, d DECIMAL(9,2), e DATE)"
-    " PARTITIONED BY (hours(a), days(b), truncate(3, c), bucket(8, d), years(e), months(e))",
+    " PARTITIONED BY (hours(a), days(b), truncate(3, c), bucket(8, d), years(e))",
     "nested": "(id INT NOT NULL, s STRUCT<x: INT NOT NULL, `y z`: MAP<STRING, ARRAY<DATE>> COMMENT 'in\\ner'>,"
     " l ARRAY<STRUCT<p: BINARY, q: FLOAT>>)",
     "every type": "(b BOOLEAN, i TINYINT, l BIGINT, f FLOAT, d DOUBLE, m DECIMAL(38,10), dt DATE, ts TIMESTAMP,"

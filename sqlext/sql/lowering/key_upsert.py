@@ -175,7 +175,8 @@ def _source_values(
     for name, value in bind_assignments(clause.assignments, target, schema, where).items():
         if not isinstance(value, Slice):
             return None
-        text = _source_value(value_text(value, fields[name]), target, source, bare_is_source=clause.action == "insert")
+        given = value_text(value, fields[name], (source,) if clause.action == "insert" else (target, source))
+        text = _source_value(given, target, source, bare_is_source=clause.action == "insert")
         if text is None:
             return None
         values[name] = text

@@ -75,7 +75,9 @@ def lower_on_conflict(
     for field in schema.fields:
         kept, proposed = relation.column(field.name), f"{EXCLUDED}.{quote_identifier(field.name)}"
         value = assigned.get(field.name)
-        text = kept if value is None else new_value(value, field, kept, insert.table, seen=seen)
+        text = kept
+        if value is not None:
+            text = new_value(value, field, kept, insert.table, visible=(visible,), seen=seen)
         if field.id in schema.identifier_field_ids:
             text = kept
         columns.append((f"CASE WHEN {is_there} THEN {text} ELSE {proposed} END", field.name))

@@ -25,7 +25,7 @@ def lower_update(
     for field in schema.fields:
         value = assigned.get(field.name)
         kept = relation.column(field.name)
-        text = kept if value is None else new_value(value, field, kept, statement.table)
+        text = kept if value is None else new_value(value, field, kept, statement.table, visible=(relation,))
         columns.append((text, field.name))
     if row_ids:
         columns.append((relation.column(ROW_ID.name), ROW_ID.name))

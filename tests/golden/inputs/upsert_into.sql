@@ -66,7 +66,13 @@ INSERT INTO t WITH ('upsert-enabled'='true') VALUES (2, 'by the option', 0);
 
 SELECT * FROM t WHERE id < 3;
 
-INSERT INTO on_by_default PARTITION (id = 1) SELECT 'static';
+CREATE TABLE by_id (id INT, v STRING, PRIMARY KEY (id)) PARTITIONED BY (id) TBLPROPERTIES ('write.upsert.enabled'='true');
+
+INSERT INTO by_id VALUES (1, 'a'), (2, 'b');
+
+INSERT INTO by_id PARTITION (id = 1) SELECT 'static';
+
+SELECT * FROM by_id;
 
 -- formats and places: version 3, branches, an enforced key, checks
 CREATE TABLE three (id INT, v STRING, day DATE, PRIMARY KEY (id)) PARTITIONED BY (months(day))

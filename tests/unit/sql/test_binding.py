@@ -95,7 +95,7 @@ def test_assigned_fields_are_gathered_by_their_structs():
     ]
     bound = bind_assignments(assignments, TARGET, SCHEMA, "UPDATE")
     assert bound == {"point": {"x": one, "inner": {"b": two}}, "id": three}
-    text = new_value(bound["point"], SCHEMA.fields[2], "`t`.`point`", TableName(TARGET.name))
+    text = new_value(bound["point"], SCHEMA.fields[2], "`t`.`point`", TableName(TARGET.name), visible=(TARGET,))
     assert text == (
         "named_struct('x', sqlext_assign(1, 'point', 'INT', '`lake`.`db`.`t`', 'x'), 'inner', named_struct("
         "'a', `t`.`point`.`inner`.`a`, 'b', sqlext_assign(2, 'point', 'STRING', '`lake`.`db`.`t`', 'inner', 'b')))"

@@ -2,31 +2,36 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.spec.types import IntegerType, NestedField, StringType
-from sqlext.sql.default_value import with_defaults
-
-COLUMNS = (NestedField(1, "a", StringType(), write_default="x"), NestedField(2, "b", IntegerType()))
-X, NULL = "'x'", "NULL"
+from sqlext.sql.default_value import default_word, mentions_default
 
 
 @pytest.mark.parametrize(
-    ("source", "expected"),
+    ("text", "word"),
     [
-        ("VALUES (DEFAULT, 1), (2, default)", f"VALUES ({X}, 1), (2, {NULL})"),
-        ("VALUES (f(1, 2), DEFAULT)", f"VALUES (f(1, 2), {NULL})"),
-        (
-            "VALUES (array(1, 2), DEFAULT), (DEFAULT, 1) AS t(a, b)",
-            f"VALUES (array(1, 2), {NULL}), ({X}, 1) AS t(a, b)",
-        ),
-        ("VALUES DEFAULT, 'b'", f"VALUES {X}, 'b'"),
-        ("SELECT DEFAULT, DEFAULT", f"SELECT {X}, {NULL}"),
-        ("SELECT f(DEFAULT, 1), DEFAULT FROM t", f"SELECT f(DEFAULT, 1), {NULL} FROM t"),
-        ("SELECT 1, b FROM (SELECT DEFAULT, 2)", None),
-        ("VALUES ('DEFAULT', `DEFAULT`)", None),
-        ("VALUES (DEFAULT + 1, t.default)", None),
-        ("VALUES (1, 2, DEFAULT)", None),
-        ("TABLE default", None),
+        ("DEFAULT", "DEFAULT"),
+        (" default ", "default"),
+        ("((Default))", "Default"),
+        ("/* a */ DEFAULT -- b", "DEFAULT"),
+        ("DEFAULT + 1", None),
+        ("s.DEFAULT", None),
+        ("`DEFAULT`", None),
+        ("'DEFAULT'", None),
+        ("DEFAULT()", None),
     ],
 )
-def test_the_keyword_stands_for_the_default_of_its_column(source: str, expected: str | None) -> None:
-    assert with_defaults(source, COLUMNS) == (source if expected is None else expected)
+def test_a_value_that_is_the_word_alone(text: str, word: str | None) -> None:
+    assert default_word(text) == word
+
+
+@pytest.mark.parametrize(
+    ("query", "mentions"),
+    [
+        ("SELECT 1, (DEFAULT)", True),
+        ("SELECT `default`", True),
+        ("SELECT t.default FROM t", True),
+        ("SELECT 'DEFAULT' /* DEFAULT */, \"a default\"", False),
+        ("SELECT defaults FROM t", False),
+    ],
+)
+def test_queries_in_which_the_word_may_have_a_meaning(query: str, mentions: bool) -> None:
+    assert mentions_default(query) is mentions

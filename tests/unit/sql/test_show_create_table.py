@@ -74,7 +74,7 @@ def test_text():
         "CREATE TABLE t (a STRUCT<x: INT NOT NULL COMMENT 'q''r', `y z`: ARRAY<MAP<STRING, INT NOT NULL> NOT NULL>>)",
         "CREATE TABLE t (`ä 名` INT, `a``b` STRING, `select` INT) PARTITIONED BY (`ä 名`, truncate(3, `a``b`))",
         "CREATE TABLE t (a STRUCT<b: TIMESTAMP>) PARTITIONED BY (hours(a.b))",
-        "CREATE TABLE t (a TIMESTAMP, b INT) PARTITIONED BY (years(a), months(a) AS m, bucket(8, b), b)",
+        "CREATE TABLE t (a TIMESTAMP, b INT) PARTITIONED BY (years(a), a AS m, bucket(8, b), b)",
         "CREATE TABLE t (a INT, b STRING) ORDERED BY (a ASC NULLS LAST, truncate(2, b) DESC NULLS FIRST)",
         "CREATE TABLE t (a INT) COMMENT '\\\\ \\n '' \"' TBLPROPERTIES ('it''s' = '\\\\n', 'format-version' = '1')",
     ],
