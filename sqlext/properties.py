@@ -252,6 +252,8 @@ _ISOLATION = _one_of("serializable", "snapshot")
 DELETE_ISOLATION_LEVEL = TableProperty("write.delete.isolation-level", "serializable", _ISOLATION)
 UPDATE_ISOLATION_LEVEL = TableProperty("write.update.isolation-level", "serializable", _ISOLATION)
 MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializable", _ISOLATION)
+# Which source rows of a MERGE count for one target row: all that match it, or those that a clause applies to.
+MERGE_CARDINALITY = TableProperty("write.merge.cardinality-check", "matches", _one_of("matches", "changes"))
 MAX_RERUNS = TableProperty("write.conflict.max-reruns", 10, _integer(0))
 UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)
 UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))

@@ -20,7 +20,7 @@ from sqlext.command.strategy.key_upsert import changelog_upsert, equality_upsert
 from sqlext.command.strategy.mode import by_mode
 from sqlext.command.strategy.strategy import Choice, RowChange, Strategy, first_trying, likely_few
 from sqlext.command.upsert import by_position, goes_by_equality, keys_fit
-from sqlext.properties import AUTO, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
+from sqlext.properties import AUTO, MERGE_CARDINALITY, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.driver_rows import estimate
 from sqlext.spark.lowered_sql import lowered_query
@@ -69,19 +69,20 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     only_inserts = all(clause.kind == "not matched" for clause in statement.clauses)
     row_ids = has_row_ids(target) and not only_inserts
     expected = estimate(source)
-    lowered, names, kept = lower_merge(
+    lowered, names, shows_matches, kept = lower_merge(
         statement,
         schema,
         source.columns,
         target.relation,
         row_ids=row_ids,
         narrows=expected.is_broadcast,
+        counts_matches=MERGE_CARDINALITY.of(target.table.metadata.properties) == "matches",
         case_sensitive=exact,
     )
     # As many rows as the source has, where the condition is on a key; the target's own would come beside them.
     few = _clauses_need_source(statement) and likely_few(target, expected.rows, is_guess=not expected.is_broadcast)
     reach = _reach(statement, schema, source.columns, case_sensitive=exact)
-    change = RowChange(lowered, isolation, names, reach=reach, few=few, kept_columns=kept)
+    change = RowChange(lowered, isolation, names, shows_matches=shows_matches, reach=reach, few=few, kept_columns=kept)
     if only_inserts:
         return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
     return target, by_mode(target, MERGE_MODE, change)

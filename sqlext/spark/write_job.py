@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyroaring import BitMap64
@@ -25,10 +25,13 @@ from sqlext.errors import DataError, SqlextError, StorageError
 from sqlext.spark.driver_rows import can_be_collected, collect_few, collect_positions, collect_rows
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
+from sqlext.write.row_operation import MATCH
 
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _MAX_LONG_DIGITS = 18
+# Before the path of a file, in a query of positions: its rows stay. No path begins so.
+_STAYS = "\0"
 # Spark gives a cancelled task's Python two seconds; other jobs may keep the executors busy for longer.
 _LONGEST_WAIT_S = 10.0
 # A Python worker learns that its task has ended when it next asks for rows, after the row group it is at.
@@ -43,12 +46,14 @@ _BATCH_SETTINGS = {
 class WrittenFiles:
     """What the tasks of a job handed back.
 
-    `positions` are the deleted positions by data file, `repeated` those that more than one source row hit.
+    `positions` are the deleted positions by data file, `matched` those of rows that stay and that a source row matches,
+    and `repeated` those of either that more than one source row named.
     """
 
     data_files: tuple[ContentFile, ...] = ()
     delete_files: tuple[ContentFile, ...] = ()
     positions: dict[str, BitMap64] = field(default_factory=dict)
+    matched: dict[str, BitMap64] = field(default_factory=dict)
     repeated: dict[str, BitMap64] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -97,13 +102,21 @@ def collect_arranged(
     return collect_few(rows if arranged is None else arranged(rows.limit(most + 1)), most)
 
 
-def find_positions(rows: DataFrame) -> WrittenFiles:
-    """The deleted positions of a query that has no new rows, only columns `_file` and `_pos`."""
+def find_positions(rows: DataFrame, *, shows_matches: bool = False) -> WrittenFiles:
+    """The deleted positions of a query that has no new rows, only columns `_file` and `_pos`.
+
+    With `shows_matches` it has `__operation` too, and rows that are only matched among them.
+    """
     found = WrittenFiles()
-    for path, positions, repeated in collect_positions(rows):
-        _unite(found, path, positions)
+    if shows_matches:
+        stays = F.when(F.col("__operation") == MATCH, F.lit(_STAYS)).otherwise(F.lit(""))
+        rows = rows.select(F.concat(stays, F.col("_file")).alias("_file"), "_pos")
+    for marked, positions, repeated in collect_positions(rows):
+        path = marked.removeprefix(_STAYS)
+        _unite(found, found.positions if path == marked else found.matched, path, positions)
         if repeated:
             found.repeated.setdefault(path, BitMap64()).update(repeated)
+    _compare(found)
     return found
 
 
@@ -175,24 +188,35 @@ def _gather(batches: list[pa.RecordBatch]) -> WrittenFiles:
             file = message.content_file
             (data if file.content == Content.DATA else deletes).append(file)
         elif message.kind == "positions":
-            _unite(written, message.path, message.bitmap)
+            _unite(written, written.positions, message.path, message.bitmap)
+        elif message.kind == "matched":
+            _unite(written, written.matched, message.path, message.bitmap)
         elif message.kind == "repeated":
             written.repeated.setdefault(message.path, BitMap64()).update(message.bitmap)
         else:
             for name, count in message.counts.items():
                 written.counts[name] = written.counts.get(name, 0) + count
-    return WrittenFiles(tuple(data), tuple(deletes), written.positions, written.repeated, written.counts)
+    _compare(written)
+    return replace(written, data_files=tuple(data), delete_files=tuple(deletes))
 
 
-def _unite(written: WrittenFiles, path: str, bitmap: BitMap64) -> None:
-    known = written.positions.get(path)
+def _unite(written: WrittenFiles, positions: dict[str, BitMap64], path: str, bitmap: BitMap64) -> None:
+    known = positions.get(path)
     if known is None:
-        written.positions[path] = bitmap
+        positions[path] = bitmap
         return
     twice = known & bitmap
     if twice:
         written.repeated.setdefault(path, BitMap64()).update(twice)
     known.update(bitmap)
+
+
+def _compare(written: WrittenFiles) -> None:
+    """What is deleted and matched by another source row too has come twice."""
+    for path, matched in written.matched.items():
+        twice = matched & written.positions.get(path, BitMap64())
+        if twice:
+            written.repeated.setdefault(path, BitMap64()).update(twice)
 
 
 def _task_error(message: TaskMessage) -> SqlextError:

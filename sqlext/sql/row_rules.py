@@ -33,10 +33,10 @@ def row_rules(schema: Schema, properties: Mapping[str, str]) -> tuple[RowRule, .
 def violated_rule(rules: Sequence[RowRule], *, operations: bool) -> str:
     """An expression that is the number of the first rule that the row breaks, else null.
 
-    With `operations` the rows have an `__operation`, and those that delete are held to nothing. A test may end in a
-    comment, which a line ends.
+    With `operations` the rows have an `__operation`, and those that bring no row are held to nothing. A test may end in
+    a comment, which a line ends.
     """
-    deletes = "WHEN `__operation` = 1Y THEN NULL " if operations else ""
+    deletes = "WHEN `__operation` < 2Y THEN NULL " if operations else ""
     branches = " ".join(f"WHEN NOT ({rule.test}\n) THEN {number}" for number, rule in enumerate(rules))
     return f"CAST(CASE {deletes}{branches} END AS INT)"
 

@@ -19,7 +19,7 @@ from pyroaring import BitMap64
 from sqlext.errors import SqlextError
 from sqlext.spec.content_file import Content, ContentFile
 
-Kind = Literal["file", "positions", "repeated", "counts", "error"]
+Kind = Literal["file", "positions", "matched", "repeated", "counts", "error"]
 
 MESSAGE_SCHEMA = pa.schema(
     [pa.field("kind", pa.string()), pa.field("path", pa.string()), pa.field("payload", pa.binary())]
@@ -30,8 +30,9 @@ MESSAGE_SCHEMA = pa.schema(
 class TaskMessage:
     """One row of a task's answer; `kind` tells which of the properties may be asked.
 
-    `file`: a content file that was written. `positions`: rows deleted from the data file `path`. `repeated`: those of
-    them that more than one row of the task named. `counts`: rows by verb. `error`: why the task stopped.
+    `file`: a content file that was written. `positions`: rows deleted from the data file `path`. `matched`: rows of it
+    that a source row matches, and that stay. `repeated`: those of either that more than one row of the task named.
+    `counts`: rows by verb. `error`: why the task stopped.
     """
 
     kind: Kind
@@ -45,7 +46,7 @@ class TaskMessage:
 
     @property
     def bitmap(self) -> BitMap64:
-        """The positions of a `positions` or `repeated` message."""
+        """The positions of a `positions`, `matched` or `repeated` message."""
         return BitMap64.deserialize(self.payload)
 
     @property
@@ -66,6 +67,10 @@ def file_message(file: ContentFile) -> TaskMessage:
 
 def positions_message(path: str, positions: BitMap64) -> TaskMessage:
     return TaskMessage("positions", path, positions.serialize())
+
+
+def matched_message(path: str, positions: BitMap64) -> TaskMessage:
+    return TaskMessage("matched", path, positions.serialize())
 
 
 def repeated_message(path: str, positions: BitMap64) -> TaskMessage:

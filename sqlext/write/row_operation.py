@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap64
 
-from sqlext.write.commit_message import TaskMessage, positions_message, repeated_message
+from sqlext.write.commit_message import TaskMessage, matched_message, positions_message, repeated_message
 
+# The row at that position stays as it is; a source row matches it.
+MATCH = 0
 DELETE = 1
 UPDATE = 2
 INSERT = 3
@@ -20,15 +22,17 @@ INSERT = 3
 OPERATION_COLUMNS = 3
 
 
-class DeletedPositions:
-    """Positions by data file; those that come twice are kept apart, since they tell of a row changed twice."""
+class NamedPositions:
+    """Positions by data file, of rows that are `deleted` or stay; those that come twice are kept apart, since they tell
+    of a row that several source rows match."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, deleted: bool) -> None:
+        self._message = positions_message if deleted else matched_message
         self._positions: dict[str, BitMap64] = {}
         self._repeated: dict[str, BitMap64] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes `_file` and `_pos` of rows that are all deleted or updated."""
+        """Takes `_file` and `_pos` of rows that are all there."""
         if batch.num_rows == 0:
             return
         files = batch.column(1).dictionary_encode()
@@ -40,9 +44,9 @@ class DeletedPositions:
             self._add_sorted(files.dictionary[int(codes[rows[0]])].as_py(), positions[rows])
 
     def messages(self) -> Iterator[TaskMessage]:
-        """A `positions` message for each file, and a `repeated` one where a position came twice."""
+        """A `positions` or `matched` message for each file, and a `repeated` one where a position came twice."""
         for path, positions in self._positions.items():
-            yield positions_message(path, positions)
+            yield self._message(path, positions)
         for path, positions in self._repeated.items():
             yield repeated_message(path, positions)
 

@@ -27,7 +27,7 @@ from sqlext.write.data_writer import DataWriter
 from sqlext.write.delete_writer import EqualityDeleteWriter
 from sqlext.write.distinct_keys import DistinctKeys
 from sqlext.write.refused_rows import accepted_rows
-from sqlext.write.row_operation import DELETE, INSERT, OPERATION_COLUMNS, UPDATE, DeletedPositions
+from sqlext.write.row_operation import DELETE, INSERT, MATCH, OPERATION_COLUMNS, UPDATE, NamedPositions
 from sqlext.write.row_rules import held_rows
 from sqlext.write.write_plan import WritePlan
 
@@ -68,7 +68,8 @@ def write_changes(
 ) -> WriteTask:
     """A task that takes `__operation`, `_file` and `_pos` before the table's columns.
 
-    Deleted and updated rows become positions of their data files, updated and inserted ones new rows. With
+    Deleted and updated rows become positions of their data files, updated and inserted ones new rows. Rows that are
+    only matched are told by their positions too. With
     `distinct_keys` two source rows of one key within the task are an error, DUPLICATE_KEY, that names up to five, and
     `COPIES` among the counts are the rows that come in beyond one for each key. Without `writes_rows` the rows are
     counted and held to the table's rules, and no file is written. Rows may be marked as refused, see `refused_rows`.
@@ -165,7 +166,8 @@ class _Changes:
         self._plan = plan
         self._data = DataWriter(io, plan, task_id, attempt)
         self._keys = DistinctKeys(plan) if distinct_keys else None
-        self._positions = DeletedPositions()
+        self._positions = NamedPositions(deleted=True)
+        self._matched = NamedPositions(deleted=False)
         self._counts = {"inserted": 0, "updated": 0, "deleted": 0}
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -173,8 +175,9 @@ class _Changes:
         operations = batch.column(0).to_numpy(zero_copy_only=False)
         for name, operation in (("inserted", INSERT), ("updated", UPDATE), ("deleted", DELETE)):
             self._counts[name] += int(np.count_nonzero(operations == operation))
-        self._positions.add(_chosen(batch, operations != INSERT))
-        rows = _chosen(batch, operations != DELETE)
+        self._positions.add(_chosen(batch, (operations == DELETE) | (operations == UPDATE)))
+        self._matched.add(_chosen(batch, operations == MATCH))
+        rows = _chosen(batch, operations > DELETE)
         if rows.num_rows and self._writes_rows:
             self._data.write(rows.select(range(OPERATION_COLUMNS, rows.num_columns)))
         if self._keys is not None:
@@ -184,7 +187,7 @@ class _Changes:
         if self._keys is not None:
             self._counts[COPIES] = self._keys.require()
         files = [file_message(file) for file in self._data.close()]
-        return [*files, *self._positions.messages(), counts_message(self._counts)]
+        return [*files, *self._positions.messages(), *self._matched.messages(), counts_message(self._counts)]
 
     def abort(self) -> None:
         self._data.abort()

@@ -177,10 +177,10 @@ class Merge(Statement):
             clause = next((one for one in self.clauses if one.kind == kind and one.holds(seen)), None)
             if clause is not None:
                 hits.append((clause, seen))
+        if len(matches) > 1 and self._counts_matches():
+            raise Refused("MERGE_CARDINALITY_VIOLATION")
         if not hits:
             return [row]
-        if len(hits) > 1 and not self._deletes_whatever_matches():
-            raise Refused("MERGE_CARDINALITY_VIOLATION")
         clause, seen = hits[0]
         counts[clause.action] += 1
         if clause.action == "DELETE":
@@ -201,9 +201,11 @@ class Merge(Statement):
             return self.rows
         return [row for row in table.rows if self.own.of({**row, TARGET: table.rows}) is True]
 
-    def _deletes_whatever_matches(self) -> bool:
+    def _counts_matches(self) -> bool:
+        """Two source rows may match one row where no clause is about that, or the only one deletes whatever matches."""
         matched = [clause for clause in self.clauses if clause.kind == "MATCHED"]
-        return len(matched) == 1 and matched[0].action == "DELETE" and matched[0].condition is None
+        deletes_all = len(matched) == 1 and matched[0].action == "DELETE" and matched[0].condition is None
+        return bool(matched) and not deletes_all
 
     def _inserted(self, source: Mapping[str, Any], table: Table, counts: Counter[str]) -> list[dict[str, Any]]:
         seen = seen_by({"s": source}, table)

@@ -41,7 +41,10 @@ def hold_change(spark: SparkSession, target: Target, operation: WriteOperation, 
     query = changed_rows(spark, operation, change)
     reads = reads_of(query, target.version, reach_of(change, target), target.overtaken)
     rows = query.localCheckpoint()
-    found = _counted(target, operation, change, rows) if has_new_rows(rows) else find_positions(rows)
+    if has_new_rows(rows):
+        found = _counted(target, operation, change, rows)
+    else:
+        found = find_positions(rows, shows_matches=change.shows_matches)
     require_one_change(spark, target, change, found)
     return HeldChange(operation, rows, reads, found)
 

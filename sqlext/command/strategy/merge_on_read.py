@@ -91,7 +91,7 @@ def _write(
     if has_new_rows(rows):
         written = _write_rows(environment, target, operation, change, rows, fewer)
     else:
-        written = find_positions(rows)
+        written = find_positions(rows, shows_matches=change.shows_matches)
     require_one_change(spark, target, change, written)
     return written
 

@@ -47,8 +47,9 @@ class RowChange:
     new rows alone. `isolation` is the level at which the commit is validated.
 
     `row_names` are columns that name a target row to the user, by the parts of their names, should two source rows
-    change it; without it a row may be hit twice. With `distinct_keys` the rows come distributed by key, and no two
-    source rows may have one. With `keeps_keys` each new row has the key of the row it replaces.
+    match it; without it a row may be hit twice. With `shows_matches` target rows that stay are among them, each beside
+    a source row that matches it. With `distinct_keys` the rows come distributed by key, and no two source rows may have
+    one. With `keeps_keys` each new row has the key of the row it replaces.
     `reach` tells which rows it depends on. `row_filter` selects exactly the rows that a DELETE deletes, where that can
     be said. `few`: it is likely to have so few rows that the driver may write them, None where nothing tells.
     `one_copy`: the SELECT where the table has a key more than once, of whose rows one is replaced and the others go; it
@@ -59,6 +60,7 @@ class RowChange:
     lowered: str
     isolation: str
     row_names: tuple[tuple[str, ...], ...] | None = None
+    shows_matches: bool = False
     distinct_keys: bool = False
     keeps_keys: bool = False
     reach: Reach = ITS_SCAN
@@ -163,7 +165,7 @@ def changed_counts(written: WrittenFiles) -> Counts:
 
 
 def require_one_change(spark: SparkSession, target: Target, change: RowChange, written: WrittenFiles) -> None:
-    """DataError MERGE_CARDINALITY_VIOLATION where two source rows changed one target row, and may not.
+    """DataError MERGE_CARDINALITY_VIOLATION where two source rows match one target row, and may not.
 
     KeyHasCopies where several target rows would become one and the same.
     """
@@ -176,7 +178,7 @@ def require_one_change(spark: SparkSession, target: Target, change: RowChange, w
 def _cardinality_violation(
     spark: SparkSession, target: Target, names: Sequence[Sequence[str]], repeated: Mapping[str, BitMap64]
 ) -> DataError:
-    """The error for target rows that several source rows changed: those at the `repeated` positions, by data file.
+    """The error for target rows that several source rows match: those at the `repeated` positions, by data file.
 
     It reads the columns `names` of up to five of them in the target; the source is not looked at again.
     """

@@ -22,18 +22,22 @@ from sqlext.sql.statement import ClauseAction, ClauseKind, Merge
 from sqlext.sql.type_name import spark_type_text
 
 _OPERATIONS: Mapping[ClauseAction, str] = {"delete": "1Y", "update": "2Y", "insert": "3Y"}
+# A target row that stays as it is, beside a source row that matches it.
+_MATCH = "0Y"
 
 
 class LoweredMerge(NamedTuple):
     """`rows` gives operation, file, position and columns of every change; no columns where all of them are deletes.
 
     `row_names` are the columns, each by the parts of its name, that tell the user which target row several source rows
-    change; None where a repeated position is lawful, since nothing but an unconditional DELETE applies to matched rows.
+    match; None where a repeated position is lawful, since nothing but an unconditional DELETE applies to matched rows.
+    With `shows_matches` target rows that stay are among the rows, each beside a source row that matches it.
     `kept_columns` are those that each new row has from the row in whose place it comes; none where rows are inserted.
     """
 
     rows: str
     row_names: tuple[tuple[str, ...], ...] | None
+    shows_matches: bool
     kept_columns: tuple[str, ...]
 
 
@@ -50,13 +54,15 @@ def lower_merge(
     *,
     row_ids: bool = False,
     narrows: bool = False,
+    counts_matches: bool = True,
     case_sensitive: bool = False,
 ) -> LoweredMerge:
     """The changes of any MERGE; `target` is the target relation's text, `source_columns` those of `source_select`.
 
     With `row_ids` the row id of the changed row comes behind columns, null in an inserted one. With `narrows` the
     source stands in the query twice where a join keeps all of it, which would move and sort all of the target: once
-    more in a semi join, to which Spark broadcasts it.
+    more in a semi join, to which Spark broadcasts it. With `counts_matches` no two source rows may match a target row,
+    even where no clause applies to one of them; else no two may change it.
 
     Raises AnalysisError for names that do not fit, and errors of assignments as `bind_assignments` does.
     """
@@ -64,7 +70,10 @@ def lower_merge(
     source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
     clauses = [bind_clause(clause, schema, merge, target_side, source_side) for clause in merge.clauses]
     lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses, row_ids, narrows)
-    return LoweredMerge(lowering.rows(), lowering.row_names(), lowering.kept_columns())
+    names = lowering.row_names()
+    if counts_matches and names is not None and lowering.leaves_matches():
+        return LoweredMerge(lowering.rows(shows_matches=True), names, True, lowering.kept_columns())
+    return LoweredMerge(lowering.rows(), names, False, lowering.kept_columns())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +96,11 @@ class _MergeLowering:
     row_ids: bool
     narrows: bool
 
-    def rows(self) -> str:
+    def rows(self, *, shows_matches: bool = False) -> str:
         join = self._join()
         clause = self._fresh("__clause")
-        columns = [(self._case(join, self.clauses), clause), (self._operation(clause), "__operation")]
+        applies = self._case(join, self.clauses, shows_matches=shows_matches)
+        columns = [(applies, clause), (self._operation(clause, shows_matches=shows_matches), "__operation")]
         columns += self._position(join)
         if any(bound.clause.action != "delete" for bound in self.clauses):
             columns += [(self._value(clause, field), field.name) for field in self.schema.fields]
@@ -102,6 +112,10 @@ class _MergeLowering:
             f"SELECT {names}\nFROM (\n  SELECT {selected(columns)}\n  FROM {join.text}\n)\n"
             f"WHERE {quote_identifier(clause)} IS NOT NULL",
         )
+
+    def leaves_matches(self) -> bool:
+        """Whether there may be a matched row to which no clause applies."""
+        return all(bound.condition is not None for bound in self.clauses if bound.clause.kind == "matched")
 
     def row_names(self) -> tuple[tuple[str, ...], ...] | None:
         matched = [clause for clause in self.clauses if clause.clause.kind == "matched"]
@@ -176,20 +190,25 @@ class _MergeLowering:
 
     # The select list
 
-    def _case(self, join: _Join, clauses: Sequence[BoundClause]) -> str:
-        """The number of the first clause that applies to the row, or null."""
+    def _case(self, join: _Join, clauses: Sequence[BoundClause], *, shows_matches: bool) -> str:
+        """The number of the first clause that applies to the row, or null; with `shows_matches` the next number stands
+        for a match to which none does."""
         branches = []
         for clause in clauses:
             test = join.tests[clause.clause.kind]
             condition = "" if clause.condition is None else f"({clause.condition})"
             when = " AND ".join(filter(None, (test, condition))) or "true"
             branches.append(f"WHEN {when} THEN {self.clauses.index(clause)}")
+        if shows_matches:
+            branches.append(f"WHEN {join.tests['matched'] or 'true'} THEN {len(self.clauses)}")
         return f"CASE {' '.join(branches)} END"
 
-    def _operation(self, clause: str) -> str:
+    def _operation(self, clause: str, *, shows_matches: bool) -> str:
         by_operation: dict[str, list[int]] = {}
         for number, bound in enumerate(self.clauses):
             by_operation.setdefault(_OPERATIONS[bound.clause.action], []).append(number)
+        if shows_matches:
+            by_operation[_MATCH] = [len(self.clauses)]
         return _chosen(clause, by_operation)
 
     def _position(self, join: _Join) -> list[tuple[str, str]]:

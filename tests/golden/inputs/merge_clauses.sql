@@ -75,7 +75,7 @@ SELECT * FROM t;
 MERGE INTO t USING (SELECT * FROM VALUES (1, 'a'), (1, 'b') AS v(id, name)) AS s ON t.id = s.id
 WHEN MATCHED THEN UPDATE SET name = s.name;
 
--- two rows for the target, but only one clause applies
+-- two rows match the target's, though a clause applies to one of them alone
 MERGE INTO t USING (SELECT * FROM VALUES (1, 'a'), (1, 'b') AS v(id, name)) AS s ON t.id = s.id
 WHEN MATCHED AND s.name = 'b' THEN UPDATE SET name = s.name;
 

@@ -30,7 +30,7 @@ def test_lengths_come_before_checks():
         ("z", None, ("a",)),
     ]
     assert violated_rule(rules[:2], operations=True) == (
-        "CAST(CASE WHEN `__operation` = 1Y THEN NULL WHEN NOT (char_length(`s``t`) <= 3\n) THEN 0"
+        "CAST(CASE WHEN `__operation` < 2Y THEN NULL WHEN NOT (char_length(`s``t`) <= 3\n) THEN 0"
         " WHEN NOT (A < n[0].m['a']\n) THEN 1 END AS INT)"
     )
 
