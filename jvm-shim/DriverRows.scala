@@ -1,14 +1,14 @@
 package io.sqlext
 
-import java.io.{ByteArrayOutputStream, DataOutputStream}
+import java.io.{ByteArrayOutputStream, DataOutputStream, OutputStream}
 import java.util.Base64
 
-import com.github.luben.zstd.Zstd
+import com.github.luben.zstd.ZstdOutputStream
 import org.apache.arrow.vector.ipc.ArrowStreamWriter
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
-import org.apache.spark.sql.catalyst.expressions.{JoinedRow, SpecificInternalRow, SubqueryExpression, UserDefinedExpression}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Project, Range, Union}
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.arrow.ArrowWriter
@@ -28,22 +28,21 @@ import scala.concurrent.duration.Duration
   * so in any case, and turns each byte of an array into a number of Python first. */
 object DriverRows {
   private val batchRows = 4096
+  private val batchBytes = 4L * 1024 * 1024
   private val places = new StructType().add("path", StringType).add("positions", BinaryType).add("repeated", BinaryType)
 
-  /** All rows, in their order; null where there are more than `most`, of which no more is kept. */
-  def collect(frame: DataFrame, most: Long): String = {
+  /** All rows, in their order; null where there are more than `most`, or have more than `mostBytes` as Arrow, of which no
+    * more is kept. */
+  def collect(frame: DataFrame, most: Long, mostBytes: Long): String = {
     val schema = frame.schema
     execute(frame) {
       case local: LocalTableScanExec =>
         val rows = local.executeCollect()
-        if (rows.length > most) null else stream(rows.iterator, schema)
+        val found = if (rows.length > most) Taken.tooMuch else stream(rows.iterator, schema, mostBytes)
+        if (found.size > mostBytes) null else found.bytes
       case plan =>
         val bound = math.min(most, Int.MaxValue - 1).toInt + 1
-        unlessMore(plan.execute().mapPartitions { rows =>
-          var count = 0L
-          val bytes = stream(rows.take(bound).map { row => count += 1; row }, schema)
-          Iterator.single(count -> bytes)
-        }, most)
+        unlessMore(plan.execute().mapPartitions(rows => Iterator.single(stream(rows.take(bound), schema, mostBytes))), most, mostBytes)
     }
   }
 
@@ -52,7 +51,7 @@ object DriverRows {
   def collectPositions(frame: DataFrame): String = {
     val (file, position) = (frame.schema.fieldIndex("_file"), frame.schema.fieldIndex("_pos"))
     execute(frame)(_.execute().mapPartitions { rows =>
-      Iterator.single(stream(placed(rows, file, position), places))
+      Iterator.single(stream(placed(rows, file, position), places, Long.MaxValue).bytes)
     }.collect().flatten)
   }
 
@@ -79,15 +78,17 @@ object DriverRows {
     else frame
   }
 
-  /** The bytes of all partitions, in their order; null once they have more than `most` rows, and then the job ends. */
-  private def unlessMore(partitions: RDD[(Long, Array[Byte])], most: Long): Array[Byte] = {
+  /** The bytes of all partitions, in their order; null once they have more than `most` rows or `mostBytes`, and then the
+    * job ends. */
+  private def unlessMore(partitions: RDD[Taken], most: Long, mostBytes: Long): Array[Byte] = {
     val found = new Array[Array[Byte]](partitions.getNumPartitions)
-    var rows = 0L
+    var (rows, size) = (0L, 0L)
     val exceeded = Promise[Unit]()
-    val job = partitions.context.submitJob[(Long, Array[Byte]), (Long, Array[Byte]), Unit](partitions, _.next(), found.indices,
-      { case (partition, (count, bytes)) =>
-        rows += count
-        if (rows <= most) found(partition) = bytes else exceeded.trySuccess(())
+    val job = partitions.context.submitJob[Taken, Taken, Unit](partitions, _.next(), found.indices,
+      { case (partition, taken) =>
+        rows += taken.rows
+        size += taken.size
+        if (rows <= most && size <= mostBytes) found(partition) = taken.bytes else exceeded.trySuccess(())
       }, ())
     Await.ready(Future.firstCompletedOf(Seq(job, exceeded.future))(ExecutionContext.parasitic), Duration.Inf)
     if (exceeded.isCompleted) { job.cancel(); null }
@@ -111,35 +112,42 @@ object DriverRows {
   }
 
   /** Packed; no bytes for no rows. Where the rows have a column `_file`, there is a stream of the files' paths, and then one
-    * of the rows, whose last column is the number of the path. */
-  private def stream(rows: Iterator[InternalRow], schema: StructType): Array[Byte] =
-    if (rows.isEmpty) Array.emptyByteArray
-    else Zstd.compress(schema.fieldNames.indexOf(MetadataColumns.file.name) match {
+    * of the rows, whose last column is the number of the path. It ends where it has more than `most` bytes. */
+  private def stream(rows: Iterator[InternalRow], schema: StructType, most: Long): Taken =
+    if (rows.isEmpty) Taken.nothing
+    else schema.fieldNames.indexOf(MetadataColumns.file.name) match {
       case at if at >= 0 && schema(at).dataType == StringType =>
         val files = new NumberedFiles(schema, at)
-        val numbered = unpacked(rows.map(files.numbered), files.schema)
-        unpacked(files.paths, StructType(Seq(schema(at)))) ++ numbered
-      case _ => unpacked(rows, schema)
-    })
+        val numbered = packed(rows, schema, files.schema, most)(files.numbered)
+        val path = StructType(Seq(schema(at)))
+        val paths = packed(files.paths, path, path, Long.MaxValue)(identity)
+        Taken(numbered.rows, numbered.size, paths.bytes ++ numbered.bytes)
+      case _ => packed(rows, schema, schema, most)(identity)
+    }
 
-  private def unpacked(rows: Iterator[InternalRow], schema: StructType): Array[Byte] = {
+  /** The rows of `schema`, as `written` makes them to rows of `stored`. */
+  private def packed(rows: Iterator[InternalRow], schema: StructType, stored: StructType, most: Long)(
+      written: InternalRow => InternalRow): Taken = {
+    val sized = new SizedRows(rows, schema)
     val bytes = new ByteArrayOutputStream
-    val arrow = ArrowWriter.create(schema, "UTC", true, false)
-    val writer = new ArrowStreamWriter(arrow.root, null, bytes)
+    val counted = new CountedBytes(new ZstdOutputStream(bytes))
+    val arrow = ArrowWriter.create(stored, "UTC", true, false)
+    val writer = new ArrowStreamWriter(arrow.root, null, counted)
     try {
-      while (rows.hasNext) {
-        var count = 0
-        while (count < batchRows && rows.hasNext) {
-          arrow.write(rows.next())
-          count += 1
-        }
+      while (counted.count <= most && sized.hasNext) {
+        val (firstRow, firstByte) = (sized.rows, sized.bytes)
+        while (sized.rows - firstRow < batchRows && sized.bytes - firstByte < batchBytes && sized.hasNext)
+          arrow.write(written(sized.next()))
         arrow.finish()
         writer.writeBatch()
         arrow.reset()
       }
       writer.end()
-    } finally arrow.root.close()
-    bytes.toByteArray
+    } finally {
+      arrow.root.close()
+      counted.close()
+    }
+    if (counted.count > most) Taken(sized.rows, counted.count, Array.emptyByteArray) else Taken(sized.rows, counted.count, bytes.toByteArray)
   }
 
   /** JSON of what the optimiser takes the rows for: `bytes`, the factor by which tables' files outweigh that
@@ -191,6 +199,42 @@ object DriverRows {
 
   private val multiplying =
     Seq("Generate", "MapIn", "MapPartitions", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
+}
+
+/** What a task found: rows, their size as Arrow and, unless that is too much, their bytes, packed. */
+private case class Taken(rows: Long, size: Long, bytes: Array[Byte])
+
+private object Taken {
+  val nothing: Taken = Taken(0, 0, Array.emptyByteArray)
+  val tooMuch: Taken = Taken(0, Long.MaxValue, Array.emptyByteArray)
+}
+
+/** Rows, and how many there were and of how many bytes as Spark lays them out. */
+private class SizedRows(all: Iterator[InternalRow], schema: StructType) extends Iterator[InternalRow] {
+  private lazy val laidOut = UnsafeProjection.create(schema)
+  var rows = 0L
+  var bytes = 0L
+
+  override def hasNext: Boolean = all.hasNext
+
+  override def next(): InternalRow = {
+    val row = all.next() match {
+      case unsafe: UnsafeRow => unsafe
+      case other => laidOut(other)
+    }
+    rows += 1
+    bytes += row.getSizeInBytes
+    row
+  }
+}
+
+private class CountedBytes(to: OutputStream) extends OutputStream {
+  var count = 0L
+
+  override def write(byte: Int): Unit = { count += 1; to.write(byte) }
+  override def write(bytes: Array[Byte], offset: Int, length: Int): Unit = { count += length; to.write(bytes, offset, length) }
+  override def flush(): Unit = to.flush()
+  override def close(): Unit = to.close()
 }
 
 /** Rows with the number of their file, in the last column, in place of its path, which all rows of a file have. */

@@ -23,7 +23,7 @@ from sqlext.commit.action import StagedChange
 from sqlext.commit.changelog_storage import remove_changelog, write_changelog_manifests
 from sqlext.properties import CHANGELOG_PRODUCER
 from sqlext.spark.catalogs import handle_of
-from sqlext.spark.driver_rows import is_small
+from sqlext.spark.driver_rows import ALL_ROWS, is_small
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.write_job import WriteTask, WrittenFiles, run_few, run_write, task_identity, write_on_driver
 from sqlext.spec.metadata_update import apply_updates
@@ -154,8 +154,8 @@ def write_changelog(
 
     def write(task: WriteTask) -> WrittenFiles:
         few = likely is not None and likely <= _FEW_ROWS
-        written = run_few(rows, task, _FEW_ROWS) if few else None
-        return written or run_write(rows, task, on_driver=not few and is_small(rows))
+        written = run_few(rows, task, _FEW_ROWS if few else ALL_ROWS) if few or is_small(rows) else None
+        return written or run_write(rows, task)
 
     return _write_changelog(environment, io, metadata, name, write)
 
@@ -170,7 +170,7 @@ def _write_changelog(
     operation = begin_write(changelog_table(metadata), io, name, environment.rng)
     with operation.cleaned_on_failure():
         written = write(write_rows(operation.plan, task_identity=task_identity))
-        write_changelog_manifests(io, metadata, operation.plan.operation_id, written.data_files)
+        write_changelog_manifests(operation.io, metadata, operation.plan.operation_id, written.data_files)
     return operation.plan.operation_id
 
 

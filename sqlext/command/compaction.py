@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from sqlext.command.changelog_recorder import CompactionRecorder
 from sqlext.command.deleted_keys import mark_deleted_keys
-from sqlext.command.distribution import distribute, order
+from sqlext.command.distribution import write_distributed
 from sqlext.command.due_compaction import DueCompaction, Merge, compacts_itself, due, everything
 from sqlext.command.environment import Environment
 from sqlext.command.full_compaction import full_compaction_is_due
@@ -35,10 +35,9 @@ from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER
 from sqlext.scan.file_filter import partition_key
 from sqlext.scan.sorted_runs import Bucket, find_buckets
 from sqlext.spark import journal
-from sqlext.spark.driver_rows import is_small
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spark.session_settings import session_id
-from sqlext.spark.write_job import run_write, task_identity
+from sqlext.spark.write_job import task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.reference import MAIN_BRANCH
@@ -242,12 +241,9 @@ def _written(
     lowered = f"SELECT {', '.join(map(quote_identifier, columns))}\nFROM {target.relation}"
     journal.record(lowered)
     rows = lowered_query(spark, lowered).where(F.col("_file").isin(paths))
-    on_driver = is_small(rows)
-    if not on_driver:
-        rows = distribute(rows, metadata, None if in_buckets else sum(merge.written_as for merge in merges))
-    rows = order(rows, metadata, one_task=on_driver)
     plan = operation.plan.with_row_lineage() if lineage else operation.plan
-    return run_write(rows, write_rows(plan, task_identity=task_identity), on_driver=on_driver).data_files
+    tasks = None if in_buckets else sum(merge.written_as for merge in merges)
+    return write_distributed(rows, metadata, write_rows(plan, task_identity=task_identity), tasks).data_files
 
 
 def _require_all_rows(

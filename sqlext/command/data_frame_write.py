@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change_batch import align_changes, row_kind_column
 from sqlext.command.compaction import compact_after_commit
 from sqlext.command.destination import written_branch
-from sqlext.command.distribution import at_most, distribute, order
+from sqlext.command.distribution import at_most, write_distributed
 from sqlext.command.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.held_rows import hold
@@ -32,13 +32,12 @@ from sqlext.commit.row_delta import RowDelta
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import MERGE_ENGINE, ROWKIND_FIELD, UPSERT_ENABLED
 from sqlext.scan.file_filter import FileFilter, partition_key
-from sqlext.spark.driver_rows import is_small
 from sqlext.spark.frame_options import WriteOptions, write_options
 from sqlext.spark.pushdown import exact_predicate
 from sqlext.spark.session_settings import is_case_sensitive
 from sqlext.spark.store_assignment import align
 from sqlext.spark.table_handle import TableHandle
-from sqlext.spark.write_job import WrittenFiles, run_write, task_identity
+from sqlext.spark.write_job import WrittenFiles, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.table_metadata import TableMetadata
@@ -190,9 +189,7 @@ def commit_written(
 def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame) -> WrittenFiles:
     """Data files of the rows, on the driver when they are few."""
     rows = hold(rows, operation.plan)
-    on_driver = is_small(rows)
-    spread = order(rows if on_driver else distribute(rows, metadata), metadata, one_task=on_driver)
-    return run_write(spread, write_rows(operation.plan, task_identity=task_identity), on_driver=on_driver)
+    return write_distributed(rows, metadata, write_rows(operation.plan, task_identity=task_identity))
 
 
 def _removed(

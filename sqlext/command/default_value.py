@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.stored_values import stored_values
 from sqlext.errors import AnalysisError, UnsupportedError
-from sqlext.spark.driver_rows import collect_rows
+from sqlext.spark.driver_rows import collect_row
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spec.types import (
     GeospatialType,
@@ -52,7 +52,7 @@ def default_value(spark: SparkSession, column: NestedField, text: str) -> Any:
     given = lowered_query(spark, f"SELECT {text} AS given")
     if not given._jdf.queryExecution().analyzed().expressions().head().child().foldable():
         raise _invalid(column, text, "it is no constant")
-    row = collect_rows(lowered_query(spark, f"SELECT sqlext_assign({text}, {about}) AS value"))
+    row = collect_row(lowered_query(spark, f"SELECT sqlext_assign({text}, {about}) AS value"))
     (value,) = stored_values(row.to_batches()[0].columns, [column], "the new default")
     if isinstance(value, float) and not math.isfinite(value):
         raise _invalid(column, text, "a default stands in JSON, which has no NaN and no infinity")

@@ -17,6 +17,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.properties import DISTRIBUTION_MODE
+from sqlext.spark.driver_rows import is_small
+from sqlext.spark.write_job import WriteTask, WrittenFiles, run_few, run_write
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField, SortOrder
 from sqlext.spec.table_metadata import TableMetadata
@@ -87,6 +89,15 @@ def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -
     ordering = [*(F.expr(text) for text in partition_expressions(metadata)), *terms]
     # A sort of all rows would evaluate them twice, to find the ranges first.
     return (rows.repartition(1) if one_task else rows).sortWithinPartitions(*ordering)
+
+
+def write_distributed(
+    rows: DataFrame, metadata: TableMetadata, task: WriteTask, tasks: int | None = None
+) -> WrittenFiles:
+    """Runs a write task over the rows, in the table's order: on the driver where they are likely to be small and turn
+    out to be, else in the table's distribution; for `tasks` see `distribute`."""
+    written = run_few(rows, task, arranged=arrangement(metadata)) if is_small(rows) else None
+    return written or run_write(order(distribute(rows, metadata, tasks), metadata), task)
 
 
 def arrangement(metadata: TableMetadata) -> Callable[[DataFrame], DataFrame] | None:

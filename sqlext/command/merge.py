@@ -125,7 +125,7 @@ def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, 
     if not expected.is_small:
         return first_trying(choice, expected, few_upsert(rows))
     weighed = choice if choice.name == AUTO else None
-    found = Choice("key upsert by position", "the source is small", lookup_upsert(weighed), rows, weighed)
+    found = Choice("key upsert by position", "the source is small", lookup_upsert(weighed, choice), rows, weighed)
     return found if weighed is not None else by_position(target, found)
 
 

@@ -10,7 +10,7 @@ from sqlext.command.distribution import ordered
 from sqlext.command.enforced_key import have_plain_keys
 from sqlext.command.row_level import Target
 from sqlext.properties import UPSERT_SEQUENCE_FIELD
-from sqlext.spark.driver_rows import collect_rows, is_small
+from sqlext.spark.driver_rows import collect_few, is_small
 from sqlext.spec.types import DoubleType, FloatType
 from sqlext.sql.row_rules import row_rules
 from sqlext.write.distinct_keys import are_distinct
@@ -30,7 +30,9 @@ def rows_of_own_keys(target: Target, rows: DataFrame) -> pa.Table | None:
     # Of these Spark takes some for one another that Arrow tells apart.
     if any(isinstance(field.type, DoubleType | FloatType) for field in schema.identifier_fields) or not is_small(rows):
         return None
-    found = collect_rows(rows.selectExpr(*stored_columns(schema)))
+    found = collect_few(rows.selectExpr(*stored_columns(schema)))
+    if found is None:
+        return None
     keys = found.select([field.name for field in schema.identifier_fields])
     if any(column.null_count for column in keys.columns) or not are_distinct(keys):
         return None

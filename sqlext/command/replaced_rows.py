@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyroaring import BitMap64
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.distribution import distribute, order
+from sqlext.command.distribution import write_distributed
 from sqlext.command.environment import Environment
 from sqlext.command.row_level import Target, delete_rows
 from sqlext.command.write_operation import WriteOperation
@@ -20,9 +21,8 @@ from sqlext.commit.overwrite_rows import OverwriteRows
 from sqlext.scan.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark import journal
-from sqlext.spark.driver_rows import is_small
 from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.write_job import find_positions, run_write, task_identity
+from sqlext.spark.write_job import find_positions, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.sql.quoting import quote_identifier
@@ -101,12 +101,9 @@ def _rewrite(
     lowered = f"SELECT {columns}, `_file`\nFROM {target.relation}\nWHERE ((NOT coalesce(({condition}), false)))"
     journal.record(lowered)
     kept = lowered_query(spark, lowered).where(F.col("_file").isin(list(paths))).drop("_file")
-    on_driver = is_small(kept)
-    spread = order(kept if on_driver else distribute(kept, metadata), metadata, one_task=on_driver)
-    task = write_rows(operation.plan, task_identity=_second_on_driver if on_driver else task_identity)
-    return run_write(spread, task, on_driver=on_driver).data_files
+    return write_distributed(kept, metadata, write_rows(operation.plan, task_identity=_second_on_driver)).data_files
 
 
 def _second_on_driver() -> tuple[int, int]:
-    """Of a further write by the driver in one operation; the first is that of the new rows."""
-    return 1, 0
+    """Of a further write by the driver in one operation, whose first is that of the new rows; a task has its own."""
+    return task_identity() if TaskContext.get() else (1, 0)

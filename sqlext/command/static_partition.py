@@ -13,7 +13,7 @@ from sqlext.command.row_level import Target
 from sqlext.command.stored_values import stored_values
 from sqlext.errors import AnalysisError, DataError
 from sqlext.scan.value_range import is_nan
-from sqlext.spark.driver_rows import collect_rows
+from sqlext.spark.driver_rows import collect_row
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spec.expression import Comparison, IsNaN, IsNull, Predicate, conjunction
 from sqlext.spec.name_case import name_key
@@ -78,7 +78,7 @@ def replaced_partition(spark: SparkSession, values: Sequence[StaticValue], targe
     DataError INVALID_COLUMN_VALUE for a value that does not become one of the column's type.
     """
     given = [f"{value.text}, ({value.given}) IS NULL" for value in values]
-    row = collect_rows(lowered_query(spark, f"SELECT {', '.join(given)}")).combine_chunks().to_batches()[0]
+    row = collect_row(lowered_query(spark, f"SELECT {', '.join(given)}")).combine_chunks().to_batches()[0]
     columns, nulls = row.columns[::2], row.columns[1::2]
     for value, column, null in zip(values, columns, nulls, strict=True):
         if column.null_count and not null[0].as_py():

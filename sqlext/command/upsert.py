@@ -42,7 +42,7 @@ from sqlext.commit.upsert_rules import partition_not_in_key
 from sqlext.errors import AnalysisError, DataError, UnsupportedError
 from sqlext.properties import AUTO, MERGE_MODE, UPSERT_MODE, row_level_mode
 from sqlext.scan.key_lookup import find_keys, key_range, lookup_bytes, row_ids
-from sqlext.spark.driver_rows import collect_rows, estimate
+from sqlext.spark.driver_rows import ALL_ROWS, estimate
 from sqlext.spark.temporary_relation import named_rows
 from sqlext.spark.write_job import (
     WrittenFiles,
@@ -204,7 +204,8 @@ def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isol
         weighed = choice if choice.name == AUTO else None
 
         def look_up(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
-            return upsert_by_lookup(environment, spark, target, batch, change.isolation, weighed)
+            counts = upsert_by_lookup(environment, spark, target, batch, change.isolation, weighed)
+            return choice.carry_out(environment, spark, target) if counts is None else counts
 
         found = Choice("key upsert by position", "the source is small", look_up, change, weighed)
         yield found if weighed is not None else by_position(target, found)
@@ -227,17 +228,17 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
     def write(operation: WriteOperation, task: WriteTask) -> WrittenFiles:
         rows = hold(batch.rows, operation.plan, operations=True)
         expected = estimate(rows)
-        if expected.may_be_few:
-            written = run_few(rows, task, most_rows(target), arrangement(metadata))
+        if expected.is_small or expected.may_be_few:
+            most = ALL_ROWS if expected.is_small else most_rows(target)
+            written = run_few(rows, task, most, arrangement(metadata))
             if written is not None:
                 return written
-        on_driver = expected.is_small
-        if not on_driver and bucket_count(metadata) is not None:
+        if bucket_count(metadata) is not None:
             # All rows of a key are in one bucket, and all rows of a bucket come to one task.
             rows = rows.repartition(*map(F.expr, partition_expressions(metadata)))
-        elif not on_driver and not batch.one_row_a_key:
+        elif not batch.one_row_a_key:
             rows = rows.repartition(*(F.col(quote_identifier(f.name)) for f in metadata.schema().identifier_fields))
-        return run_write(order(rows, metadata, one_task=on_driver), task, on_driver=on_driver)
+        return run_write(order(rows, metadata), task)
 
     return _commit_by_equality(environment, target, write, distinct_keys=not batch.one_row_a_key)
 
@@ -315,15 +316,19 @@ def upsert_by_lookup(
     batch: ChangeBatch,
     isolation: str,
     weighed: Choice | None,
-) -> Counts:
+) -> Counts | None:
     """The rows, with position deletes of all the target's rows that have their keys.
 
-    The source is evaluated once, and its rows are small. Once more, from the start, where `weighed` (see `Choice`)
-    goes instead: nothing is written then.
+    None, and nothing is written, where the rows turn out to be more than the driver takes.
+
+    The source is evaluated once, and its rows are taken to be small. Once more, from the start, where `weighed` (see
+    `Choice`) goes instead: nothing is written then.
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     held = hold(batch.rows, operation.plan, operations=True)
-    found = collect_rows(order(held, target.table.metadata, one_task=True))
+    found = collect_arranged(held, ALL_ROWS, arrangement(target.table.metadata))
+    if found is None:
+        return None
     return _replace_collected(environment, spark, target, operation, batch, held, found, isolation, weighed)
 
 

@@ -19,10 +19,13 @@ from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
 from sqlext.spark.shim_object import shim_object
 
+# What the driver takes at a time, in bytes of Arrow or of files: a JVM of 1 GB has room for a few copies of it, and a
+# job that writes as much takes longer than its start. What is more goes to the executors.
 SMALL_BYTES = 32 * 1024 * 1024
 # Spark's own figure for what a row has beside its columns.
 _ROW_BYTES = 8
-_ALL_ROWS = 2**62
+ALL_ROWS = 2**62
+_ALL_BYTES = 2**62
 _FILE = "_file"
 _PATHS = pa.dictionary(pa.int32(), pa.string())
 
@@ -66,15 +69,19 @@ def can_be_collected(rows: DataFrame) -> bool:
     return _is_arrow(rows.schema)
 
 
-def collect_rows(rows: DataFrame) -> pa.Table:
+def collect_row(rows: DataFrame) -> pa.Table:
+    """The one row of a query, with the Arrow types of `toArrow`."""
+    return _table(rows, _shim(rows).collect(rows._jdf, ALL_ROWS, _ALL_BYTES))
+
+
+def collect_few(rows: DataFrame, most: int = ALL_ROWS) -> pa.Table | None:
     """All rows of a query, in their order, with the Arrow types of `toArrow`; a column `_file` is a dictionary of its
-    values."""
-    return _table(rows, _shim(rows).collect(rows._jdf, _ALL_ROWS))
+    values.
 
-
-def collect_few(rows: DataFrame, most: int) -> pa.Table | None:
-    """The same; None where there are more than `most`, of which not many more come to the driver."""
-    streams = _shim(rows).collect(rows._jdf, most)
+    None where there are more than `most`, or have more than `SMALL_BYTES`: not many more come to the driver, whatever
+    an estimate said.
+    """
+    streams = _shim(rows).collect(rows._jdf, most, SMALL_BYTES)
     return None if streams is None else _table(rows, streams)
 
 

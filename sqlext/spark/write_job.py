@@ -22,7 +22,7 @@ from pyspark.sql.types import DecimalType
 
 from sqlext.error_conditions import CONDITIONS
 from sqlext.errors import DataError, SqlextError, StorageError
-from sqlext.spark.driver_rows import can_be_collected, collect_few, collect_positions, collect_rows
+from sqlext.spark.driver_rows import ALL_ROWS, can_be_collected, collect_few, collect_positions
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
 from sqlext.write.row_operation import MATCH
@@ -67,10 +67,8 @@ def task_identity() -> tuple[int, int]:
     return (0, 0) if context is None else (context.partitionId(), context.taskAttemptId())
 
 
-def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFiles:
+def run_write(rows: DataFrame, task: WriteTask) -> WrittenFiles:
     """Runs the job. Errors: the first error a task reports; the caller removes the files of the operation."""
-    if on_driver:
-        return write_on_driver(collect_rows(rows), task)
     schema = from_arrow_schema(MESSAGE_SCHEMA)
     try:
         with _counted_batches(rows.sparkSession):
@@ -82,9 +80,14 @@ def run_write(rows: DataFrame, task: WriteTask, *, on_driver: bool) -> WrittenFi
 
 
 def run_few(
-    rows: DataFrame, task: WriteTask, most: int, arranged: Callable[[DataFrame], DataFrame] | None = None
+    rows: DataFrame,
+    task: WriteTask,
+    most: int = ALL_ROWS,
+    arranged: Callable[[DataFrame], DataFrame] | None = None,
 ) -> WrittenFiles | None:
-    """Runs the task on the driver if there are at most `most` rows; else None, and nothing is written.
+    """Runs the task on the driver if there are at most `most` rows, of no more bytes than the driver takes.
+
+    Else None, and nothing is written.
 
     Errors as `run_write`. See `collect_arranged`.
     """
@@ -95,11 +98,16 @@ def run_few(
 def collect_arranged(
     rows: DataFrame, most: int, arranged: Callable[[DataFrame], DataFrame] | None = None
 ) -> pa.Table | None:
-    """The rows, which `arranged` sorts; None where there are more than `most`, or where Arrow cannot have them."""
+    """The rows, which `arranged` sorts.
+
+    None where there are more than `most`, or of more bytes than the driver takes, or where Arrow cannot have them.
+    """
     if not can_be_collected(rows):
         return None
+    if arranged is None:
+        return collect_few(rows, most)
     # No more than these are sorted.
-    return collect_few(rows if arranged is None else arranged(rows.limit(most + 1)), most)
+    return collect_few(arranged(rows if most == ALL_ROWS else rows.limit(most + 1)), most)
 
 
 def find_positions(rows: DataFrame, *, shows_matches: bool = False) -> WrittenFiles:

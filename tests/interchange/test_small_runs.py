@@ -19,7 +19,7 @@ from sqlext.command import compaction, small_runs
 from sqlext.command.row_level import Target, has_row_ids
 from sqlext.command.small_runs import merge_small_runs, rows_of
 from sqlext.scan.scan_plan import ScanPlan
-from sqlext.spark.driver_rows import collect_rows
+from sqlext.spark.driver_rows import collect_few
 from sqlext.spark.lowered_sql import lowered_query
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
@@ -61,7 +61,7 @@ def _queried(spark: SparkSession, target: Target, paths: Collection[str]) -> pa.
     lineage = [ROW_ID.name, LAST_UPDATED.name] if has_row_ids(target) else []
     names = [*(field.name for field in target.table.metadata.schema().fields), *lineage]
     files = ", ".join(f"'{path}'" for path in paths)
-    return collect_rows(
+    return collect_few(
         lowered_query(spark, f"SELECT {', '.join(names)} FROM {target.relation} WHERE _file IN ({files})")
     )
 

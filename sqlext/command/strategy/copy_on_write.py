@@ -8,7 +8,7 @@ from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.distribution import distribute, keeps_order, order, partition_expressions
+from sqlext.command.distribution import distribute, keeps_order, partition_expressions, write_distributed
 from sqlext.command.enforced_key import Removed, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -20,7 +20,7 @@ from sqlext.commit.overwrite import OverwriteFiles
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
 from sqlext.spark.driver_rows import is_small
 from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.write_job import run_write, task_identity
+from sqlext.spark.write_job import run_few, run_write, task_identity
 from sqlext.spec.content_file import ContentFile
 from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.sql.quoting import quote_identifier
@@ -88,20 +88,16 @@ def _rewrite(
         inserted.append(_new(target, rows, INSERT))
     if not (moved or inserted):
         return ()
-    if keeps_order(metadata):
-        everything = _united([*moved, *inserted])
-        on_driver = is_small(everything)
-        spread = order(everything if on_driver else distribute(everything, metadata), metadata, one_task=on_driver)
-    else:
-        # Rows of one file stay together and in their order: what pruned files before prunes them after it.
-        by_file = [*(F.expr(text) for text in partition_expressions(metadata)), F.col("_file")]
-        stable = [one.repartition(*by_file).sortWithinPartitions(*_PLACE) for one in [_united(moved)] if moved]
-        spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
-        on_driver = is_small(spread)
     plan = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
-    return run_write(
-        spread.drop(*_PLACE), write_rows(plan, task_identity=task_identity), on_driver=on_driver
-    ).data_files
+    task = write_rows(plan, task_identity=task_identity)
+    if keeps_order(metadata):
+        return write_distributed(_united([*moved, *inserted]).drop(*_PLACE), metadata, task).data_files
+    # Rows of one file stay together and in their order: what pruned files before prunes them after it.
+    by_file = [*(F.expr(text) for text in partition_expressions(metadata)), F.col("_file")]
+    stable = [one.repartition(*by_file).sortWithinPartitions(*_PLACE) for one in [_united(moved)] if moved]
+    spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
+    written = run_few(spread.drop(*_PLACE), task) if is_small(spread) else None
+    return (written or run_write(spread.drop(*_PLACE), task)).data_files
 
 
 def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str]) -> DataFrame:

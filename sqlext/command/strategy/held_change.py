@@ -53,7 +53,7 @@ def _counted(target: Target, operation: WriteOperation, change: RowChange, rows:
     task = write_changes(
         operation.plan, task_identity=task_identity, distinct_keys=change.distinct_keys, writes_rows=False
     )
-    return run_few(rows, task, most_rows(target)) or run_write(rows, task, on_driver=False)
+    return run_few(rows, task, most_rows(target)) or run_write(rows, task)
 
 
 def touched_files(

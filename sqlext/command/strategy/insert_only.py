@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from sqlext.command.distribution import distribute, order, samples
+from sqlext.command.distribution import arrangement, distribute, order, samples
 from sqlext.command.enforced_key import Removed, require_unique_keys
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -13,7 +13,7 @@ from sqlext.command.row_level import Target, commit_change, row_delta
 from sqlext.command.strategy.strategy import RowChange, changed_rows, reach_of
 from sqlext.command.write_operation import begin_write
 from sqlext.spark.driver_rows import estimate
-from sqlext.spark.write_job import run_write, task_identity
+from sqlext.spark.write_job import run_few, run_write, task_identity
 from sqlext.spec.row_lineage import ROW_ID
 from sqlext.write.task import write_changes
 
@@ -30,12 +30,13 @@ def insert_only(environment: Environment, spark: SparkSession, target: Target, c
     rows = changed_rows(spark, operation, change).drop(ROW_ID.name)
     reads = reads_of(rows, target.version, reach_of(change, target), target.overtaken)
     expected = estimate(rows)
-    on_driver = expected.is_small
-    if not on_driver and samples(metadata) and not expected.repeatable:
-        rows = rows.localCheckpoint()
-    spread = order(rows if on_driver else distribute(rows, metadata), metadata, one_task=on_driver)
+    task = write_changes(operation.plan, task_identity=task_identity)
     with operation.cleaned_on_failure():
-        written = run_write(spread, write_changes(operation.plan, task_identity=task_identity), on_driver=on_driver)
+        written = run_few(rows, task, arranged=arrangement(metadata)) if expected.is_small else None
+        if written is None:
+            if samples(metadata) and not expected.repeatable:
+                rows = rows.localCheckpoint()
+            written = run_write(order(distribute(rows, metadata), metadata), task)
         require_unique_keys(environment, spark, target, written.data_files, Removed())
         delta = row_delta(environment, target, operation, written, reads=reads, isolation=change.isolation)
     if delta is not None:

@@ -21,12 +21,14 @@ def equality_upsert(environment: Environment, spark: SparkSession, target: Targe
     return upsert_by_equality(environment, target, plain_batch(target, _new_rows(spark, change)))
 
 
-def lookup_upsert(weighed: Choice | None) -> Strategy:
-    """Positions of rows whose keys the driver reads; see `Strategy` and `Choice.weighed`."""
+def lookup_upsert(weighed: Choice | None, larger: Choice) -> Strategy:
+    """Positions of rows whose keys the driver reads; `larger` where the source turns out to be no small one. See
+    `Strategy` and `Choice.weighed`."""
 
     def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
         batch = plain_batch(target, _new_rows(spark, change))
-        return upsert_by_lookup(environment, spark, target, batch, change.isolation, weighed)
+        counts = upsert_by_lookup(environment, spark, target, batch, change.isolation, weighed)
+        return larger.carry_out(environment, spark, target) if counts is None else counts
 
     return run
 

@@ -118,13 +118,12 @@ def _write_rows(
         if expected.is_small:
             if change.few is False:
                 fewer = _FewerColumns.of(environment, target, change, rows)
-            if fewer:
-                rows, task = fewer.rows, fewer.completing(task, plan)
-            return run_write(order(rows, metadata, one_task=True), task, on_driver=True)
-        if change.few:
+            few, completed = (fewer.rows, fewer.completing(task, plan)) if fewer else (rows, task)
+            written = run_few(few, completed, arranged=arrangement(metadata))
+        elif change.few:
             rows = rows if expected.repeatable else rows.localCheckpoint()
             written = run_few(rows, task, most_rows(target), arrangement(metadata))
-    return written or run_write(order(rows, metadata, one_task=False), task, on_driver=False)
+    return written or run_write(order(rows, metadata), task)
 
 
 def _read_by_task(environment: Environment, target: Target, change: RowChange) -> frozenset[str]:
