@@ -18,7 +18,7 @@ _COUNTER = 0
 @pytest.mark.parametrize(("racers", "rounds"), [(2, 5), (8, 2), (32, 1)])
 def test_all_of_a_race_land(tmp_path: Path, racers: int, rounds: int) -> None:
     options: Mapping[str, str] = {"warehouse": str(tmp_path)}
-    process = LocalProcess(options)
+    process = LocalProcess(options).with_namespace()
     assert process.run(Create("c", TABLE, format_version=3)) == "acknowledged"
     counter = Change("c", TABLE, kind="append", ids=frozenset((_COUNTER,)))
     assert process.run(counter) == "acknowledged"

@@ -28,7 +28,7 @@ _ANSWERS_OF = ("manifest", "manifest list", "deletion vector", "compare-and-swap
 
 def _begin(folder: Path, operation: str) -> tuple[LocalProcess, Statement]:
     """A table of some commits, unless the operation makes one, and the statement."""
-    process = LocalProcess({"warehouse": str(folder)})
+    process = LocalProcess({"warehouse": str(folder)}).with_namespace()
     if operation != "create":
         format_version = 2 if operation in ("upsert", "overwrite") else 3
         assert process.run(Create("s0", TABLE, format_version=format_version, properties=PROPERTIES)) == "acknowledged"

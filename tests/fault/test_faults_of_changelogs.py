@@ -24,7 +24,7 @@ from small_tables import files_below
 
 
 def _begin(folder: Path, operation: str) -> tuple[LocalProcess, Statement]:
-    process = LocalProcess({"warehouse": str(folder)})
+    process = LocalProcess({"warehouse": str(folder)}).with_namespace()
     format_version = 2 if operation == "overwrite" else 3
     assert process.run(Create("s0", TABLE, format_version=format_version, properties=PROPERTIES)) == "acknowledged"
     for name in ("s1", "s2"):

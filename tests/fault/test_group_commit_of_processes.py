@@ -38,8 +38,7 @@ def runtime() -> Iterator[Path]:
 
 
 def _made(options: Mapping[str, str]) -> LocalProcess:
-    process = LocalProcess(options)
-    process.catalog.create_namespace(("db",), {})
+    process = LocalProcess(options).with_namespace()
     assert process.run(Create("s", TABLE)) == "acknowledged"
     return process
 

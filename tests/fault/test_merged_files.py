@@ -40,7 +40,7 @@ def _data_files(folder: Path) -> set[str]:
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("point", POINTS)
 def test_a_step_that_fails(tmp_path: Path, point: str, fault: str) -> None:
-    process = LocalProcess({"warehouse": str(tmp_path)})
+    process = LocalProcess({"warehouse": str(tmp_path)}).with_namespace()
     assert process.run(Create("s", TABLE)) == "acknowledged"
     if "kill" in fault:
         child = processes.Process(target=append_two_files, args=(tmp_path, point, FAULTS[fault]))
@@ -66,7 +66,7 @@ def test_a_step_that_fails(tmp_path: Path, point: str, fault: str) -> None:
 
 
 def test_without_a_fault_one_file_is_left(tmp_path: Path) -> None:
-    process = LocalProcess({"warehouse": str(tmp_path)})
+    process = LocalProcess({"warehouse": str(tmp_path)}).with_namespace()
     assert process.run(Create("s", TABLE)) == "acknowledged"
     assert append_two_files(tmp_path) == "acknowledged"
     assert _rows(process) == ROWS
@@ -95,7 +95,7 @@ def test_processes_whose_files_another_one_merges(
     tmp_path: Path, runtime: Path, point: str | None, befalls: Callable[[Any], Any] | None
 ) -> None:
     """The one that commits dies in the middle of that, or lives; what the others were told is so."""
-    process = LocalProcess({"warehouse": str(tmp_path)})
+    process = LocalProcess({"warehouse": str(tmp_path)}).with_namespace()
     assert process.run(Create("s", TABLE)) == "acknowledged"
     ready = processes.Event()
     serving = processes.Process(target=serve_a_group, args=(tmp_path, runtime, ready, point, befalls))

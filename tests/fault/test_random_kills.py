@@ -25,8 +25,7 @@ RUNS_ON_POSTGRES = int(os.environ.get("SQLEXT_KILLS", "30"))
 def test_processes_killed_at_random(tmp_path: Path, catalog: str, request: pytest.FixtureRequest) -> None:
     options = catalog_options(catalog, tmp_path, request)
     rng = random.Random(f"{catalog} {RUNS}")
-    process = LocalProcess(options)
-    process.catalog.create_namespace(("db",), {})
+    process = LocalProcess(options).with_namespace()
     properties = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "3"}
     assert process.run(Create("s", TABLE, properties=properties)) == "acknowledged"
     acknowledged: set[str] = set()

@@ -82,6 +82,12 @@ class LocalProcess:
         self.queue = AttemptQueue()
         self.rng = random.Random(f"process {seed}")
 
+    def with_namespace(self) -> LocalProcess:
+        """Itself, once the namespace of its tables is there."""
+        if not self.catalog.namespace_exists(TABLE.namespace):
+            self.catalog.create_namespace(TABLE.namespace, {})
+        return self
+
     def clock(self) -> int:
         return time.time_ns() // 1_000_000
 
