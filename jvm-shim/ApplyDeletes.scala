@@ -25,6 +25,7 @@ object ApplyDeletes extends Rule[LogicalPlan] {
     lazy val used = usedColumns(plan)
     plan transform {
       case relation: DataSourceV2Relation => relation.table match {
+        case t: SqlextTable if t.refusal.isDefined => throw t.refusal.get
         case t: SqlextTable if t.role == Rows && (t.hasDeletes || relation.output.exists(isComputed(t, _))) =>
           live(relation, t, used)
         case _ => relation

@@ -25,7 +25,11 @@ object Bridge {
   private val kept = new KeptAnswers(keptBytes)
   private[sqlext] val json = new ObjectMapper().registerModule(DefaultScalaModule)
 
-  def register(bridge: Bridge): Unit = python = bridge
+  /** Another one than before may open catalogs of the same names with other settings. */
+  def register(bridge: Bridge): Unit = {
+    python = bridge
+    kept.clear()
+  }
 
   def isRegistered: Boolean = python != null
 
@@ -43,11 +47,23 @@ object Bridge {
     }
   }
 
+  /** The error by which Python answers a question that it always refuses. */
+  def refusal(question: String, arguments: Map[String, Any]): SqlextException =
+    try throw new IllegalStateException(ask(question, arguments).toString)
+    catch { case refused: SqlextException => refused }
+
   def run(session: SparkSession, command: String, arguments: Map[String, Any], rows: DataFrame): JsonNode =
-    attached.run(session, command, json.writeValueAsString(arguments), rows) match {
-      case failure: Throwable => throw failure
-      case answer => decode(answer.toString)
+    NewestVersions.inCommand {
+      attached.run(session, command, json.writeValueAsString(arguments), rows) match {
+        case failure: Throwable => throw failure
+        case answer => decode(answer.toString)
+      }
     }
+
+  /** A question whose answer changes what sessions see. */
+  def change(question: String, arguments: Map[String, Any]): JsonNode =
+    try ask(question, arguments)
+    finally Moment.commandEnded()
 
   private def attached: Bridge = {
     if (python == null) throw new SqlextException("SQLEXT_NOT_ATTACHED", "55000",

@@ -18,6 +18,11 @@ object Catalog {
     "name" -> transform.name,
     "columns" -> transform.arguments.toSeq.collect { case r: NamedReference => r.fieldNames.toSeq },
     "numbers" -> transform.arguments.toSeq.collect { case l: Literal[_] => l.value.toString })
+
+  /** The branch that the session works on, of tables that are written, audited and then published. */
+  private[sqlext] def wapBranch: Option[String] = Option(SQLConf.get.getConfString("spark.wap.branch", null))
+
+  private[sqlext] def atWapBranch: Map[String, Any] = wapBranch.map("wap_branch" -> _).toMap
 }
 
 /** Spark's catalog interface, every method one question to Python. */
@@ -44,20 +49,16 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
     load(table, Map.empty, takesAnyColumns = true)
 
   private def load(table: Identifier, at: Map[String, Any], takesAnyColumns: Boolean = false): Table = {
-    val answer = askTable("load table", table, at ++ wapBranch + ("written" -> takesAnyColumns))
+    val answer = askTable("load table", table, at ++ Catalog.atWapBranch + ("written" -> takesAnyColumns))
     Option(answer.get("view")).map(Views.table(catalog, _))
-      .getOrElse(new SqlextTable(answer.get("table"), Rows, takesAnyColumns))
+      .getOrElse(new SqlextTable(answer.get("table"), Rows, takesAnyColumns, isPinned = at.nonEmpty))
   }
-
-  /** The branch that the session works on, of tables that are written, audited and then published. */
-  private def wapBranch: Map[String, Any] =
-    Option(SQLConf.get.getConfString("spark.wap.branch", null)).map("wap_branch" -> _).toMap
 
   override def tableExists(table: Identifier): Boolean = askTable("table exists", table).get("exists").asBoolean
 
   override def createTable(table: Identifier, columns: Array[Column], partitions: Array[Transform],
       properties: util.Map[String, String]): Table = {
-    askTable("create table", table, Map(
+    changeTable("create table", table, Map(
       "schema" -> SparkInternals.struct(columns).json,
       "partitioning" -> partitions.toSeq.map(Catalog.describe),
       "properties" -> properties.asScala.toMap,
@@ -71,7 +72,7 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
       case c: TableChange.RemoveProperty => Map("change" -> "remove property", "key" -> c.property)
       case c => Map("change" -> c.getClass.getSimpleName)
     }
-    askTable("alter table", table, Map("changes" -> described))
+    changeTable("alter table", table, Map("changes" -> described))
     loadTable(table)
   }
 
@@ -80,10 +81,10 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
   override def purgeTable(table: Identifier): Boolean = drop(table, purge = true)
 
   private def drop(table: Identifier, purge: Boolean): Boolean =
-    askTable("drop table", table, Map("purge" -> purge)).get("dropped").asBoolean
+    changeTable("drop table", table, Map("purge" -> purge)).get("dropped").asBoolean
 
   override def renameTable(from: Identifier, to: Identifier): Unit =
-    askTable("rename table", from, Map("to" -> (to.namespace.toSeq :+ to.name)))
+    changeTable("rename table", from, Map("to" -> (to.namespace.toSeq :+ to.name)))
 
   override def listTables(namespace: Array[String]): Array[Identifier] =
     texts(askNamespace("list tables", namespace).get("names")).map(Identifier.of(namespace, _))
@@ -125,7 +126,14 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
     namespace.isEmpty || (namespace.length == 1 && namespace.head.equalsIgnoreCase("system"))
 
   private def askTable(question: String, table: Identifier, more: Map[String, Any] = Map.empty): JsonNode =
-    try Bridge.ask(question, asked(table.namespace, more) + ("name" -> table.name))
+    aboutTable(Bridge.ask, question, table, more)
+
+  private def changeTable(question: String, table: Identifier, more: Map[String, Any]): JsonNode =
+    aboutTable(Bridge.change, question, table, more)
+
+  private def aboutTable(put: (String, Map[String, Any]) => JsonNode, question: String, table: Identifier,
+      more: Map[String, Any]): JsonNode =
+    try put(question, asked(table.namespace, more) + ("name" -> table.name))
     catch { case e: SqlextException if e.getCondition == "TABLE_OR_VIEW_NOT_FOUND" => throw new NoSuchTableException(table) }
 
   private def askNamespace(question: String, namespace: Array[String], more: Map[String, Any] = Map.empty): JsonNode =

@@ -16,6 +16,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectResolutionRule(_ => ResolveDefaults)
     extensions.injectResolutionRule(_ => StreamsToPython)
     extensions.injectResolutionRule(_ => StreamedTables)
+    extensions.injectPlanNormalizationRule(_ => NewestVersions)
     extensions.injectOptimizerRule(_ => ApplyDeletes)
     extensions.injectPostHocResolutionRule(_ => DescribedTable)
     extensions.injectPostHocResolutionRule(_ => WritesToPython)

@@ -15,6 +15,11 @@ class KeptAnswers(most: Long) {
 
   def get(asked: String): Option[JsonNode] = synchronized(Option(answers.get(asked)).map(_.answer))
 
+  def clear(): Unit = synchronized {
+    answers.clear()
+    held = 0
+  }
+
   /** `characters` is the length of the answer as text; nodes take about four times as much. */
   def keep(asked: String, answer: JsonNode, characters: Int): Unit = synchronized {
     val kept = Kept(answer, asked.length + 4L * characters)

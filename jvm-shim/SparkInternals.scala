@@ -5,8 +5,10 @@ import java.lang.reflect.InvocationTargetException
 import java.util.UUID
 
 import io.sqlext.SqlextException
-import org.apache.spark.{SparkException, SparkRuntimeException}
+import org.apache.spark.{Partition, SparkContext, SparkException, SparkRuntimeException, TaskContext}
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{AnalysisContext, TableOutputResolver, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
@@ -90,6 +92,12 @@ object SparkInternals {
     ofRows(batch.sparkSession, LogicalRDD.fromDataset(batch.queryExecution.toRdd, batch, isStreaming = true))
   }
 
+  /** A batch of a stream whose rows cannot be had: `error` is thrown when they are asked for. */
+  def refused(session: SparkSession, schema: StructType, error: Exception): DataFrame = {
+    val own = session.asInstanceOf[classic.SparkSession]
+    own.internalCreateDataFrame(new RefusedRows(own.sparkContext, error), schema, isStreaming = true)
+  }
+
   def activeSession: classic.SparkSession = classic.SparkSession.active
 
   def settingsOf(session: SparkSession): SQLConf = session.asInstanceOf[classic.SparkSession].sessionState.conf
@@ -98,11 +106,26 @@ object SparkInternals {
 
   def parsed(sql: String): LogicalPlan = classic.SparkSession.active.sessionState.sqlParser.parsePlan(sql)
 
-  def tableNamed(name: String): Table = {
+  /** The parts of a name with its catalog, and the table. */
+  def tableNamed(name: String): (Seq[String], Table) = {
     val state = classic.SparkSession.active.sessionState
     val parts = state.sqlParser.parseMultipartIdentifier(name)
-    state.catalogManager.catalog(parts.head).asInstanceOf[TableCatalog]
+    parts -> state.catalogManager.catalog(parts.head).asInstanceOf[TableCatalog]
       .loadTable(Identifier.of(parts.slice(1, parts.length - 1).toArray, parts.last))
+  }
+
+  /** Caches of the table, by the parts of its name, and of queries on it are to be made anew when they are next used; they
+    * are dropped where one cannot be. By reflection, since Spark 4.0 has no way to do so: there they are of no more use. */
+  def renewCaches(table: Seq[String]): Unit = {
+    val session = classic.SparkSession.active
+    val caches = session.sharedState.cacheManager
+    if (!caches.isEmpty) caches.getClass.getMethods.find(_.getName == "recacheTableOrView").foreach { method =>
+      try method.invoke(caches, session, table, Boolean.box(false))
+      catch {
+        case failure: InvocationTargetException if NonFatal(failure.getCause) =>
+          caches.uncacheTableOrView(session, table, cascade = true, blocking = false)
+      }
+    }
   }
 
   /** What tells the session that is at work from others of the application. */
@@ -171,4 +194,9 @@ object SparkInternals {
         case error => error
       }
   }
+}
+
+private class RefusedRows(context: SparkContext, error: Exception) extends RDD[InternalRow](context, Nil) {
+  override protected def getPartitions: Array[Partition] = throw error
+  override def compute(split: Partition, task: TaskContext): Iterator[InternalRow] = throw error
 }

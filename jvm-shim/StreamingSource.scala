@@ -38,10 +38,15 @@ class StreamingSource(session: SparkSession, table: String, options: Map[String,
 
   override def getOffset: Option[Offset] = Option(latestOffset(null, ReadLimit.allAvailable)).map(_.asInstanceOf[Offset])
 
-  override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
-    val sql = ask("stream batch", "start" -> start.map(_.json), "end" -> end.json).get("sql").asText
-    SparkInternals.streamed(session.sql(sql))
-  }
+  /** A query that is started again asks for its last batch first, which may be done: rows that are gone end the query when
+    * they are wanted, and not before. */
+  override def getBatch(start: Option[Offset], end: Offset): DataFrame =
+    try {
+      val sql = ask("stream batch", "start" -> start.map(_.json), "end" -> end.json).get("sql").asText
+      SparkInternals.streamed(session.sql(sql))
+    } catch {
+      case gone: SqlextException if gone.getCondition == "STREAM_POSITION_GONE" => SparkInternals.refused(session, schema, gone)
+    }
 
   override def stop(): Unit = ()
   override def toString: String = s"sqlext ${options.getOrElse(StreamingSource.name, "")}"

@@ -25,8 +25,15 @@ case class StoredRows(andDeletedFiles: Boolean, touchedByKey: Option[Boolean] = 
 /** Keys of the equality deletes of one group. */
 case class EqualityDeletes(group: Int) extends Role
 
-/** A table as Python describes it: `handle` names the table at one version of its metadata. */
-class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns: Boolean = false) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
+/** A table as Python describes it: `handle` names the table at one version of its metadata, which `isPinned` says to stay.
+  * `named` is its name by parts, where it was not looked up in a catalog; `refusal` is why no query can read it at the newest
+  * version. */
+class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns: Boolean = false,
+    val isPinned: Boolean = false, val named: Option[Seq[String]] = None, val refusal: Option[SqlextException] = None)
+    extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
+  /** When this was last known to be the newest version. */
+  @volatile private[sqlext] var seen: Moment = Moment.now
+
   val handle: String = description.get("handle").asText
   val isMetadataTable: Boolean = description.get("metadata_table").asBoolean
   val hasPositionDeletes: Boolean = description.get("position_deletes").asBoolean
@@ -101,14 +108,16 @@ class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns
       override def isNullable: Boolean = f.nullable
     }).toArray
 
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
+    refusal.foreach(throw _)
     if (isMetadataTable) new MetadataScanBuilder(this) else new SqlextScanBuilder(this)
+  }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     throw new UnsupportedOperationException("writes are handed to Python by an analysis rule")
 
   override def equals(other: Any): Boolean = other match {
-    case t: SqlextTable => t.handle == handle && t.role == role && t.takesAnyColumns == takesAnyColumns
+    case t: SqlextTable => t.handle == handle && t.role == role && t.takesAnyColumns == takesAnyColumns && t.refusal.isEmpty && refusal.isEmpty
     case _ => false
   }
   override def hashCode: Int = (handle, role).hashCode
@@ -237,8 +246,8 @@ class PathSource extends TableProvider with DataSourceRegister {
     val given = options.asScala.toMap
     def option(name: String) = given.collectFirst { case (key, value) if key.equalsIgnoreCase(name) => value }
     option("table").orElse(option("path").filter(isName)).map(SparkInternals.tableNamed) match {
-      case Some(table: SqlextTable) => table
-      case Some(other) => throw new IllegalArgumentException(s"${other.name} is no table of a sqlext catalog")
+      case Some((parts, table: SqlextTable)) => new SqlextTable(table.description, table.role, named = Some(parts))
+      case Some((_, other)) => throw new IllegalArgumentException(s"${other.name} is no table of a sqlext catalog")
       case None => new SqlextTable(Bridge.ask("load path", Map("options" -> given)).get("table"), Rows)
     }
   }

@@ -200,7 +200,13 @@ class Dispatch:
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs a parsed statement; the answer is its rows."""
         parsed = _parse(arguments)
-        outcome = self._outcome(spark, parsed)
+        changed = self._environment.transactions.changed_tables(session_id(spark))
+        try:
+            outcome = self._outcome(spark, parsed)
+        finally:
+            if isinstance(parsed, CommitTransaction | RollBackTransaction):
+                for table in changed:
+                    self._renew_caches(spark, table)
         if isinstance(parsed, _CHANGES):
             self._renew_caches(spark, (parsed.name if isinstance(parsed, CreateTable) else parsed.table).parts)
         return {"rows": [list(row) for row in outcome.rows]}

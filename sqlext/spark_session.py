@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import Catalog
@@ -34,7 +35,7 @@ from sqlext.spark.bridge import Bridge, Question
 from sqlext.spark.catalog_bridge import CatalogBridge
 from sqlext.spark.catalogs import Catalogs
 from sqlext.spark.executor_reader import ExecutorReader
-from sqlext.spark.gateway import register
+from sqlext.spark.gateway import attached_bridge, register
 from sqlext.spark.hadoop_storage import tell_hadoop
 from sqlext.spark.metadata_answers import MetadataAnswers
 from sqlext.spark.open_transactions import OpenTransactions
@@ -57,15 +58,30 @@ _REDACTION = "spark.redaction.regex"
 _HIDDEN = "(?i)secret|password|token|access[.]?key|credential"
 
 CATALOG_CLASS = "io.sqlext.Catalog"
+_CATALOGS = "spark.sql.catalog."
 
 
 class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's types are not followed
     """Spark's builder, whose sessions come with the Python side attached."""
 
     def getOrCreate(self) -> SparkSession:
-        """The session Spark's own builder makes; UnsupportedError when a running JVM lacks the shim."""
+        """The session Spark's own builder makes or finds. UnsupportedError when a running JVM lacks the shim, and
+        AnalysisError CATALOG_IS_OPEN where a catalog that is in use is given other settings."""
+        attached = attached_bridge(SparkContext._active_spark_context)
+        if attached is not None:
+            attached.catalogs.require_settings(_catalog_options(self._options))
         session = super().getOrCreate()
         return attach(session)
+
+
+def _catalog_options(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
+    """The options of catalogs, by their names, as a session's settings have them."""
+    options: dict[str, dict[str, str]] = {}
+    for key, value in settings.items():
+        name, _, option = key.removeprefix(_CATALOGS).partition(".")
+        if key.startswith(_CATALOGS) and option:
+            options.setdefault(name, {})[option] = str(value)
+    return options
 
 
 def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkSession.Builder:
@@ -121,7 +137,13 @@ def transaction(
 
 
 def attach(spark: SparkSession) -> SparkSession:
-    """Attaches the Python side to a running session that has the shim's jar, and returns the session."""
+    """Attaches the Python side to a running session that has the shim's jar, and returns the session.
+
+    An application has one Python side, which knows the open catalogs and transactions of all its sessions: it stays
+    where it is attached already.
+    """
+    if attached_bridge(spark.sparkContext) is not None:
+        return spark
     for name in _STACK_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     io = SchemeIO()
@@ -188,8 +210,8 @@ def attach(spark: SparkSession) -> SparkSession:
         "statement": dispatch.statement,
         "write": dispatch.write,
     }
-    register(spark, Bridge(spark, questions, commands))
-    interrupts.install(spark.sparkContext)
+    register(spark, Bridge(spark, catalogs, questions, commands))
+    interrupts.install(lambda: SparkContext._active_spark_context)
     return spark
 
 

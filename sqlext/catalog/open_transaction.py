@@ -79,6 +79,14 @@ class OpenTransaction:
         """Deletes the files of all changes."""
         self._go_back({})
 
+    def changed_tables(self) -> list[tuple[str, ...]]:
+        """The parts of the names of all tables that it has changed."""
+        return [
+            (name, *identifier.namespace, identifier.name)
+            for name, catalog in self._catalogs.items()
+            for identifier, _ in catalog.tables.changed()
+        ]
+
     def set_savepoint(self, name: str) -> None:
         """A place to go back to; it hides an older one of the same name."""
         self._savepoints.append((name, {name: catalog.tables for name, catalog in self._catalogs.items()}))

@@ -131,6 +131,13 @@ class ChangeFeed:
             files.touched,
         )
 
+    def append_step(self, handle: TableHandle, snapshot: Snapshot, ordinal: int) -> ChangeStep:
+        """What a snapshot did that only added files, whatever has become of the one before it: these have its sequence
+        number."""
+        tasks = self.plan(handle, snapshot).tasks
+        added = sorted(task.file.file_path for task in tasks if task.sequence_number == snapshot.sequence_number)
+        return ChangeStep(None, _relation(handle, snapshot), ordinal, snapshot.snapshot_id, (), added, ())
+
     def plan(self, handle: TableHandle, snapshot: Snapshot) -> ScanPlan:
         """All files of a snapshot."""
         version: TableVersion = self._environment.catalogs.version(pinned_snapshot(handle, snapshot.snapshot_id))

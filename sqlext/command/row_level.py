@@ -23,7 +23,7 @@ from sqlext.commit.schema_change import WriteWithSchema
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
-from sqlext.spark.catalogs import TableVersion, handle_of
+from sqlext.spark.catalogs import HeldMetadata, TableVersion, handle_of
 from sqlext.spark.time_travel import travel
 from sqlext.spark.write_job import WrittenFiles
 from sqlext.spec.content_file import ContentFile
@@ -47,7 +47,8 @@ class Target:
     `name` is the statement's, which may name a branch as well. `grown_from` is the table as its catalog has it, where
     the statement gives it columns: `table` has them already. `settings` stand in for properties of the table while
     the statement's files are written. `overtaken` is what ended the last run of a statement that runs again.
-    `as_committed` makes of the statement's action what is committed, `recorder` the record of what it changes.
+    `as_committed` makes of the statement's action what is committed, `recorder` the record of what it changes. `held`
+    has the metadata of a `table` that has grown found while the statement runs: no file has it.
     """
 
     name: TableName
@@ -59,6 +60,7 @@ class Target:
     overtaken: StaleRead | None = None
     as_committed: Callable[[Action], Action] | None = None
     recorder: Recorder | None = None
+    held: HeldMetadata | None = None
 
     @property
     def written_as(self) -> TableMetadata:

@@ -49,13 +49,13 @@ def grown(
     metadata = apply_updates(base, updates, now_ms=environment.clock())
     token = uuid.UUID(int=environment.rng.getrandbits(128), version=4)
     table = LoadedTable(target.table.identifier, metadata, f"{target.table.metadata_location}~{token}")
-    environment.catalogs.remember(table.metadata_location, metadata)
+    held = environment.catalogs.hold(table.metadata_location, metadata)
     version = replace(
         target.version,
         handle=replace(target.version.handle, metadata_location=table.metadata_location),
         metadata=metadata,
     )
-    return replace(target, table=table, version=version, grown_from=target.table)
+    return replace(target, table=table, version=version, grown_from=target.table, held=held)
 
 
 def changes_for_rows(target: Target, rows: DataFrame, *, by_name: bool) -> Iterable[SchemaChange]:

@@ -31,6 +31,11 @@ CATALOGS: Mapping[str, Condition] = {
         "No sqlext catalog {name} is open in this session. SHOW CATALOGS lists those in use; a new one needs"
         " spark.sql.catalog.<name> = io.sqlext.Catalog and a warehouse. Spark's own spark_catalog cannot be one.",
     ),
+    "CATALOG_IS_OPEN": Condition(
+        "55006",
+        "The catalog {name} is in use in this application with another {option}: a catalog is the same in all sessions."
+        " Give the other one a name of its own, or call spark.stop() first.",
+    ),
     "CATALOG_OPTION_INVALID": Condition(
         "42616", "The catalog {name} has {option}={value}. Set spark.sql.catalog.{name}.{option} to {allowed}."
     ),

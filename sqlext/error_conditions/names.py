@@ -149,6 +149,11 @@ NAMES: Mapping[str, Condition] = {
         "42616", "The {kind} option {name} is refused: there is none of that name. Did you mean {nearest}?"
     ),
     "OPTION_NOT_SUPPORTED": Condition("0A000", "The {kind} option {name} is refused: {reason}. Leave it out."),
+    "COLUMNS_CHANGED_SINCE": Condition(
+        "42K0P",
+        "The DataFrame reads columns of {name} that were renamed, dropped or given another type since it was made:"
+        " {columns}. Make the DataFrame anew.",
+    ),
     "TIME_TRAVEL_TWICE": Condition(
         "42601",
         "{name} is read at two places of its history at once. Name one: by VERSION or TIMESTAMP AS OF, by"

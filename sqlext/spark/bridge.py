@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.errors import SqlextError
 from sqlext.spark import interrupts
+from sqlext.spark.catalogs import Catalogs
 
 Question = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Command = Callable[[SparkSession, Mapping[str, Any], DataFrame | None], Mapping[str, Any]]
@@ -21,9 +22,17 @@ _LOG = logging.getLogger("sqlext")
 
 
 class Bridge:
-    """Implements the Scala trait `io.sqlext.Bridge` over tables of questions and commands."""
+    """Implements the Scala trait `io.sqlext.Bridge` over tables of questions and commands; `catalogs` are those that
+    these have open."""
 
-    def __init__(self, spark: SparkSession, questions: Mapping[str, Question], commands: Mapping[str, Command]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        catalogs: Catalogs,
+        questions: Mapping[str, Question],
+        commands: Mapping[str, Command],
+    ) -> None:
+        self.catalogs = catalogs
         self._context = spark.sparkContext
         self._questions = questions
         self._commands = commands

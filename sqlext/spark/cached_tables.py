@@ -1,6 +1,7 @@
 """What Spark has cached of a table is made anew once a statement has changed the table.
 
-Spark answers a query on a cached table from its cache, however old; its own writes see to this themselves.
+Whether cached rows may answer a query is not decided here: a query takes them where they are of the version that it
+reads (the shim's `NewestVersions`). But Spark resolves the name of a cached table to the columns that were cached.
 """
 
 from __future__ import annotations

@@ -89,6 +89,8 @@ class CatalogBridge:
             "version of options": self._version_of_options,
             "check read options": self._check_read_options,
             "describe constraints": self._describe_constraints,
+            "newest version": self._newest_version,
+            "refuse changed columns": _refuse_changed_columns,
             "table exists": self._table_exists,
             "create table": self._create_table,
             "alter table": self._alter_table,
@@ -123,20 +125,31 @@ class CatalogBridge:
             handle = handle_of(arguments["catalog"], pinned)
             return self._described(travel(handle, pinned.metadata, {"version": arguments["version"]}))
         try:
-            place, table = self._seen(arguments).locate(_parts(arguments))
+            return self._described(self._named(arguments))
         except AnalysisError as refused:
             if self._names_files(arguments, refused):
                 raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=quoted(*_parts(arguments))) from None
             return self._load_view(arguments, refused)
         except NotFoundError as missing:
             return self._load_changes(arguments, missing)
+
+    def _named(self, arguments: Arguments) -> TableHandle:
+        """The table that a name means to the session that asks. Errors as `Catalogs.locate` and `travel`."""
+        place, table = self._seen(arguments).locate(_parts(arguments))
         asked = {key: arguments[key] for key in ("version", "timestamp") if key in arguments}
         at = without_hint({**place.at, **asked}, handle_of(arguments["catalog"], table).full_name)
         wap_branch = arguments.get("wap_branch")
         if not at and wap_branch in table.metadata.refs and WAP_ENABLED.of(table.metadata.properties):
             at = {"branch": wap_branch}
         handle = replace(handle_of(arguments["catalog"], table), metadata_table=place.metadata_table)
-        return self._described(travel(handle, table.metadata, at))
+        return travel(handle, table.metadata, at)
+
+    def _newest_version(self, arguments: Arguments) -> Answer:
+        """What a query that was analysed before finds under the name now; {} where that is the version it has."""
+        handle = self._named(arguments)
+        if handle == TableHandle.decode(arguments["table"]):
+            return {}
+        return {**self._described(handle), "in_transaction": self._transactions.is_open(arguments["session"])}
 
     def _names_files(self, arguments: Arguments, refused: AnalysisError) -> bool:
         """Whether it is a name such as parquet.`/path`, which Spark reads as files where no table has it."""
@@ -289,6 +302,10 @@ class CatalogBridge:
     def _drop_namespace(self, arguments: Arguments) -> Answer:
         catalog = self._catalog(arguments)
         return {"dropped": catalog.drop_namespace(tuple(arguments["namespace"]), cascade=arguments["cascade"])}
+
+
+def _refuse_changed_columns(arguments: Arguments) -> Answer:
+    raise AnalysisError("COLUMNS_CHANGED_SINCE", name=arguments["name"], columns=", ".join(arguments["columns"]))
 
 
 def _parts(arguments: Arguments) -> tuple[str, ...]:

@@ -8,12 +8,13 @@ from copy import copy
 from dataclasses import dataclass
 from threading import Lock
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_settings import GroupCommit, group_commit
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
-from sqlext.errors import NotFoundError
+from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.spark.table_handle import TableHandle
 from sqlext.spark.time_travel import NamedPlace, readings
 from sqlext.spec.reference import MAIN_BRANCH
@@ -49,6 +50,13 @@ class TableVersion:
         return self.metadata.schemas_by_id()[self.snapshot.schema_id]
 
 
+class HeldMetadata:
+    """Metadata that no file has, for as long as somebody has this object."""
+
+    def __init__(self, metadata: TableMetadata) -> None:
+        self.metadata = metadata
+
+
 class Catalogs:
     """Catalogs by name. `open_catalog` makes one from Spark's `spark.sql.catalog.<name>.*` options."""
 
@@ -56,6 +64,8 @@ class Catalogs:
         self._open = open_catalog
         self._path_io = path_io
         self._catalogs: dict[str, Catalog] = {}
+        self._options: dict[str, Mapping[str, str]] = {}
+        self._opening = Lock()
         self._defaults: dict[str, Mapping[str, str]] = {}
         self._group_commits: dict[str, GroupCommit | None] = {}
         self._versions: OrderedDict[str, TableMetadata] = OrderedDict()
@@ -63,6 +73,8 @@ class Catalogs:
         self._loaded: OrderedDict[tuple[str, ...], LoadedTable] = OrderedDict()
         # Metadata of open transactions, which no file has.
         self._pending: dict[str, TableMetadata] = {}
+        # Metadata of statements, which no file has either.
+        self._held: WeakValueDictionary[str, HeldMetadata] = WeakValueDictionary()
         self._lock = Lock()
         self._transaction: OpenTransaction | None = None
 
@@ -73,8 +85,30 @@ class Catalogs:
         return seen
 
     def initialize(self, name: str, options: Mapping[str, str]) -> None:
-        """Opens the catalog; a second session that names it again replaces it."""
-        self._catalogs[name] = self._open(name, options)
+        """Opens the catalog, once for all sessions. `AnalysisError` CATALOG_IS_OPEN for one that has it with other
+        options."""
+        with self._opening:
+            if name in self._catalogs:
+                self._require_options(name, options, all_of_them=True)
+            else:
+                self._initialize(name, options)
+
+    def require_settings(self, catalogs: Mapping[str, Mapping[str, str]]) -> None:
+        """`AnalysisError` CATALOG_IS_OPEN where one of the options, by catalog, is not what an open catalog has."""
+        for name, options in catalogs.items():
+            if name in self._catalogs:
+                self._require_options(name, options, all_of_them=False)
+
+    def _require_options(self, name: str, options: Mapping[str, str], *, all_of_them: bool) -> None:
+        known = self._options[name]
+        for option in sorted({*options, *(known if all_of_them else ())}):
+            if known.get(option) != options.get(option):
+                raise AnalysisError("CATALOG_IS_OPEN", name=name, option=option)
+
+    def _initialize(self, name: str, options: Mapping[str, str]) -> None:
+        opened = self._open(name, options)
+        self._options[name] = dict(options)
+        self._catalogs[name] = opened
         self._group_commits[name] = group_commit(name, options)
         self._defaults[name] = {
             key.removeprefix(_TABLE_DEFAULT): value for key, value in options.items() if key.startswith(_TABLE_DEFAULT)
@@ -146,6 +180,13 @@ class Catalogs:
         with self._lock:
             _keep(self._versions, location, metadata)
 
+    def hold(self, location: str, metadata: TableMetadata) -> HeldMetadata:
+        """Has the metadata found by its location, at which there is no file, while the caller has what this returns."""
+        held = HeldMetadata(metadata)
+        with self._lock:
+            self._held[location] = held
+        return held
+
     def keep_pending(self, location: str, metadata: TableMetadata) -> None:
         """Keeps metadata that no file has until its transaction is over."""
         with self._lock:
@@ -160,7 +201,8 @@ class Catalogs:
 
     def _remembered(self, location: str) -> TableMetadata | None:
         with self._lock:
-            return self._pending.get(location) or self._versions.get(location)
+            held = self._held.get(location)
+            return held.metadata if held is not None else self._pending.get(location) or self._versions.get(location)
 
 
 def _keep(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:

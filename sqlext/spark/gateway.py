@@ -5,15 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from py4j.java_gateway import JavaObject
+from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from sqlext.errors import UnsupportedError
 from sqlext.spark.bridge import Bridge
 
+_ATTACHED = "_sqlext_bridge"
+
+
+def attached_bridge(context: SparkContext | None) -> Bridge | None:
+    """The one that `register` has attached to the application; None before that, and once it is stopped."""
+    found = getattr(context, _ATTACHED, None)
+    return found if isinstance(found, Bridge) else None
+
 
 def register(spark: SparkSession, bridge: Bridge) -> None:
-    """Makes `bridge` the one that answers the shim in this JVM.
+    """Makes `bridge` the one that answers the shim in this JVM, for as long as its SparkContext.
 
     Errors: UnsupportedError when the JVM was started without the shim's jar.
     """
@@ -23,6 +32,7 @@ def register(spark: SparkSession, bridge: Bridge) -> None:
         raise UnsupportedError("SHIM_NOT_LOADED")
     _start_callback_server(context._gateway, context._jvm)
     shim.register(bridge)
+    setattr(context, _ATTACHED, bridge)
 
 
 def _start_callback_server(gateway: Any, jvm: Any) -> None:

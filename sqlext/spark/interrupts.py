@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -26,8 +26,11 @@ _requested = threading.Event()
 _handlers: list[object] = []
 
 
-def install(context: SparkContext) -> None:
-    """Takes SIGINT, where Python allows it: in the main thread. Outside of commands the handler before has it."""
+def install(running: Callable[[], SparkContext | None]) -> None:
+    """Takes SIGINT, where Python allows it: in the main thread. Outside of commands the handler before has it.
+
+    `running` tells the application of the moment, as one that is stopped may be followed by another.
+    """
     previous = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or previous in _handlers:
         return
@@ -38,7 +41,7 @@ def install(context: SparkContext) -> None:
                 previous(number, frame)
         elif not _requested.is_set():
             _requested.set()
-            threading.Thread(target=_cancel_jobs, args=(context,), daemon=True).start()
+            threading.Thread(target=_cancel_jobs, args=(running,), daemon=True).start()
 
     _handlers[:] = [handle]
     signal.signal(signal.SIGINT, handle)
@@ -71,11 +74,12 @@ def raise_if_requested() -> None:
         raise KeyboardInterrupt
 
 
-def _cancel_jobs(context: SparkContext) -> None:
+def _cancel_jobs(running: Callable[[], SparkContext | None]) -> None:
     """Again and again: the command may be about to start its next job. Never once no command runs."""
     while _requested.is_set():
         with _lock:
-            if _requested.is_set():
+            context = running()
+            if _requested.is_set() and context is not None:
                 context.cancelAllJobs()
         time.sleep(_REPEAT_S)
 

@@ -37,6 +37,11 @@ class OpenTransactions:
         """Whether the session has a transaction."""
         return session in self._open
 
+    def changed_tables(self, session: str) -> list[tuple[str, ...]]:
+        """The names, by their parts, of the tables that the session's transaction has changed; none without one."""
+        found = self._open.get(session)
+        return [] if found is None else found[1].changed_tables()
+
     def begin(self, session: str, *, serializable: bool = False) -> None:
         """`AnalysisError` TRANSACTION_IN_PROGRESS."""
         with self._lock:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.command.change_spans import changing
+from sqlext.command.change_spans import ancestors, changing
 from sqlext.command.changes import ChangeFeed, snapshot_pairs
 from sqlext.command.environment import Environment
 from sqlext.commit.consumer import Consumer, MoveConsumer, consumers
@@ -67,12 +67,16 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of a batch: of what lies between two snapshots, the files from `first` up to `last` (None: to the end)."""
+    """A part of a batch: of what lies between two snapshots, the files from `first` up to `last` (None: to the end).
+
+    `alone`: the snapshot before has expired, and `after` is an append, whose own files are all that it changed.
+    """
 
     before: Snapshot | None
     after: Snapshot
     first: int = 0
     last: int | None = None
+    alone: bool = False
 
 
 class StreamingSource:
@@ -152,11 +156,15 @@ class StreamingSource:
             # The rows that a stream began with have no kinds to be told apart by from those of later changes.
             until = stream.snapshot(start.scan or until.snapshot_id)
         end = replace(start, snapshot=until.snapshot_id, files=None)
+        first = next(stream.pieces(start, end), None) if options.row_kinds else None
+        if first is not None and first.alone:
+            # Its rows cannot be told in one difference with what comes behind it.
+            end = replace(start, snapshot=first.after.snapshot_id, files=None)
         if options.max_files is None and options.max_rows is None:
             return end
         reached, files, rows = start, 0, 0
         for piece in stream.pieces(start, end):
-            step = self._feed.step(stream.handle, piece.before, piece.after, 0)
+            step = self._files(stream, piece, 0)
             divisible = not (step.removed or step.touched) and (piece.before is None or not options.row_kinds)
             for number, count in enumerate(self._rows_of(stream, piece.after, step.added[piece.first :])):
                 files, rows = files + 1, rows + count
@@ -178,6 +186,8 @@ class StreamingSource:
         schema = stream.metadata.schema()
         columns = ", ".join(quote_identifier(field.name) for field in schema.fields)
         if stream.options.row_kinds and len(pieces) > 1:
+            if pieces[0].alone:
+                raise stream.position_gone(pieces[0].after.parent_snapshot_id)
             pieces = [replace(pieces[0], after=pieces[-1].after)]
         found = (self._step(stream, piece, number) for number, piece in enumerate(pieces))
         steps = [step for step in found if step is not None] or [self._feed.nothing(stream.handle)]
@@ -188,7 +198,7 @@ class StreamingSource:
     def _step(self, stream: _Stream, piece: _Piece, ordinal: int) -> ChangeStep | None:
         if stream.options.row_kinds and piece.before is not None:
             return self._feed.net_step(stream.handle, stream.metadata, piece.before, piece.after, ordinal)
-        step = self._feed.step(stream.handle, piece.before, piece.after, ordinal)
+        step = self._files(stream, piece, ordinal)
         step = replace(step, added=step.added[piece.first : piece.last])
         if stream.options.row_kinds or not (step.removed or step.touched):
             return step
@@ -203,6 +213,11 @@ class StreamingSource:
             operation=operation,
             option=f"streaming-skip-{kind}-snapshots",
         )
+
+    def _files(self, stream: _Stream, piece: _Piece, ordinal: int) -> ChangeStep:
+        if piece.alone:
+            return self._feed.append_step(stream.handle, piece.after, ordinal)
+        return self._feed.step(stream.handle, piece.before, piece.after, ordinal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +246,12 @@ class _Stream:
         """ValidationConflict STREAM_POSITION_GONE where the table has it no more."""
         found = self.metadata.snapshot_or_none(snapshot_id)
         if found is None:
-            raise ValidationConflict("STREAM_POSITION_GONE", name=self.name, start=snapshot_id)
+            raise self.position_gone(snapshot_id)
         return found
+
+    def position_gone(self, snapshot_id: int | None) -> ValidationConflict:
+        """The error for a place of the history that is not there any more."""
+        return ValidationConflict("STREAM_POSITION_GONE", name=self.name, start=snapshot_id)
 
     def require_table(self, position: Position) -> None:
         """ValidationConflict where the position is one of another table."""
@@ -285,6 +304,11 @@ class _Stream:
             if not whole:
                 return
             at, begun = start.scan, 0
+        if at is not None and not begun and self.metadata.snapshot_or_none(at) is None:
+            first = self._first_behind(at, last)
+            if first.operation != "replace":
+                yield _Piece(None, first, 0, end.files if first == last else None, alone=True)
+            at = first.snapshot_id
         before = None if at is None else self.snapshot(at)
         if begun and before is not None:
             # The rest of a snapshot that is begun comes first.
@@ -298,10 +322,22 @@ class _Stream:
             pairs = changing(snapshot_pairs(self.handle, self.metadata, before, last))
         except AnalysisError as error:
             if error.condition != "CHANGES_EXPIRED" or before is None:
-                raise ValidationConflict("STREAM_POSITION_GONE", name=self.name, start=start.snapshot) from None
+                raise self.position_gone(start.snapshot) from None
             # Of the snapshots between the two only these are left, as a tag keeps the first: their difference is told.
             pairs = [(before, last)]
         for parent_of_pair, one in pairs:
             if parent_of_pair is not None and one.summary.get("operation") == "replace":
                 continue
             yield _Piece(parent_of_pair, one, 0, end.files if one == last else None)
+
+    def _first_behind(self, expired: int, last: Snapshot) -> Snapshot:
+        """The snapshot next to one that has expired, on the way to `last`, where what it did is known without that
+        one: a rewrite changed no row, and an append is told by the files that have its sequence number.
+
+        ValidationConflict STREAM_POSITION_GONE for any other.
+        """
+        first = ancestors(self.metadata, last)[-1]
+        is_append = first.operation == "append" and first.sequence_number > 0
+        if first.parent_snapshot_id != expired or not (is_append or first.operation == "replace"):
+            raise self.position_gone(expired)
+        return first

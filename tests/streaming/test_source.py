@@ -112,6 +112,89 @@ def test_a_consumer_is_where_its_query_is(
     assert [row.name for row in spark.sql(f"SELECT name FROM {table_name}.refs").collect()] == ["main"]
 
 
+WAYS = [
+    ("append", {}),
+    ("append", {"consumer_id": "job", "streaming_max_files_per_micro_batch": "1"}),
+    ("update", {"row_kinds": "true"}),
+    ("update", {"row_kinds": "true", "consumer_id": "job"}),
+]
+
+
+@pytest.mark.parametrize(("mode", "options"), WAYS)
+def test_a_query_begins_again_behind_snapshots_that_have_expired(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str, tmp_path: Path, mode: str, options: dict[str, str]
+) -> None:
+    """Where nothing is new, or what is new can be told by what is there; rows that cannot are not passed over."""
+    copy = f"{table_name}_copy"
+    for one in (table_name, copy):
+        spark.sql(f"CREATE TABLE {one} (id INT, v STRING, PRIMARY KEY (id))")
+
+    def run() -> None:
+        _copy(spark, table_name, copy, tmp_path / "c", mode, **options)
+
+    def expire() -> None:
+        name = table_name.removeprefix("lake.")
+        iceberg.sql(f"CALL lake.system.expire_snapshots('{name}', TIMESTAMP '2099-01-01 00:00:00', 1)")
+
+    for id in (1, 2):
+        spark.sql(f"INSERT INTO {table_name} VALUES ({id}, 'a')")
+        run()
+    for step in ("nothing", "rewrite", "append"):
+        if step == "rewrite":
+            spark.sql(f"CALL lake.system.compact('{table_name}')")
+        if step == "append":
+            spark.sql(f"INSERT INTO {table_name} VALUES (3, 'a'), (4, 'a')")
+        expire()
+        run()
+        run()
+        assert _rows(spark, copy) == _rows(spark, table_name), step
+    for id in (5, 6):
+        spark.sql(f"INSERT INTO {table_name} VALUES ({id}, 'a')")
+    expire()
+    if "consumer_id" in options:
+        run()
+        assert _rows(spark, copy) == _rows(spark, table_name)
+    else:
+        with pytest.raises(StreamingQueryException, match="STREAM_POSITION_GONE"):
+            run()
+        assert [row[0] for row in _rows(spark, copy)] == [1, 2, 3, 4]
+
+
+def test_a_batch_that_was_not_done_is_read_again_or_ends_the_query(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str, tmp_path: Path
+) -> None:
+    """When its beginning has expired: by the files that its only snapshot added; never as a batch without rows."""
+    name = table_name.removeprefix("lake.")
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    seen: list[int] = []
+
+    def run() -> list[int]:
+        seen.clear()
+        writer = spark.readStream.table(table_name).writeStream.option("checkpointLocation", str(tmp_path / "c"))
+        query = writer.foreachBatch(lambda rows, _: seen.extend(row.id for row in rows.collect()))
+        query.trigger(availableNow=True).start().awaitTermination()
+        return sorted(seen)
+
+    spark.sql(f"INSERT INTO {table_name} VALUES (1)")
+    assert run() == [1]
+    spark.sql(f"INSERT INTO {table_name} VALUES (2)")
+    assert run() == [2]
+    iceberg.sql(f"CALL lake.system.expire_snapshots('{name}', TIMESTAMP '2099-01-01 00:00:00', 1)")
+    for log in (tmp_path / "c" / "commits").glob("*1*"):
+        log.unlink()
+    assert run() == [2]
+    for id in (3, 4):
+        spark.sql(f"INSERT INTO {table_name} VALUES ({id})")
+    assert run() == [3, 4]
+    iceberg.sql(f"CALL lake.system.expire_snapshots('{name}', TIMESTAMP '2099-01-01 00:00:00', 1)")
+    assert run() == []
+    for log in (tmp_path / "c" / "commits").glob("*2*"):
+        log.unlink()
+    with pytest.raises(StreamingQueryException, match="STREAM_POSITION_GONE"):
+        run()
+    assert seen == []
+
+
 def _consumer(spark: SparkSession, table: str) -> tuple[Any, ...]:
     (row,) = spark.sql(f"CALL lake.system.consumers('{table}')").collect()
     return (row.consumer_id, row.snapshot_id, row.branch, row.expired)
