@@ -151,8 +151,8 @@ NAMES: Mapping[str, Condition] = {
     "OPTION_NOT_SUPPORTED": Condition("0A000", "The {kind} option {name} is refused: {reason}. Leave it out."),
     "COLUMNS_CHANGED_SINCE": Condition(
         "42K0P",
-        "The DataFrame reads columns of {name} that were renamed, dropped or given another type since it was made:"
-        " {columns}. Make the DataFrame anew.",
+        "The query was made when {name} had other columns. Renamed, dropped, made optional or given another type since"
+        " then: {columns}. Make the query anew.",
     ),
     "TIME_TRAVEL_TWICE": Condition(
         "42601",

@@ -69,7 +69,8 @@ class Position:
 class _Piece:
     """A part of a batch: of what lies between two snapshots, the files from `first` up to `last` (None: to the end).
 
-    `alone`: the snapshot before has expired, and `after` is an append, whose own files are all that it changed.
+    `alone`: the snapshot before has expired, and `after` is an append, whose own files are all that it changed. `whole`:
+    snapshots between the two have expired, so that no later batch could tell the rest of it.
     """
 
     before: Snapshot | None
@@ -77,6 +78,7 @@ class _Piece:
     first: int = 0
     last: int | None = None
     alone: bool = False
+    whole: bool = False
 
 
 class StreamingSource:
@@ -165,7 +167,8 @@ class StreamingSource:
         reached, files, rows = start, 0, 0
         for piece in stream.pieces(start, end):
             step = self._files(stream, piece, 0)
-            divisible = not (step.removed or step.touched) and (piece.before is None or not options.row_kinds)
+            divisible = not (step.removed or step.touched or piece.whole)
+            divisible = divisible and (piece.before is None or not options.row_kinds)
             for number, count in enumerate(self._rows_of(stream, piece.after, step.added[piece.first :])):
                 files, rows = files + 1, rows + count
                 if files <= (options.max_files or files) and rows <= (options.max_rows or rows):
@@ -312,10 +315,14 @@ class _Stream:
         before = None if at is None else self.snapshot(at)
         if begun and before is not None:
             # The rest of a snapshot that is begun comes first.
-            parent = before.parent_snapshot_id
-            yield _Piece(
-                None if parent is None else self.snapshot(parent), before, begun, end.files if before == last else None
-            )
+            parent_id = before.parent_snapshot_id
+            parent = None if parent_id is None else self.metadata.snapshot_or_none(parent_id)
+            alone = False
+            if parent_id is not None and parent is None:
+                alone = self._first_behind(parent_id, before).operation == "append"
+                if not alone:
+                    raise self.position_gone(parent_id)
+            yield _Piece(parent, before, begun, end.files if before == last else None, alone=alone)
         if before == last:
             return
         try:
@@ -324,7 +331,8 @@ class _Stream:
             if error.condition != "CHANGES_EXPIRED" or before is None:
                 raise self.position_gone(start.snapshot) from None
             # Of the snapshots between the two only these are left, as a tag keeps the first: their difference is told.
-            pairs = [(before, last)]
+            yield _Piece(before, last, 0, end.files, whole=True)
+            return
         for parent_of_pair, one in pairs:
             if parent_of_pair is not None and one.summary.get("operation") == "replace":
                 continue
