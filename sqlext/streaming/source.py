@@ -69,8 +69,8 @@ class Position:
 class _Piece:
     """A part of a batch: of what lies between two snapshots, the files from `first` up to `last` (None: to the end).
 
-    `alone`: the snapshot before has expired, and `after` is an append, whose own files are all that it changed. `whole`:
-    snapshots between the two have expired, so that no later batch could tell the rest of it.
+    `alone`: the snapshot before has expired, and `after` is an append, whose own files are all that it changed.
+    `whole`: snapshots between the two have expired, so that no later batch could tell the rest of it.
     """
 
     before: Snapshot | None
