@@ -128,8 +128,12 @@ object SparkInternals {
     }
   }
 
-  /** What tells the session that is at work from others of the application. */
-  def sessionId: String = SparkSession.active.asInstanceOf[classic.SparkSession].sessionUUID
+  /** What tells the session that is at work from others of the application. Spark runs the queries that it caches in clones of
+    * a session, which are in its transaction: they have its settings. */
+  def sessionId: String = {
+    val session = classic.SparkSession.active
+    session.sessionState.conf.getConfString("spark.sqlext.transaction-of", session.sessionUUID)
+  }
 
   def struct(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
 

@@ -6,7 +6,8 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
-from sqlext.spark.session_settings import session_id
+from sqlext.spark.open_transactions import OpenTransactions
+from sqlext.spark.session_settings import mark_transaction, session_id
 from sqlext.sql.transaction_statement import (
     BeginTransaction,
     CommitTransaction,
@@ -20,6 +21,14 @@ from sqlext.sql.transaction_statement import (
 def control_transaction(environment: Environment, spark: SparkSession, statement: TransactionStatement) -> Outcome:
     """Runs the statement; errors as `OpenTransactions` and `OpenTransaction` have them."""
     transactions, session = environment.transactions, session_id(spark)
+    try:
+        _control(transactions, session, statement)
+    finally:
+        mark_transaction(spark, is_open=transactions.is_open(session))
+    return Outcome()
+
+
+def _control(transactions: OpenTransactions, session: str, statement: TransactionStatement) -> None:
     match statement:
         case BeginTransaction(serializable):
             transactions.begin(session, serializable=serializable)
@@ -33,4 +42,3 @@ def control_transaction(environment: Environment, spark: SparkSession, statement
             transactions.current(session, "SAVEPOINT").set_savepoint(name)
         case ReleaseSavepoint(name):
             transactions.current(session, "RELEASE").release(name)
-    return Outcome()

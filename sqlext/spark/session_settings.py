@@ -39,9 +39,20 @@ MANIFEST_CACHE = SizeSetting("spark.sqlext.manifest-cache.max-bytes", DEFAULT_CA
 MANIFESTS_ON_DRIVER = SizeSetting("spark.sqlext.manifests-on-driver.max-bytes", DEFAULT_DRIVER_BYTES)
 
 
+_TRANSACTION_OF = "spark.sqlext.transaction-of"
+
+
 def session_id(spark: SparkSession) -> str:
     """What tells the session from others of the application."""
     return str(spark._jsparkSession.sessionUUID())
+
+
+def mark_transaction(spark: SparkSession, *, is_open: bool) -> None:
+    """Tells clones of the session, in which Spark runs what it caches, whose transaction they are in."""
+    if is_open:
+        spark.conf.set(_TRANSACTION_OF, session_id(spark))
+    else:
+        spark.conf.unset(_TRANSACTION_OF)
 
 
 def is_case_sensitive(spark: SparkSession) -> bool:

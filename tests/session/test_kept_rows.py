@@ -7,6 +7,7 @@ The number of a failing test is its seed.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
@@ -115,7 +116,10 @@ class History:
                 session.sql(f"UNCACHE TABLE IF EXISTS {name}")
             session.sql(f"CACHE TABLE {name}")
         else:
-            made = session.table(name).where("id >= 0").cache()
+            made = session.table(name).where("id >= 0")
+            # So long after the name was resolved, the query asks for the newest version again.
+            time.sleep(0.2)
+            made.cache()
             made.count()
             self.made.append((session, name, made))
 
