@@ -164,6 +164,7 @@ def attach(spark: SparkSession) -> SparkSession:
     transactions = OpenTransactions(
         catalogs, rng, lambda: Pace(_milliseconds, rng, time.sleep, {}, None).status_checks()
     )
+    groups = GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep, queue=queue, merge=merge_data_files)
     environment = Environment(
         catalogs,
         scans,
@@ -172,7 +173,7 @@ def attach(spark: SparkSession) -> SparkSession:
         sleep=time.sleep,
         transactions=transactions,
         queue=queue,
-        groups=GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep, queue=queue, merge=merge_data_files),
+        groups=groups,
     )
     dispatch = Dispatch(environment)
     feed = ChangeFeed(environment)
@@ -210,7 +211,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "statement": dispatch.statement,
         "write": dispatch.write,
     }
-    register(spark, Bridge(spark, catalogs, questions, commands))
+    register(spark, Bridge(spark, catalogs, questions, commands, groups.close))
     interrupts.install(lambda: SparkContext._active_spark_context)
     return spark
 

@@ -49,6 +49,14 @@ class GroupCommitters:
                 self._committers[catalog.name] = catalog, committer
             return committer
 
+    def close(self) -> None:
+        """Leaves the places where processes meet to others."""
+        with self._lock:
+            for _, committer in self._committers.values():
+                if isinstance(committer, HostCommitter):
+                    committer.close()
+            self._committers.clear()
+
     def _made(self, catalog: Catalog, group: GroupCommit) -> Committer:
         small = SmallFiles(group.min_file_bytes, self._merge) if group.min_file_bytes else None
         if group.settings is None:

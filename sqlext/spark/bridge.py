@@ -22,8 +22,10 @@ _LOG = logging.getLogger("sqlext")
 
 
 class Bridge:
-    """Implements the Scala trait `io.sqlext.Bridge` over tables of questions and commands; `catalogs` are those that
-    these have open."""
+    """Implements the Scala trait `io.sqlext.Bridge` over tables of questions and commands.
+
+    `catalogs` are those that these have open; `close` ends what they have running, once another bridge is attached.
+    """
 
     def __init__(
         self,
@@ -31,8 +33,10 @@ class Bridge:
         catalogs: Catalogs,
         questions: Mapping[str, Question],
         commands: Mapping[str, Command],
+        close: Callable[[], None],
     ) -> None:
         self.catalogs = catalogs
+        self.close = close
         self._context = spark.sparkContext
         self._questions = questions
         self._commands = commands

@@ -32,7 +32,12 @@ def register(spark: SparkSession, bridge: Bridge) -> None:
         raise UnsupportedError("SHIM_NOT_LOADED")
     _start_callback_server(context._gateway, context._jvm)
     shim.register(bridge)
-    setattr(context, _ATTACHED, bridge)
+    # The gateway stays when an application is stopped, and the next one has it too.
+    before = getattr(context._gateway, _ATTACHED, None)
+    if isinstance(before, Bridge):
+        before.close()
+    for owner in (context, context._gateway):
+        setattr(owner, _ATTACHED, bridge)
 
 
 def _start_callback_server(gateway: Any, jvm: Any) -> None:

@@ -22,7 +22,7 @@ STATEMENTS = (
     " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
     "ALTER TABLE {t} CREATE BRANCH b",
     "INSERT INTO {t}.branch_b VALUES (20, 'd', 20, 'x')",
-    "ALTER TABLE {t} ADD PARTITION FIELD part",
+    "ALTER TABLE {t} ADD PARTITION FIELD bucket(2, id)",
     "MERGE INTO {t} AS t USING {t}.branch_b AS s ON t.id = s.id AND t.id > 6 WHEN NOT MATCHED THEN INSERT *",
     "BEGIN",
     "DELETE FROM {t} WHERE id < 3",

@@ -18,5 +18,5 @@ def test_a_first_cell_that_runs_again_and_sessions_begun_anew(tmp_path: Path) ->
     threads = json.loads(done.stdout.splitlines()[-1])
     warm, last = threads[4], threads[-1]
     assert len(threads) == 20
-    assert last[0] <= warm[0], threads
-    assert last[1] <= warm[1] + 3, threads
+    assert last[0] <= warm[0] + 3, threads
+    assert last[1] <= warm[1] + 5, threads
