@@ -77,7 +77,7 @@ class _Lowering:
             (self._operation(), "__operation"),
             ("`_file`", "_file"),
             ("`_pos`", "_pos"),
-            *((quote_identifier(field.name), field.name) for field in self.schema.fields),
+            *((self._assigned(field), field.name) for field in self.schema.fields),
             *([(_ROW_ID, ROW_ID.name)] if self.row_ids else []),
             *([(_KIND, GIVEN_KIND)] if self.rows.kinds else []),
         ]
@@ -227,7 +227,12 @@ class _Lowering:
                 self._name(f"late_{self._orders.index(merge.order)}") if merge.order else None,
                 None if merge.ignores_retractions else takes,
             )
-            yield assigned_value(merged_value(merge, field.type, given), field, self.table), field.name
+            yield merged_value(merge, field.type, given), field.name
+
+    def _assigned(self, field: NestedField) -> str:
+        """A column of the result: the key as it is, a merged value as the column takes it."""
+        merged = quote_identifier(field.name)
+        return merged if field.id in self.schema.identifier_field_ids else assigned_value(merged, field, self.table)
 
     def _operation(self) -> str:
         refused, rows, deleted = (self._name(one) for one in ("refused", "rows", "deleted"))
