@@ -39,7 +39,8 @@ def test_two_catalogs_in_one_session(spark: SparkSession, iceberg: IcebergJudge,
     spark.conf.set("spark.sql.catalog.pond", "io.sqlext.Catalog")
     spark.conf.set("spark.sql.catalog.pond.warehouse", str(tmp_path))
     iceberg.add_catalog("pond", tmp_path)
-    spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.both")
+    for catalog in ("lake", "pond"):
+        spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {catalog}.both")
     spark.sql("CREATE TABLE lake.both.t (id INT, v STRING, PRIMARY KEY (id))")
     spark.sql("CREATE TABLE pond.both.t (id INT, v STRING, PRIMARY KEY (id))")
     spark.sql("INSERT INTO lake.both.t VALUES (1, 'lake'), (2, 'lake')")

@@ -1,4 +1,6 @@
 -- What metadata answers gives the same rows as reading: aggregates, filters on partitions, limits, joins of buckets.
+CREATE NAMESPACE IF NOT EXISTS lake.db;
+
 CREATE TABLE lake.db.sales (id INT, day DATE, who STRING, price DECIMAL(9, 2)) PARTITIONED BY (day);
 INSERT INTO lake.db.sales VALUES (2, DATE'2024-01-01', 'b', 1.50), (7, DATE'2024-01-01', 'a', NULL), (5, DATE'2024-01-02', 'c', 9.25), (9, NULL, 'd', 0.25);
 SELECT count(*), min(id), max(id), min(day), max(price), count(price) FROM lake.db.sales;

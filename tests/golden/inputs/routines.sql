@@ -1,7 +1,7 @@
 -- procedures and functions of a catalog
 SHOW PROCEDURES IN lake.system;
 
-SHOW PROCEDURES FROM lake.db;
+SHOW PROCEDURES FROM lake.routines;
 
 SHOW PROCEDURES IN lake.nowhere;
 

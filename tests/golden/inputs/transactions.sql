@@ -106,9 +106,9 @@ COMMIT;
 SELECT * FROM made;
 SELECT * FROM unmade;
 BEGIN;
-CREATE TABLE unmade AS SELECT 1 AS id;
+CREATE TABLE never AS SELECT 1 AS id;
 ROLLBACK;
-SELECT * FROM unmade;
+SELECT * FROM never;
 
 -- more of what is refused
 BEGIN;
