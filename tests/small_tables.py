@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from pyiceberg.table import StaticTable
 from pyroaring import BitMap64
 
-from sqlext.catalog.catalog import LoadedTable
-from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.append import AppendFiles
@@ -58,6 +58,13 @@ BY_REGION = PartitionSpec(0, (PartitionField(2, 1000, "region", IdentityTransfor
 
 def warehouse_catalog(folder: Path, io: LocalFileIO | None = None) -> WarehouseCatalog:
     return WarehouseCatalog("lake", str(folder), io or LocalFileIO())
+
+
+def with_namespace(catalog: Catalog, namespace: Namespace = ("db",)) -> Catalog:
+    """The catalog, once the namespace is there."""
+    if not catalog.namespace_exists(namespace):
+        catalog.create_namespace(namespace, {})
+    return catalog
 
 
 class Clock:
@@ -106,8 +113,8 @@ class Writer:
         deadline_s: float | None = None,
         destination: Destination = MAIN,
     ) -> CommitOutcome:
-        if base is None and not self.catalog.namespace_exists(ORDERS.namespace):
-            self.catalog.create_namespace(ORDERS.namespace, {})
+        if base is None:
+            with_namespace(self.catalog, ORDERS.namespace)
         return commit(
             self.catalog,
             ORDERS,

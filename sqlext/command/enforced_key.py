@@ -148,27 +148,32 @@ def _new_keys(io: FileIO, schema: Schema, files: Sequence[ContentFile]) -> pa.Ta
 # by Spark
 
 
+def _places(schema: Schema) -> list[str]:
+    """Names of the key columns in queries, by their places: a name of a nested field would need quotes in quotes."""
+    return [f"key_{place}" for place in range(len(schema.identifier_field_ids))]
+
+
 def _join(spark: SparkSession, target: Target, files: Sequence[ContentFile], removed: Removed) -> None:
     schema = target.table.metadata.schema()
-    names = _key_names(schema)
+    names, shown = _places(schema), _key_names(schema)
     columns = [F.col(quote_identifier(name)) for name in names]
     new = _key_rows(spark, target.version.io, schema, files)
     repeated = new.groupBy(*columns).count().where("count > 1").select(*columns).limit(NAMED_KEYS).toArrow()
     if repeated.num_rows:
-        raise DataError("DUPLICATE_KEY", table=target.name, keys=named_keys(repeated))
+        raise DataError("DUPLICATE_KEY", table=target.name, keys=named_keys(repeated.rename_columns(shown)))
     paths = (quote_name(schema.column_path(id)) for id in schema.identifier_field_ids)
     listed = ", ".join(f"{path} AS {quote_identifier(name)}" for path, name in zip(paths, names, strict=True))
     stored = spark.sql(f"SELECT {listed}, `_file`, `_pos` FROM {target.relation}")
     found = stored.join(new, names, "left_semi")
     there = found.mapInArrow(_without(removed), found.schema).select(*columns).limit(NAMED_KEYS).toArrow()
     if there.num_rows:
-        raise DataError("KEY_ALREADY_EXISTS", table=target.name, keys=named_keys(there))
+        raise DataError("KEY_ALREADY_EXISTS", table=target.name, keys=named_keys(there.rename_columns(shown)))
 
 
 def _key_rows(spark: SparkSession, io: FileIO, schema: Schema, files: Sequence[ContentFile]) -> DataFrame:
     """The keys of the files, read where Spark's executors are."""
     keys = Schema(schema.identifier_fields)
-    ids, names = schema.identifier_field_ids, _key_names(schema)
+    ids, names = schema.identifier_field_ids, _places(schema)
     texts = frozenset(name for name, field in zip(names, keys.fields, strict=True) if isinstance(field.type, UuidType))
     arrow = pa.schema([(name, one.type) for name, one in zip(names, schema_to_arrow(keys), strict=True)])
 
@@ -180,9 +185,10 @@ def _key_rows(spark: SparkSession, io: FileIO, schema: Schema, files: Sequence[C
                 stored = stored.set_column(names.index(name), name, pa.array(values))
             yield from stored.to_batches()
 
-    struct = SparkStruct.fromJson(json.loads(json.dumps(schema_to_spark(keys))))
-    for spark_field, name in zip(struct.fields, names, strict=True):
-        spark_field.name = name
+    described = json.loads(json.dumps(schema_to_spark(keys)))
+    for column, name in zip(described["fields"], names, strict=True):
+        column["name"] = name
+    struct = SparkStruct.fromJson(described)
     paths = spark.createDataFrame([(file.file_path,) for file in files], "path string")
     return paths.repartition(min(len(files), 200)).mapInArrow(read, struct)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from small_tables import ORDERS, Writer, warehouse_catalog
+from small_tables import ORDERS, Writer, warehouse_catalog, with_namespace
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.view_catalog import LoadedView
@@ -29,7 +29,7 @@ def catalog(writer: Writer) -> Catalog:
 
 
 def made(catalog: Catalog, identifier: TableIdentifier = VIEW) -> LoadedView:
-    return catalog.views.commit_view(identifier, None, view())
+    return with_namespace(catalog).views.commit_view(identifier, None, view())
 
 
 def test_tables_and_views_are_listed_apart(writer: Writer, catalog: Catalog) -> None:

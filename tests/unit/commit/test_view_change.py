@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from small_tables import Clock, InterruptedIO, warehouse_catalog
+from small_tables import Clock, InterruptedIO, warehouse_catalog, with_namespace
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.catalog.warehouse import WarehouseCatalog
@@ -25,6 +25,8 @@ def run(
     catalog: WarehouseCatalog, change: Callable[[ViewMetadata | None], ViewMetadata], base: LoadedView | None
 ) -> LoadedView:
     clock = Clock()
+    if base is None:
+        with_namespace(catalog)
     return commit_view(catalog, VIEW, change, base=base, clock=clock, rng=random.Random(1), sleep=clock.sleep)
 
 
