@@ -245,7 +245,7 @@ class Dispatch:
         command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]
         environment = self._environment.within(session_id(spark))
         changing = statement.statement if isinstance(statement, Explain) else statement
-        if isinstance(changing, Delete | Insert | Merge | Update):
+        if isinstance(changing, Delete | Insert | Merge | Truncate | Update):
             verb = "UPSERT" if isinstance(changing, Insert) and changing.upsert else type(changing).__name__.upper()
             require_no_temporary_view(spark, changing.table, verb)
         changes_rows = isinstance(statement, Delete | Merge | Update)

@@ -91,7 +91,7 @@ class CommitStateUnknown(SqlextError):
 
 
 def unsettled(error: SqlextError) -> CommitStateUnknown:
-    """The same condition, of a change that was sent before and may have happened or may yet."""
+    """An error of the same condition: the change was sent, and whether it lands is unknown."""
     if isinstance(error, CommitStateUnknown):
         return error
     parameters: dict[str, Any] = dict(error.parameters)

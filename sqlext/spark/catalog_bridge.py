@@ -247,6 +247,8 @@ class CatalogBridge:
             place, _ = self._seen(arguments).locate(parts[:-1] if parts[-1].lower() == _CHANGES else parts)
         except NotFoundError:
             return
+        if place.parts == parts:
+            return  # a table that somebody has made since
         if place.parts == parts[:-1] and parts[-1].lower() == _CHANGES:
             part, way_out = "the change feed", "It goes when its table is dropped"
         elif place.metadata_table is not None:

@@ -25,7 +25,7 @@ def require_distinct_names(names: Iterable[str], case_sensitive: bool) -> None:
 
 
 def require_distinct_fields(fields: Iterable[NestedField], case_sensitive: bool, above: tuple[str, ...] = ()) -> None:
-    """The same of columns, and of the fields of each struct inside them."""
+    """AnalysisError COLUMN_ALREADY_EXISTS for a column, or a field of a struct at any depth, named as one beside it."""
     fields = tuple(fields)
     require_distinct_names((path_text((*above, field.name)) for field in fields), case_sensitive)
     for field in fields:
@@ -33,7 +33,10 @@ def require_distinct_fields(fields: Iterable[NestedField], case_sensitive: bool,
 
 
 def require_distinct_in_type(type: Type, case_sensitive: bool, above: tuple[str, ...]) -> None:
-    """The same of the structs that a type holds; `above` is the path of the field that has it."""
+    """AnalysisError COLUMN_ALREADY_EXISTS for a field that is named as one beside it in a struct that the type holds.
+
+    `above` is the path of the field that has the type.
+    """
     match type:
         case StructType(fields=fields):
             require_distinct_fields(fields, case_sensitive, above)

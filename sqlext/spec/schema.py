@@ -193,7 +193,7 @@ def assign_fresh_ids(schema: Schema, start: int = 1) -> Schema:
 
 
 def with_ids(schema: Schema, ids: Mapping[int, int]) -> Schema:
-    """The same columns with other ids, by those that they have."""
+    """The columns, each field with the new id that is given for its own."""
     fields = tuple(_with_id(field, ids) for field in schema.fields)
     return Schema(fields, schema.schema_id, tuple(ids[id] for id in schema.identifier_field_ids))
 
