@@ -66,7 +66,7 @@ def _boolean(text: str) -> bool:
     return lowered == "true"
 
 
-def _integer(minimum: int) -> Callable[[str], int]:
+def _integer(minimum: int, maximum: int | None = None) -> Callable[[str], int]:
     def parse(text: str) -> int:
         try:
             value = int(text)
@@ -74,6 +74,8 @@ def _integer(minimum: int) -> Callable[[str], int]:
             raise ValueError("it must be a whole number") from None
         if value < minimum:
             raise ValueError(f"it must be at least {minimum}")
+        if maximum is not None and value > maximum:
+            raise ValueError(f"it must be at most {maximum}")
         return value
 
     return parse
@@ -171,6 +173,8 @@ COMMIT_RETRY_TOTAL_TIMEOUT_MS = TableProperty("commit.retry.total-timeout-ms", 3
 COMMIT_STATUS_CHECK_RETRIES = TableProperty("commit.status-check.num-retries", 3, _integer(0))
 COMMIT_STATUS_CHECK_MIN_WAIT_MS = TableProperty("commit.status-check.min-wait-ms", 1_000, _integer(0))
 COMMIT_STATUS_CHECK_MAX_WAIT_MS = TableProperty("commit.status-check.max-wait-ms", 60_000, _integer(0))
+# What a busy process leaves of each second to writers of other engines.
+COMMIT_PEER_GAP_MS = TableProperty("commit.peer-gap-ms", 500, _integer(0, 900))
 MANIFEST_MERGE_ENABLED = TableProperty("commit.manifest-merge.enabled", True, _boolean)
 MANIFEST_MIN_COUNT_TO_MERGE = TableProperty("commit.manifest.min-count-to-merge", 100, _integer(1))
 MANIFEST_TARGET_SIZE_BYTES = TableProperty("commit.manifest.target-size-bytes", 8 * 1024 * 1024, _integer(1))

@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from sqlext.commit.peer_gaps import PeerGaps
+
 # Longer than an attempt takes, but for one that reads many rows again or waits for a store that gives no answer.
 _PATIENCE_S = 10.0
 
@@ -27,10 +29,11 @@ class Place:
 
 
 class AttemptQueue:
-    """The lines of one process. Tables are told by their uuid."""
+    """The lines of one process, and the `gaps` that it leaves to other engines. Tables are told by their uuid."""
 
     def __init__(self, wait: Callable[[threading.Event, float], bool] = threading.Event.wait) -> None:
         """`wait` is told an event and seconds, and answers whether the event came in that time."""
+        self.gaps = PeerGaps()
         self._wait = wait
         self._lock = threading.Lock()
         self._lines: dict[str, deque[Place]] = {}

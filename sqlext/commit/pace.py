@@ -2,7 +2,8 @@
 
 Threads of one process take turns. Processes do not know of each other, so each waits at random: the more races it
 loses, the longer, as there may be many others; and from some on the less again, so that it is not overtaken for ever.
-Where nobody has landed, and so it was no race that was lost, the waits grow on.
+Where nobody has landed, and so it was no race that was lost, the waits grow on. A busy process leaves gaps to other
+engines' writers (`peer_gaps`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sqlext.properties import (
     COMMIT_STATUS_CHECK_MIN_WAIT_MS,
     COMMIT_STATUS_CHECK_RETRIES,
 )
+from sqlext.spec.table_metadata import TableMetadata
 
 # In a model of 2 to 32 processes the slowest commit took up to 3,000 times the median where the range was doubled
 # on and on, and 50 times with this peak. A later one makes that more, an earlier one makes more attempts vain.
@@ -54,20 +56,22 @@ class Pace:
         self._lost_in_turn = 0
         self._lost_to_nobody = 0
 
-    def wait_for_turn(self) -> bool:
-        """Before the first attempt: waits where others of the process do. Whether it did, and others have landed."""
-        return self._queue.is_behind_others(self._place) and self._queue.take_turn(self._place, self._left_s())
+    def wait_for_turn(self, base: TableMetadata | None) -> bool:
+        """Before the first attempt, on `base`: waits where others of the process do, and in a gap for other engines.
+        Whether it did, and others may have landed."""
+        has_waited = self._queue.is_behind_others(self._place) and self._queue.take_turn(self._place, self._left_s())
+        return self._wait_in_gap(base) or has_waited
 
-    def wait_for_retry(self, name: str, attempts: int) -> None:
-        """Waits before the next attempt; `CommitConflict` when the deadline is past."""
+    def wait_for_retry(self, name: str, attempts: int, base: TableMetadata | None) -> None:
+        """Waits before the next attempt, after one on `base`; `CommitConflict` when the deadline is past."""
         if self._left_s() <= 0:
             elapsed_s = (self._clock() - self._started_ms) / 1000
             reason = f"other writers were faster in all of {attempts} attempts over {elapsed_s:.1f} s"
             raise CommitConflict("COMMIT_CONFLICT", name=name, reason=reason)
-        if self._queue.take_turn(self._place, self._left_s()):
-            return
-        self._lost_in_turn += 1
-        self._sleep(min(self._retry_wait_s(), max(self._left_s(), 0)))
+        if not self._queue.take_turn(self._place, self._left_s()):
+            self._lost_in_turn += 1
+            self._sleep(min(self._retry_wait_s(), max(self._left_s(), 0)))
+        self._wait_in_gap(base)
 
     def status_checks(self) -> Iterator[int]:
         """Numbers the looks at a commit without an answer: the first at once, waiting before each further one."""
@@ -80,9 +84,19 @@ class Pace:
         """Whether the table has a newer version than the one on which the last attempt was made."""
         self._lost_to_nobody = 0 if has_moved else self._lost_to_nobody + 1
 
+    def landed(self, table: TableMetadata) -> None:
+        """The commit has, with that version."""
+        self._queue.gaps.landed(table.table_uuid, self._clock())
+
     def end(self) -> None:
         """No further attempt is made: the turn is the next one's."""
         self._queue.leave(self._place)
+
+    def _wait_in_gap(self, base: TableMetadata | None) -> bool:
+        wait_ms = 0 if base is None else self._queue.gaps.wait_ms(base, self._clock())
+        if wait_ms:
+            self._sleep(min(wait_ms / 1000, max(self._left_s(), 0)))
+        return wait_ms > 0
 
     def _left_s(self) -> float:
         return (self._deadline_ms - self._clock()) / 1000

@@ -81,7 +81,7 @@ def commit(
         rng=rng,
         manifests=ManifestCache() if manifests is None else manifests,
         destination=destination,
-        planned_on=None if base is None else base.metadata,
+        planned_on=_metadata(base),
     )
     properties: Mapping[str, str] = {} if base is None else base.metadata.properties
     line = context.commit_id if base is None else base.metadata.table_uuid
@@ -130,20 +130,21 @@ class _Commit:
 
     def _run(self, base: LoadedTable | None) -> CommitOutcome:
         attempts = 0
-        if self._pace.wait_for_turn():
+        if self._pace.wait_for_turn(_metadata(base)):
             base = self._refreshed(base)
         while True:
             attempts += 1
             change = self._stage(base)
             table = self._swap(base, change)
             if table is not None:
+                self._pace.landed(table.metadata)
                 return CommitOutcome(table, change.snapshot, attempts)
-            self._pace.wait_for_retry(self._context.name, attempts)
+            self._pace.wait_for_retry(self._context.name, attempts, _metadata(base))
             before, base = base, self._refreshed(base)
             self._pace.tell(has_moved=_location(before) != _location(base))
 
     def _stage(self, base: LoadedTable | None) -> StagedChange:
-        metadata = None if base is None else base.metadata
+        metadata = _metadata(base)
         try:
             change = self._staging.stage(metadata)
         except FileNotFoundError:
@@ -206,6 +207,10 @@ def _is_as_staged(metadata: TableMetadata, sent: TableCommit) -> bool:
     has landed all the same, needs files that this one does not."""
     there = {one.snapshot_id: one.manifest_list for one in metadata.snapshots}
     return all(there.get(one.snapshot_id, one.manifest_list) == one.manifest_list for one in brought_snapshots(sent))
+
+
+def _metadata(table: LoadedTable | None) -> TableMetadata | None:
+    return None if table is None else table.metadata
 
 
 def _location(table: LoadedTable | None) -> str | None:

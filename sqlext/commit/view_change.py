@@ -48,7 +48,7 @@ def commit_view(
             if settled is None:
                 raise
             return settled
-        pace.wait_for_retry(name, attempts)
+        pace.wait_for_retry(name, attempts, None)
         base = views.load_view(identifier)
 
 

@@ -13,13 +13,13 @@ from judges.iceberg import IcebergJudge
 def keyed(spark: SparkSession) -> str:
     """Two specs; rows deleted by position and by key, and a file of which no row is left."""
     name = "lake.db.hidden_keyed"
-    spark.sql(f"CREATE TABLE {name} (id INT, day DATE, price DECIMAL(9, 2), `__sqlext_pos` INT, PRIMARY KEY (id, day))"
+    spark.sql(f"CREATE TABLE {name} (id INT, day DATE, price DECIMAL(9, 2), PRIMARY KEY (id, day))"
               " PARTITIONED BY (day) TBLPROPERTIES ('write.upsert.mode'='equality')")  # fmt: skip
-    spark.sql(f"INSERT INTO {name} VALUES (1, DATE'2024-01-01', 1, 1), (2, DATE'2024-01-01', 2, 2)")
+    spark.sql(f"INSERT INTO {name} VALUES (1, DATE'2024-01-01', 1), (2, DATE'2024-01-01', 2)")
     spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD truncate(5, id)")
-    spark.sql(f"INSERT INTO {name} VALUES (3, DATE'2024-01-02', 3, 3), (44, DATE'2024-01-03', 4, 4)")
+    spark.sql(f"INSERT INTO {name} VALUES (3, DATE'2024-01-02', 3), (44, DATE'2024-01-03', 4)")
     spark.sql(f"DELETE FROM {name} WHERE id IN (1, 44)")
-    source = "SELECT 2 AS id, DATE'2024-01-01' AS day, 2.5 AS price, 0 AS `__sqlext_pos`"
+    source = "SELECT 2 AS id, DATE'2024-01-01' AS day, 2.5 AS price"
     spark.sql(f"MERGE INTO {name} AS t USING ({source}) AS s ON t.id = s.id AND t.day = s.day"
               " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")  # fmt: skip
     return name

@@ -40,7 +40,9 @@ def appends(seed: int, *, are_threads: bool) -> Sequence[Timed]:
     with pure_answers_kept():
         world = World(seed)
         world.policy = "any"
-        Process(world, "setup", seed).execute(Create("s0", TABLE))
+        setup = Process(world, "setup", seed)
+        setup.catalog.create_namespace(TABLE.namespace, {})
+        setup.execute(Create("s0", TABLE))
         landed: list[Statement] = []
         statements = []
         queue = AttemptQueue(world.wait_for)
