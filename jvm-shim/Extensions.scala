@@ -25,6 +25,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectTableFunction(Given.rows)
     extensions.injectTableFunction(TableChanges.function)
     extensions.injectFunction(StoreAssignment.function)
+    extensions.injectFunction(StoreAssignment.partFunction)
     extensions.injectFunction(RowExpressions.condition)
     extensions.injectFunction(BucketHash.function)
     extensions.injectFunction(UnscaledDecimal.function)

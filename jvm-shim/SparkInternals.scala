@@ -159,19 +159,19 @@ object SparkInternals {
     * is a Boolean up to Spark 4.1 and one of three modes after it. */
   def resolveOutputColumns(table: String, expected: Seq[Attribute], query: LogicalPlan, byName: Boolean): LogicalPlan = {
     val method = TableOutputResolver.getClass.getMethods.find(_.getName == "resolveOutputColumns").get
-    val fill = if (method.getParameterTypes.last == classOf[Boolean]) Boolean.box(byName) else fillMode(byName)
+    val fill = if (method.getParameterTypes.last == classOf[Boolean]) Boolean.box(byName) else fillMode(if (byName) "FILL" else "NONE")
     try method.invoke(TableOutputResolver, table, expected, query, Boolean.box(byName), SQLConf.get, fill).asInstanceOf[LogicalPlan]
     catch { case failure: InvocationTargetException => throw failure.getCause }
   }
 
-  /** Store assignment of one value, in which structs go by the names of their fields. By reflection, since Spark 4.0 has
-    * no way to say what fills absent fields; here nothing does. */
-  def resolveUpdate(table: String, value: Expression, column: Attribute, path: Seq[String]): Expression = {
+  /** Store assignment of one value, in which structs go by the names of their fields. Absent fields are an error; with
+    * `fills` they are null. By reflection, since Spark 4.0 has no way to say what fills them. */
+  def resolveUpdate(table: String, value: Expression, column: Attribute, path: Seq[String], fills: Boolean): Expression = {
     val method = TableOutputResolver.getClass.getMethods.find(_.getName == "resolveUpdate").get
     val errors = scala.collection.mutable.ArrayBuffer.empty[String]
     val addError: String => Unit = errors += _
     val given = Seq[AnyRef](table, value, column, SQLConf.get, addError, path)
-    val fill = if (method.getParameterCount > given.length) Seq(fillMode(byName = false)) else Nil
+    val fill = if (method.getParameterCount > given.length) Seq(fillMode(if (fills) "RECURSE" else "NONE")) else Nil
     val resolved =
       try method.invoke(TableOutputResolver, given ++ fill: _*).asInstanceOf[Expression]
       catch { case failure: InvocationTargetException => throw failure.getCause }
@@ -179,11 +179,14 @@ object SparkInternals {
     resolved
   }
 
+  def extraFields(table: String, path: Seq[String], fields: Seq[String]): Throwable =
+    QueryCompilationErrors.incompatibleDataToTableExtraStructFieldsError(table, path.mkString("."), fields.mkString(", "))
+
   def defaultInExpression(): Throwable = QueryCompilationErrors.defaultReferencesNotAllowedInComplexExpressionsInInsertValuesList()
 
-  private def fillMode(byName: Boolean): AnyRef = {
+  private def fillMode(name: String): AnyRef = {
     val modes = Class.forName(TableOutputResolver.getClass.getName + "DefaultValueFillMode$")
-    modes.getMethod(if (byName) "FILL" else "NONE").invoke(modes.getField("MODULE$").get(null))
+    modes.getMethod(name).invoke(modes.getField("MODULE$").get(null))
   }
 
   /** The error of Spark's own file sources, with its condition and the file's path, and of a class that Spark's

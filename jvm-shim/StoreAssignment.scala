@@ -2,10 +2,11 @@ package io.sqlext
 
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, ExpressionInfo}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.{DataType, NullType, StructType}
 
 /** Spark's own rules for putting a value into a column: which casts are allowed, and which overflow is an error.
   *
@@ -25,13 +26,60 @@ object StoreAssignment {
         assign(value, path, DataType.fromDDL(text(dataType)), table)
     })
 
+  /** `sqlext_assign_part(value, kept, fills, 'column', 'type'[, 'table', 'field', …])`: the same, where structs of the
+    * value may lack fields. They are those of `kept`, a value of the column's type; or null, where `fills` is true. */
+  val partFunction: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
+    FunctionIdentifier("sqlext_assign_part"),
+    new ExpressionInfo(classOf[Expression].getName, "sqlext_assign_part"),
+    {
+      case Seq(value, kept, fills, column, dataType, rest @ _*) =>
+        val assignment = new PartialAssignment(rest.headOption.map(text).getOrElse("target"), fills == Literal.TrueLiteral)
+        val path = text(column) +: rest.drop(1).map(text)
+        RowExpressions.requireOneRow(value, path.mkString("."))
+        assignment.of(value, kept, path, DataType.fromDDL(text(dataType)))
+    })
+
   private def text(literal: Expression): String = literal.eval().toString
 
-  private def assign(value: Expression, path: Seq[String], dataType: DataType, table: String): Expression = {
+  private def assign(
+      value: Expression, path: Seq[String], dataType: DataType, table: String, fills: Boolean = false): Expression = {
     val column = AttributeReference(path.last, SparkInternals.asNullable(dataType), nullable = true)()
     val unassigned = AttributeReference(path.last, value.dataType, value.nullable)()
-    SparkInternals.resolveUpdate(table, unassigned, column, path)
+    SparkInternals.resolveUpdate(table, unassigned, column, path, fills)
       .transform { case a: Attribute if a.exprId == unassigned.exprId => value }
+  }
+
+  private class PartialAssignment(table: String, fills: Boolean) {
+    private val resolver = SQLConf.get.resolver
+
+    def of(value: Expression, kept: Expression, path: Seq[String], dataType: DataType): Expression =
+      (value.dataType, dataType) match {
+        case (given: StructType, column: StructType) if kept.dataType != NullType && lacks(given, column) =>
+          val more = given.filterNot(field => column.exists(f => resolver(f.name, field.name)))
+          if (more.nonEmpty) throw SparkInternals.extraFields(table, path, more.map(_.name))
+          val fields = column.zipWithIndex.flatMap { case (field, i) =>
+            val own = GetStructField(kept, i)
+            val assigned = given.indexWhere(f => resolver(f.name, field.name)) match {
+              case -1 => own
+              case j => of(GetStructField(value, j), own, path :+ field.name, field.dataType)
+            }
+            Seq(Literal(field.name), assigned)
+          }
+          val struct = CreateNamedStruct(fields)
+          If(And(IsNull(value), IsNull(kept)), Literal(null, struct.dataType), struct)
+        case _ => assign(value, path, dataType, table, fills)
+      }
+
+    private def lacks(given: StructType, column: StructType): Boolean = column.exists { field =>
+      given.find(f => resolver(f.name, field.name)).map(_.dataType) match {
+        case None => true
+        case Some(inner: StructType) => field.dataType match {
+          case deeper: StructType => lacks(inner, deeper)
+          case _ => false
+        }
+        case Some(_) => false
+      }
+    }
   }
 
   /** The rows in the columns, order and types of `schema`; missing columns by name have their default. */

@@ -24,9 +24,10 @@ from sqlext.properties import AUTO, MERGE_CARDINALITY, MERGE_ISOLATION_LEVEL, ME
 from sqlext.spark.data_type import schema_to_spark
 from sqlext.spark.driver_rows import estimate
 from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.session_settings import is_case_sensitive
+from sqlext.spark.session_settings import coerces_structs, is_case_sensitive
 from sqlext.spark.store_assignment import is_ansi, require_strict_policy
 from sqlext.spec.schema import Schema
+from sqlext.spec.types import StructType
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
 from sqlext.sql.lowering.merge_reach import compares_keys, ends_unconditionally
@@ -59,7 +60,8 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     if statement.evolving:
         target = grown(environment, target, changes_for_merge(target, statement, source), case_sensitive=exact)
     schema = target.table.metadata.schema()
-    upsert = key_upsert(statement, schema, source.columns, case_sensitive=exact)
+    coerces = coerces_structs(spark) and _has_structs(schema) and not has_order_or_kinds(target, source.columns)
+    upsert = None if coerces else key_upsert(statement, schema, source.columns, case_sensitive=exact)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     if upsert is not None and _keys_compare_as_stored(upsert, source):
         if has_order_or_kinds(target, source.columns):
@@ -78,6 +80,7 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
         narrows=expected.is_broadcast,
         counts_matches=MERGE_CARDINALITY.of(target.table.metadata.properties) == "matches",
         case_sensitive=exact,
+        coerces_structs=coerces,
     )
     # As many rows as the source has, where the condition is on a key; the target's own would come beside them.
     few = _clauses_need_source(statement) and likely_few(target, expected.rows, is_guess=not expected.is_broadcast)
@@ -143,6 +146,10 @@ def _reach(statement: Merge, schema: Schema, source_columns: Sequence[str], *, c
         alone=not inserts or ends_unconditionally(statement, "matched"),
         unique_key=keyed and inserts,
     )
+
+
+def _has_structs(schema: Schema) -> bool:
+    return any(isinstance(schema.field(id).type, StructType) for id in schema.field_ids)
 
 
 def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:

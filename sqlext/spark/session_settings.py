@@ -58,3 +58,8 @@ def mark_transaction(spark: SparkSession, *, is_open: bool) -> None:
 def is_case_sensitive(spark: SparkSession) -> bool:
     """Whether names that differ in case are different to this statement: Spark's own setting, read anew each time."""
     return str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
+
+
+def coerces_structs(spark: SparkSession) -> bool:
+    """Whether structs of a MERGE's source may lack fields: Spark's own setting, which 4.0 does not have."""
+    return str(spark.conf.get("spark.sql.mergeNestedTypeCoercion.enabled", "false")).lower() == "true"

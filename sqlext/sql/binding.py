@@ -10,7 +10,7 @@ from typing import TypeAlias, Union
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spec.field_path import FieldPath
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import NestedField, StructType
+from sqlext.spec.types import NestedField, StructType, is_primitive
 from sqlext.sql.default_value import default_word
 from sqlext.sql.expression_slice import column_references
 from sqlext.sql.literal import write_default_text
@@ -173,11 +173,26 @@ def _assign(bound: dict[str, Assigned], path: tuple[str, ...], value: Slice, whe
     level[last] = value
 
 
-def assigned_value(value: str, field: NestedField, table: TableName, above: tuple[str, ...] = ()) -> str:
-    """The value as Spark's store assignment puts it into the field; `above` names the structs around it."""
+def assigned_value(
+    value: str,
+    field: NestedField,
+    table: TableName,
+    above: tuple[str, ...] = (),
+    *,
+    kept: str | None = None,
+    fills: bool = False,
+) -> str:
+    """The value as Spark's store assignment puts it into the field; `above` names the structs around it.
+
+    Fields that a struct of the value lacks are an error, unless they come from the struct `kept`; with `fills` those
+    that it does not have either are null, in lists and maps too.
+    """
     first, *rest = (*above, field.name)
     about = (first, spark_type_text(field.type), quote_name(table.parts), *rest)
-    return f"sqlext_assign({value}, {', '.join(map(quote_string, about))})"
+    if is_primitive(field.type) or (kept is None and not fills):
+        return f"sqlext_assign({value}, {', '.join(map(quote_string, about))})"
+    given = (value, kept or "NULL", "true" if fills else "false", *map(quote_string, about))
+    return f"sqlext_assign_part({', '.join(given)})"
 
 
 def new_value(
@@ -189,21 +204,24 @@ def new_value(
     visible: Sequence[Relation],
     seen: Callable[[str], str] = str,
     above: tuple[str, ...] = (),
+    fills: bool = False,
 ) -> str:
     """An expression of the field's type: the assigned value, or its struct with the assigned fields put into it.
 
     `kept` is the field as it is; where its struct is null, fields that are not assigned are null. `seen` makes names
-    certain in the user's texts, which may name columns of the `visible` relations.
+    certain in the user's texts, which may name columns of the `visible` relations. `fills` as of `assigned_value`.
     """
     if isinstance(assigned, Slice):
-        return assigned_value(seen(value_text(assigned, field, visible)), field, table, above)
+        return assigned_value(seen(value_text(assigned, field, visible)), field, table, above, fills=fills)
     assert isinstance(field.type, StructType)
     pieces: list[str] = []
     for inner in field.type.fields:
         text = f"{kept}.{quote_identifier(inner.name)}"
         if inner.name in assigned:
             path = (*above, field.name)
-            text = new_value(assigned[inner.name], inner, text, table, visible=visible, seen=seen, above=path)
+            text = new_value(
+                assigned[inner.name], inner, text, table, visible=visible, seen=seen, above=path, fills=fills
+            )
         pieces += quote_string(inner.name), text
     return f"named_struct({', '.join(pieces)})"
 
@@ -219,8 +237,19 @@ def value_text(value: Slice, field: NestedField, visible: Sequence[Relation]) ->
 # MERGE
 
 
-def bind_clause(clause: MergeClause, schema: Schema, merge: Merge, target: Relation, source: Relation) -> BoundClause:
+def bind_clause(
+    clause: MergeClause,
+    schema: Schema,
+    merge: Merge,
+    target: Relation,
+    source: Relation,
+    *,
+    coerces_structs: bool = False,
+) -> BoundClause:
     """The clause of a MERGE with its star written out and its names made certain.
+
+    With `coerces_structs` structs of the source may lack fields, as Spark's `spark.sql.mergeNestedTypeCoercion.enabled`
+    has it: `UPDATE SET *` keeps the target's, and with schema evolution they are null in every other clause.
 
     An INSERT sees the source only, and a clause BY SOURCE the target only, but their texts go into a join of both:
     bare names get the qualifier of the side that they belong to. Raises AnalysisError for names of the hidden side.
@@ -236,9 +265,16 @@ def bind_clause(clause: MergeClause, schema: Schema, merge: Merge, target: Relat
         return qualify(text, visible, hidden, where)
 
     values: dict[str, str] = {}
+    fills = coerces_structs and merge.evolving
     if clause.star:
         texts = star_values(source, target, where, partial=merge.evolving)
-        values = {name: assigned_value(text, fields[name], merge.table) for name, text in texts.items()}
+        keeps = coerces_structs and clause.action == "update"
+        values = {
+            name: assigned_value(
+                text, fields[name], merge.table, kept=target.column(name) if keeps else None, fills=fills
+            )
+            for name, text in texts.items()
+        }
     else:
         assigned = bind_assignments(clause.assignments, target, schema, where)
         if clause.action == "insert":
@@ -246,7 +282,8 @@ def bind_clause(clause: MergeClause, schema: Schema, merge: Merge, target: Relat
             absent = [field for field in schema.fields if field.write_default is not None]
             values = {field.name: assigned_value(write_default_text(field), field, merge.table) for field in absent}
         for name, value in assigned.items():
-            values[name] = new_value(value, fields[name], target.column(name), merge.table, visible=sides, seen=seen)
+            kept = target.column(name)
+            values[name] = new_value(value, fields[name], kept, merge.table, visible=sides, seen=seen, fills=fills)
     condition = None if clause.condition is None else checked_condition(seen(clause.condition.text), where)
     return BoundClause(clause, condition, values)
 

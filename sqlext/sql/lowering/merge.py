@@ -56,19 +56,23 @@ def lower_merge(
     narrows: bool = False,
     counts_matches: bool = True,
     case_sensitive: bool = False,
+    coerces_structs: bool = False,
 ) -> LoweredMerge:
     """The changes of any MERGE; `target` is the target relation's text, `source_columns` those of `source_select`.
 
     With `row_ids` the row id of the changed row comes behind columns, null in an inserted one. With `narrows` the
     source stands in the query twice where a join keeps all of it, which would move and sort all of the target: once
     more in a semi join, to which Spark broadcasts it. With `counts_matches` no two source rows may match a target row,
-    even where no clause applies to one of them; else no two may change it.
+    even where no clause applies to one of them; else no two may change it. `coerces_structs` as of `bind_clause`.
 
     Raises AnalysisError for names that do not fit, and errors of assignments as `bind_assignments` does.
     """
     target_side = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
     source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
-    clauses = [bind_clause(clause, schema, merge, target_side, source_side) for clause in merge.clauses]
+    clauses = [
+        bind_clause(clause, schema, merge, target_side, source_side, coerces_structs=coerces_structs)
+        for clause in merge.clauses
+    ]
     lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses, row_ids, narrows)
     names = lowering.row_names()
     if counts_matches and names is not None and lowering.leaves_matches():

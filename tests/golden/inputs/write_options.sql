@@ -95,4 +95,6 @@ MERGE INTO t_view USING u ON t_view.day = u.id WHEN MATCHED THEN DELETE;
 
 EXPLAIN DELETE FROM t_view;
 
+TRUNCATE TABLE t_view;
+
 DROP VIEW t_view;

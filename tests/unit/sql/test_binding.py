@@ -5,6 +5,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, NestedField, StringType, StructType
 from sqlext.sql.binding import (
     Relation,
+    assigned_value,
     bind_assignments,
     new_value,
     qualify,
@@ -13,6 +14,7 @@ from sqlext.sql.binding import (
     star_values,
 )
 from sqlext.sql.statement import Assignment, Slice, TableName
+from sqlext.sql.type_name import spark_type_text
 
 INNER = StructType((NestedField(6, "a", IntegerType()), NestedField(7, "b", StringType())))
 POINT = StructType((NestedField(4, "x", IntegerType()), NestedField(5, "inner", INNER)))
@@ -100,6 +102,16 @@ def test_assigned_fields_are_gathered_by_their_structs():
         "named_struct('x', sqlext_assign(1, 'point', 'INT', '`lake`.`db`.`t`', 'x'), 'inner', named_struct("
         "'a', `t`.`point`.`inner`.`a`, 'b', sqlext_assign(2, 'point', 'STRING', '`lake`.`db`.`t`', 'inner', 'b')))"
     )
+
+
+def test_structs_may_lack_fields_where_asked():
+    column, name = SCHEMA.fields[2], TableName(TARGET.name)
+    about = f"'point', '{spark_type_text(column.type)}', '`lake`.`db`.`t`'"
+
+    assert assigned_value("s.p", column, name) == f"sqlext_assign(s.p, {about})"
+    assert assigned_value("s.p", column, name, fills=True) == f"sqlext_assign_part(s.p, NULL, true, {about})"
+    assert assigned_value("s.p", column, name, kept="t.p") == f"sqlext_assign_part(s.p, t.p, false, {about})"
+    assert assigned_value("s.i", SCHEMA.fields[0], name, kept="t.i", fills=True).startswith("sqlext_assign(s.i, ")
 
 
 @pytest.mark.parametrize(
