@@ -162,7 +162,7 @@ def attach(spark: SparkSession) -> SparkSession:
     answers = MetadataAnswers(catalogs, manifests)
     rng, queue = random.Random(), AttemptQueue()
     transactions = OpenTransactions(
-        catalogs, rng, lambda: Pace(_milliseconds, rng, time.sleep, {}, None).status_checks()
+        catalogs, rng, lambda: Pace(_milliseconds, rng, time.sleep, {}, None).status_checks(), _milliseconds
     )
     groups = GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep, queue=queue, merge=merge_data_files)
     environment = Environment(

@@ -59,6 +59,17 @@ class Catalog(Protocol):
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         """Where the current metadata is, without reading it."""
 
+    def is_current(self, table: LoadedTable) -> bool:
+        """Whether the table that was loaded is still what `load_table` would give; it may be gone. The catalog is
+        asked, no cache is."""
+
+    def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
+        """A former version of a table, by a metadata file of its log. Errors as `load_table`, and of the storage."""
+
+    @property
+    def keeps_time_stamps(self) -> bool:
+        """Whether a version has the time stamp (`last-updated-ms`) that its commit asked for."""
+
     def table_exists(self, identifier: TableIdentifier) -> bool:
         """Whether the name is taken, by a table that is sound or damaged, or by a view."""
 

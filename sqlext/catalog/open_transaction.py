@@ -1,6 +1,6 @@
 """A transaction of several statements: what they change, in tables of one catalog, lands together or not at all.
 
-It reads each table as it was when it first read it, and its own changes. Whoever commits first wins: where another
+It reads all tables as they were at one point in time, and its own changes. Whoever commits first wins: where another
 writer has changed one of the tables that it changes, or if it is serializable one of those that it reads, nothing of it
 lands.
 """
@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.dropped_table import system_clock
 from sqlext.catalog.pending_catalog import PendingCatalog, PendingTables
+from sqlext.catalog.point_in_time import PointInTime
 from sqlext.errors import (
     AnalysisError,
     CommitConflict,
@@ -34,20 +36,22 @@ class OpenTransaction:
         *,
         serializable: bool = False,
         checks: Callable[[], Iterable[int]] = lambda: range(1),
+        clock: Callable[[], int] = system_clock,
     ) -> None:
         """`checks` numbers the looks at a commit that was not answered by a success, and waits before each but the
-        first."""
+        first. `clock` tells milliseconds since 1970."""
         self._id = transaction_id
         self._serializable = serializable
         self._remember = remember
         self._checks = checks
+        self._point = PointInTime(clock)
         self._catalogs: dict[str, PendingCatalog] = {}
         self._savepoints: list[tuple[str, _State]] = []
 
     def catalog(self, catalog: Catalog) -> PendingCatalog:
         """The catalog as the transaction sees it."""
         if catalog.name not in self._catalogs:
-            pending = PendingCatalog(catalog, self._id, self._remember, self._require_sole)
+            pending = PendingCatalog(catalog, self._id, self._remember, self._require_sole, self._point)
             self._catalogs[catalog.name] = pending
         return self._catalogs[catalog.name]
 

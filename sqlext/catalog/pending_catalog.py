@@ -1,12 +1,12 @@
-"""A catalog as one transaction sees it: each table as it was when the transaction first read it, and on top of that the
-transaction's own changes, which no one else sees before they land together.
+"""A catalog as one transaction sees it: each table as it was at the transaction's point in time, and on top of that
+the transaction's own changes, which no one else sees before they land together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
@@ -14,9 +14,11 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.discarded_files import discard_snapshots
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier
+from sqlext.catalog.point_in_time import PointInTime
 from sqlext.catalog.sent_changes import settled
 from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
 from sqlext.errors import AlreadyExistsError, CommitConflict, CommitStateUnknown, SqlextError, UnsupportedError
+from sqlext.spec.metadata_update import with_commit_time
 from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
 from sqlext.spec.view_metadata import ViewMetadata
 from sqlext.storage.file_io import FileIO
@@ -60,12 +62,14 @@ class PendingCatalog:
         transaction_id: str,
         remember: Callable[[str, TableMetadata], None],
         require_sole: Callable[[str], None],
+        point: PointInTime,
     ) -> None:
         """`require_sole` refuses a change where the transaction has changed another catalog."""
         self._catalog = catalog
         self._transaction_id = transaction_id
         self._remember = remember
         self._require_sole = require_sole
+        self._point = point
         self._tables = PendingTables()
         self._versions = 0
         self._placeholders: dict[TableIdentifier, str] = {}
@@ -116,7 +120,7 @@ class PendingCatalog:
         A `serializable` one needs what the transaction has only read to be unchanged. `checks` numbers the looks at a
         commit that was not answered by a success, waiting before each but the first.
         """
-        changes = self._changes()
+        changes = self._stamped(self._changes())
         unchanged = self._tables.only_read() if serializable else []
 
         def send(changes: Sequence[TableCommit]) -> Sequence[LoadedTable]:
@@ -139,6 +143,11 @@ class PendingCatalog:
             TableCommit(identifier, table.base, table.current.metadata) for identifier, table in self._tables.changed()
         ]
 
+    def _stamped(self, changes: Sequence[TableCommit]) -> Sequence[TableCommit]:
+        """The changes with the time of the commit, which is one for all tables."""
+        at_ms = self._point.commit_ms(change.updated for change in changes)
+        return [replace(one, updated=_stamped(one, at_ms)) for one in changes]
+
     def _lost(self, changes: Sequence[TableCommit], answer: SqlextError) -> CommitConflict:
         refusal = answer.refusal if isinstance(answer, CommitStateUnknown) else answer
         if isinstance(refusal, CommitConflict):
@@ -149,16 +158,27 @@ class PendingCatalog:
     # tables
 
     def load_table(self, identifier: TableIdentifier) -> LoadedTable:
+        """Errors as `PointInTime.load`."""
         with self._lock:
             known = self._tables.by_identifier.get(identifier)
             if known is None:
-                loaded = self._catalog.load_table(identifier)
+                loaded = self._point.load(self._catalog, identifier)
                 known = PendingTable(loaded, loaded)
                 self._keep(identifier, known)
             return known.current
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         return self.load_table(identifier).metadata_location
+
+    def is_current(self, table: LoadedTable) -> bool:
+        return self.load_table(table.identifier) is table
+
+    def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
+        return self._catalog.load_version(current, location)
+
+    @property
+    def keeps_time_stamps(self) -> bool:
+        return self._catalog.keeps_time_stamps
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
         return identifier in self._tables.by_identifier or self._catalog.table_exists(identifier)
@@ -282,6 +302,10 @@ class _FixedViews:
 
     def drop_view(self, identifier: TableIdentifier) -> bool:
         raise _refused("DROP VIEW")
+
+
+def _stamped(change: TableCommit, at_ms: int) -> TableMetadata:
+    return with_commit_time(None if change.base is None else change.base.metadata, change.updated, at_ms)
 
 
 def _refused(operation: str) -> UnsupportedError:

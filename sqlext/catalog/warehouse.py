@@ -109,6 +109,22 @@ class WarehouseCatalog:
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         return self._required_version(self._metadata_folder(identifier), identifier).location
 
+    def is_current(self, table: LoadedTable) -> bool:
+        """By the file, and not by its name alone: a table that is made anew takes the same names."""
+        try:
+            current = self.load_table(table.identifier)
+        except NotFoundError:
+            return False
+        is_same = current.metadata.table_uuid == table.metadata.table_uuid
+        return is_same and current.metadata_location == table.metadata_location
+
+    def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
+        return self._commits.version(current, location)
+
+    @property
+    def keeps_time_stamps(self) -> bool:
+        return True
+
     def table_exists(self, identifier: TableIdentifier) -> bool:
         return self._metadata_folder(identifier).holds_metadata()
 

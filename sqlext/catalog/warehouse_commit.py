@@ -147,6 +147,11 @@ class WarehouseCommits:
             return replace(table, metadata=unmarked(table.metadata))
         return self._before(table, mark)
 
+    def version(self, current: LoadedTable, location: str) -> LoadedTable:
+        """A former version of the table, by a file of its log; the one before it, where the file never counted."""
+        data = self._io.read(location)
+        return self.as_seen(self.decoded(current.identifier, data, location))
+
     def _before(self, table: LoadedTable, mark: Mark) -> LoadedTable:
         location = join(table.metadata_location.rpartition("/")[0], mark.base)
         before = self.decoded(table.identifier, self._io.read(location), location)
@@ -170,7 +175,11 @@ class WarehouseCommits:
         if outcome is None and is_overdue(mark, self._clock()):
             outcome = self._outcomes.decide(mark.transaction, ABORTED)
         if outcome == ABORTED:
-            self._replace(identifier, table, self._before(table, mark).metadata)
+            # Its log goes on, and its time stamp with that, which no version may be earlier than the ones before it.
+            log, updated_ms = table.metadata.metadata_log, table.metadata.last_updated_ms
+            before = self._before(table, mark).metadata
+            updated_ms = max(updated_ms, before.last_updated_ms)
+            self._replace(identifier, table, replace(before, metadata_log=log, last_updated_ms=updated_ms))
 
     def _replace(self, identifier: TableIdentifier, base: LoadedTable, updated: TableMetadata) -> LoadedTable:
         folder = self._folder_of(identifier)

@@ -126,6 +126,11 @@ CATALOGS: Mapping[str, Condition] = {
     "TRANSACTION_IN_PROGRESS": Condition(
         "25001", "BEGIN is refused: the session has a transaction already. COMMIT or ROLLBACK ends it."
     ),
+    "TRANSACTION_READ_CONFLICT": Condition(
+        "40001",
+        "{name} cannot be read as it was when the transaction has read its other tables: {reason}. ROLLBACK, and run"
+        " the transaction again.",
+    ),
     "TRANSACTION_SPANS_CATALOGS": Condition(
         "0A000",
         "A change in {second} is refused: the transaction has changed tables of {first}, and what two catalogs"

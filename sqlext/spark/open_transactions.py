@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from threading import Lock
 
+from sqlext.catalog.dropped_table import system_clock
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalogs import Catalogs
@@ -20,11 +21,13 @@ class OpenTransactions:
         catalogs: Catalogs,
         rng: random.Random,
         checks: Callable[[], Iterable[int]] = lambda: range(1),
+        clock: Callable[[], int] = system_clock,
     ) -> None:
-        """`checks` as of `OpenTransaction`."""
+        """`checks` and `clock` as of `OpenTransaction`."""
         self._catalogs = catalogs
         self._rng = rng
         self._checks = checks
+        self._clock = clock
         self._open: dict[str, tuple[str, OpenTransaction]] = {}
         self._lock = Lock()
 
@@ -49,7 +52,11 @@ class OpenTransactions:
                 raise AnalysisError("TRANSACTION_IN_PROGRESS")
             identity = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
             transaction = OpenTransaction(
-                identity, self._catalogs.keep_pending, serializable=serializable, checks=self._checks
+                identity,
+                self._catalogs.keep_pending,
+                serializable=serializable,
+                checks=self._checks,
+                clock=self._clock,
             )
             self._open[session] = (identity, transaction)
 

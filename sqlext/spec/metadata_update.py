@@ -324,6 +324,26 @@ def with_metadata_log(
     return replace(updated, metadata_log=log[max(0, len(log) - max(1, max_entries)) :])
 
 
+def with_commit_time(base: TableMetadata | None, updated: TableMetadata, committed_ms: int) -> TableMetadata:
+    """`updated` as if all that it has and `base` has not was made at the time of the commit.
+
+    A time stamp that is later already stays.
+    """
+    committed_ms = max(committed_ms, updated.last_updated_ms)
+    known = frozenset() if base is None else frozenset(one.snapshot_id for one in base.snapshots)
+    logged = frozenset() if base is None else frozenset(base.snapshot_log)
+    return replace(
+        updated,
+        last_updated_ms=committed_ms,
+        snapshots=tuple(
+            one if one.snapshot_id in known else replace(one, timestamp_ms=committed_ms) for one in updated.snapshots
+        ),
+        snapshot_log=tuple(
+            one if one in logged else replace(one, timestamp_ms=committed_ms) for one in updated.snapshot_log
+        ),
+    )
+
+
 def _log_after_gap(log: tuple[SnapshotLogEntry, ...], gone: frozenset[int]) -> tuple[SnapshotLogEntry, ...]:
     # A log with a hole would answer "as of" with the wrong snapshot, so it starts anew behind the last hole.
     kept: list[SnapshotLogEntry] = []

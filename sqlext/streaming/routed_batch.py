@@ -36,6 +36,8 @@ QUERY_ID = "spark.sql.streaming.queryId"
 BATCH_ID = "spark.sql.streaming.epochId"
 
 _NAMED_TABLES = 5
+# What a transaction ends with that others have overtaken.
+_OVERTAKEN = ("TRANSACTION_CONFLICT", "TRANSACTION_READ_CONFLICT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class RoutedBatch:
         """Writes and commits the rows; how many they are, and the tables that have got some. No rows: no commit.
 
         Errors: AnalysisError STREAM_ROUTE_UNKNOWN and STREAM_ROUTE_COLUMNS, those of writes, ValidationConflict
-        STREAM_FENCED, and TRANSACTION_CONFLICT where others have changed one of the tables too often.
+        STREAM_FENCED, and TRANSACTION_CONFLICT or TRANSACTION_READ_CONFLICT where others have changed one of the tables
+        too often.
         """
         # They are looked at more than once, and may not be others then.
         count, parts = self._parts(environment, self.rows.localCheckpoint())
@@ -69,7 +72,7 @@ class RoutedBatch:
             except ValidationConflict as conflict:
                 runs += 1
                 most = MAX_RERUNS.of(self.target.table.metadata.properties)
-                if conflict.condition != "TRANSACTION_CONFLICT" or runs > most:
+                if conflict.condition not in _OVERTAKEN or runs > most:
                     raise
 
     def _commit(

@@ -2,8 +2,8 @@
 
 A list shows the order of its appends, so each read tells which transactions it follows (Adya's dependencies, as Elle
 finds them): `ww` to the next append of a list, `wr` to who has read an append, `rw` from who has not read it yet. A
-cycle of them is an anomaly: G0 of `ww` alone, G1c with `wr`, and with one `rw` or more what only serializable
-transactions are free of (G-single, G2).
+cycle of them is an anomaly: G0 of `ww` alone, G1c with `wr`, G-single with exactly one `rw` (a transaction has seen
+what came after something that it has not seen), and G2 with more, which only serializable transactions are free of.
 """
 
 from __future__ import annotations
@@ -50,8 +50,37 @@ def anomalies(history: Sequence[Recorded], final: Mapping[str, Sequence[int]]) -
     for key in final:
         of_key = [kind[key] for kind in (dependencies.ww, dependencies.wr, dependencies.rw) if key in kind]
         found += [f"lost update of {key}: {one}" for one in cycles(of_key)]
+    found += [f"G-single: {one}" for one in _single(rw, [*ww, *wr])]
     found += [f"G2: {one}" for one in cycles([*ww, *wr, *rw])]
     return found
+
+
+def _single(rw: Iterable[Graph], others: Iterable[Graph]) -> Iterable[str]:
+    """The `rw` edges from whose end other edges alone lead back to their start."""
+    edges = _union(others)
+    for graph in rw:
+        for start, ends in graph.items():
+            for end in ends:
+                if start in _reached(edges, end):
+                    yield f"{start} has seen what came after {end}, and not {end}"
+
+
+def _reached(edges: Graph, start: str) -> set[str]:
+    reached, left = {start}, [start]
+    while left:
+        for end in edges.get(left.pop(), ()):
+            if end not in reached:
+                reached.add(end)
+                left.append(end)
+    return reached
+
+
+def _union(graphs: Iterable[Graph]) -> Graph:
+    edges: Graph = {}
+    for graph in graphs:
+        for start, ends in graph.items():
+            edges.setdefault(start, set()).update(ends)
+    return edges
 
 
 def _torn(history: Sequence[Recorded], final: Mapping[str, Sequence[int]]) -> Iterable[str]:
@@ -103,10 +132,7 @@ def _add(graph: Graph, start: str, end: str) -> None:
 
 def cycles(graphs: Iterable[Graph]) -> list[list[str]]:
     """The strongly connected components of more than one node, by Tarjan."""
-    edges: Graph = {}
-    for graph in graphs:
-        for start, ends in graph.items():
-            edges.setdefault(start, set()).update(ends)
+    edges = _union(graphs)
     number: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

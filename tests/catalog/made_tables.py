@@ -49,7 +49,7 @@ def create(catalog: Catalog, identifier: TableIdentifier = ORDERS, **given: Any)
     return land(catalog, action, identifier)
 
 
-def changed(base: LoadedTable, **said: str) -> TableMetadata:
+def changed(base: LoadedTable, at_ms: int | None = None, **said: str) -> TableMetadata:
     """The table with one more snapshot, of no files, that says these things in its summary."""
     metadata = base.metadata
     before = metadata.current_snapshot()
@@ -57,7 +57,7 @@ def changed(base: LoadedTable, **said: str) -> TableMetadata:
         snapshot_id=uuid.uuid4().int >> 66,
         parent_snapshot_id=None if before is None else before.snapshot_id,
         sequence_number=metadata.last_sequence_number + 1,
-        timestamp_ms=metadata.last_updated_ms + 1,
+        timestamp_ms=metadata.last_updated_ms + 1 if at_ms is None else at_ms,
         manifest_list=join(metadata_location(metadata), f"snap-{uuid.uuid4()}.avro"),
         summary={"operation": "append", **said},
         schema_id=metadata.current_schema_id,

@@ -25,6 +25,7 @@ class RestModelServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def answer(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)

@@ -340,6 +340,7 @@ def _require_all_landed(statements: list[Statement]) -> None:
                 "FILE_NOT_FOUND",
                 "COMMIT_CONFLICT",
                 "TRANSACTION_CONFLICT",
+                "TRANSACTION_READ_CONFLICT",
             )
             if condition not in allowed or (statement.kind == "append" and condition == "WRITE_CONFLICT"):
                 raise Violation(f"{statement} was refused: {statement.error}")

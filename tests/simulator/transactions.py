@@ -27,7 +27,7 @@ class Transaction(Statement):
         def checks() -> Iterable[int]:
             return Pace(process.clock, process.rng, process.sleep, {}, None).status_checks()
 
-        opened = OpenTransaction(f"transaction-{self.name}", lambda *_: None, checks=checks)
+        opened = OpenTransaction(f"transaction-{self.name}", lambda *_: None, checks=checks, clock=process.clock)
         inside = _Inside(process, opened.catalog(process.catalog))
         try:
             for part in self.parts:

@@ -77,6 +77,23 @@ class RestCatalog:
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         return self.load_table(identifier).metadata_location
 
+    def is_current(self, table: LoadedTable) -> bool:
+        """By the file, which the protocol lets a server leave out."""
+        try:
+            current = self.load_table(table.identifier)
+        except NotFoundError:
+            return False
+        return current.metadata_location == table.metadata_location if table.metadata_location else current == table
+
+    def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
+        """From its file, as servers answer with current versions alone."""
+        return LoadedTable(current.identifier, decode_table_metadata(self._io.read(location), location), location)
+
+    @property
+    def keeps_time_stamps(self) -> bool:
+        """Servers take over those of new snapshots, and give their own to other versions."""
+        return False
+
     def table_exists(self, identifier: TableIdentifier) -> bool:
         with self._translated(identifier):
             there = self._client.exists(self._path(identifier))

@@ -98,6 +98,17 @@ class SqlCatalog:
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         return self._required(identifier).metadata_location
 
+    def is_current(self, table: LoadedTable) -> bool:
+        """No two versions have one name."""
+        return self._records.find(table.identifier) == Record(TABLE, table.metadata_location)
+
+    def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
+        return LoadedTable(current.identifier, self._files.read_table(location), location)
+
+    @property
+    def keeps_time_stamps(self) -> bool:
+        return True
+
     def table_exists(self, identifier: TableIdentifier) -> bool:
         return self._records.find(identifier) is not None
 
