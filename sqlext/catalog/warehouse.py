@@ -17,9 +17,9 @@ from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion
 from sqlext.catalog.owned_files import folder_elsewhere, lies_in, owned_files
+from sqlext.catalog.transaction_outcomes import Outcomes
 from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.catalog.warehouse_commit import WarehouseCommits
-from sqlext.catalog.warehouse_transaction import Outcomes
 from sqlext.catalog.warehouse_views import WarehouseViews
 from sqlext.errors import (
     AlreadyExistsError,
@@ -67,7 +67,7 @@ class WarehouseCatalog:
         as_location(self._root)
         self._allowed = allowed or AllowedLocations((self._root,))
         self._dropped = DroppedFolders(self._root, undrop_retention_ms, clock)
-        outcomes = Outcomes(io, join(self._root, _TRANSACTIONS))
+        outcomes = Outcomes(io, join(self._root, _TRANSACTIONS), clock)
         self._commits = WarehouseCommits(
             self._names, io, self._metadata_folder, outcomes, clock=clock, new_uuid=new_uuid
         )
@@ -104,7 +104,9 @@ class WarehouseCatalog:
                 continue
             if is_view_metadata(data):
                 raise self._names.is_view(identifier)
-            return self._commits.as_seen(self._commits.decoded(identifier, data, version.location))
+            seen = self._commits.as_seen(self._commits.decoded(identifier, data, version.location))
+            if seen is not None:
+                return seen
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
         return self._required_version(self._metadata_folder(identifier), identifier).location

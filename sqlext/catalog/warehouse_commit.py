@@ -17,19 +17,13 @@ from sqlext.catalog.decoded_metadata import DecodedMetadata
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
 from sqlext.catalog.reachable_files import snapshot_files
-from sqlext.catalog.warehouse_transaction import (
-    ABORTED,
-    COMMITTED,
-    Mark,
-    Outcomes,
-    WarehouseTransaction,
-    is_overdue,
-    mark_of,
-    unmarked,
-)
+from sqlext.catalog.transaction_mark import Mark, is_overdue, mark_of, unmarked
+from sqlext.catalog.transaction_outcomes import ABORTED, COMMITTED, Outcomes
+from sqlext.catalog.warehouse_transaction import WarehouseTransaction
 from sqlext.errors import (
     CommitConflict,
     CommitStateUnknown,
+    NotFoundError,
     SqlextError,
     ValidationConflict,
 )
@@ -62,7 +56,11 @@ class WarehouseCommits:
         self._decoded = DecodedMetadata()
 
     def create(self, identifier: TableIdentifier, updated: TableMetadata) -> LoadedTable:
-        """Makes the table. Errors as `Catalog.commit` without a base."""
+        """Makes the table. Errors as `Catalog.commit` without a base.
+
+        Metadata that was read from another table's file may have its mark, which says nothing of this one.
+        """
+        updated = unmarked(updated)
         folder = self._folder_of(identifier)
         exists = self._names.taken(identifier)
         if folder.holds_metadata():
@@ -109,11 +107,21 @@ class WarehouseCommits:
         if not changes:
             self._require_unchanged(unchanged)
             return
-        transaction = WarehouseTransaction(self._outcomes, self._new_uuid(), self._clock, self._take_back_aborted)
+        identity = self._new_uuid()
+        transaction = WarehouseTransaction(self._outcomes, identity, self._clock, self._take_back_aborted, self._newest)
         # In one order, so that two transactions meet at their first common table.
         ordered = sorted(changes, key=lambda change: str(change.identifier))
         for made in transaction.commit(ordered, self._swap, lambda: self._require_unchanged(unchanged)):
             self._shown(made)
+        with suppress(Exception):
+            self._outcomes.expire(identity, self._newest)
+
+    def _newest(self, identifier: TableIdentifier) -> LoadedTable | None:
+        """The newest metadata file as it is, marked or not; None where there is no table."""
+        version = self._folder_of(identifier).current()
+        if version is None:
+            return None
+        return self.decoded(identifier, self._io.read(version.location), version.location)
 
     def _require_unchanged(self, tables: Sequence[LoadedTable]) -> None:
         """`CommitConflict` where one has a newer version, or one that a transaction has put there which may still land.
@@ -122,35 +130,48 @@ class WarehouseCommits:
         one of them at least finds that of the other.
         """
         for table in tables:
-            version = self._folder_of(table.identifier).current()
-            if version is None:
+            newest = self._newest(table.identifier)
+            if newest is None:
                 raise self._names.not_found(table.identifier)
-            newest = self.decoded(table.identifier, self._io.read(version.location), version.location)
             mark = mark_of(newest)
             if mark is not None and self._outcomes.of(mark.transaction) is None:
                 with suppress(Exception):
                     self._take_back_aborted(table.identifier)
                 raise self._stale(table.identifier, "another transaction is changing it")
-            if self.as_seen(newest).metadata_location != table.metadata_location:
+            seen = self.as_seen(newest)
+            if seen is None or seen.metadata_location != table.metadata_location:
                 raise self._stale(table.identifier, "it has a newer version")
 
     def decoded(self, identifier: TableIdentifier, data: bytes, location: str) -> LoadedTable:
         """The table of a metadata file. Errors as `decode_table_metadata`."""
         return LoadedTable(identifier, self._decoded.of(data, location), location)
 
-    def as_seen(self, table: LoadedTable) -> LoadedTable:
-        """The table, or as it was before where a transaction wrote this file and has not landed."""
+    def as_seen(self, table: LoadedTable) -> LoadedTable | None:
+        """The table, or as it was before where a transaction wrote this file and has not landed. None where there is a
+        newer file by now: the outcome may have been deleted since, so that one is to be looked at."""
         mark = mark_of(table)
         if mark is None:
             return table
-        if self._outcomes.of(mark.transaction) == COMMITTED:
+        outcome = self._outcomes.of(mark.transaction)
+        if outcome == COMMITTED:
             return replace(table, metadata=unmarked(table.metadata))
+        if outcome is None and not self._is_newest(table):
+            return None
         return self._before(table, mark)
 
+    def _is_newest(self, table: LoadedTable) -> bool:
+        version = self._folder_of(table.identifier).current()
+        return version is not None and version.location == table.metadata_location
+
     def version(self, current: LoadedTable, location: str) -> LoadedTable:
-        """A former version of the table, by a file of its log; the one before it, where the file never counted."""
-        data = self._io.read(location)
-        return self.as_seen(self.decoded(current.identifier, data, location))
+        """A former version of the table, by a file of its log; the one before it, where the file never counted.
+        `NotFoundError` where nothing tells whether it did."""
+        table = self.decoded(current.identifier, self._io.read(location), location)
+        seen, mark = self.as_seen(table), mark_of(table)
+        if seen is None and mark is not None:
+            path = self._outcomes.location(mark.transaction)
+            raise NotFoundError("FILE_NOT_FOUND", path=path, kind="outcome of a transaction")
+        return seen or table
 
     def _before(self, table: LoadedTable, mark: Mark) -> LoadedTable:
         location = join(table.metadata_location.rpartition("/")[0], mark.base)
@@ -164,16 +185,13 @@ class WarehouseCommits:
     def _take_back_aborted(self, identifier: TableIdentifier) -> None:
         """Clears the way for the next version where that of an aborted transaction is in it, or of one that should have
         had an outcome by now."""
-        version = self._folder_of(identifier).current()
-        if version is None:
-            return
-        table = self.decoded(identifier, self._io.read(version.location), version.location)
-        mark = mark_of(table)
-        if mark is None:
+        table = self._newest(identifier)
+        mark = None if table is None else mark_of(table)
+        if table is None or mark is None:
             return
         outcome = self._outcomes.of(mark.transaction)
-        if outcome is None and is_overdue(mark, self._clock()):
-            outcome = self._outcomes.decide(mark.transaction, ABORTED)
+        if outcome is None and is_overdue(mark, self._clock()) and self._is_newest(table):
+            outcome = self._outcomes.abort(mark.transaction)
         if outcome == ABORTED:
             # Its log goes on, and its time stamp with that, which no version may be earlier than the ones before it.
             log, updated_ms = table.metadata.metadata_log, table.metadata.last_updated_ms

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from contextlib import suppress
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
-from sqlext.catalog.warehouse_transaction import unmarked
+from sqlext.catalog.transaction_mark import unmarked
 from sqlext.commit.commit_answer import Answer, Landed, NotTaken, encode_answer
 from sqlext.commit.commit_request import CommitRequest, decode_request
 from sqlext.commit.group import Member, may_land_together

@@ -1,0 +1,169 @@
+"""What has become of transactions of several tables of a warehouse folder: one small file for each, made once.
+
+A file is deleted when nothing asks for it any more
+([decision 11](../../docs/decisions/0011-an-outcome-is-kept-while-a-table-may-ask-for-it.md)).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.metadata_file import version_number
+from sqlext.catalog.transaction_mark import mark_of
+from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import join
+
+COMMITTED, ABORTED = b"committed", b"aborted"
+# So long the version after a marked one must be there before its outcome goes: transactions read versions of this age.
+_KEPT_MS = 3_600_000
+# One commit in so many looks at so many outcomes, which is more than come in the meantime.
+_COMMITS_PER_LOOK = 8
+_MOST_LOOKED_AT = 32
+
+Newest = Callable[[TableIdentifier], LoadedTable | None]
+"""The newest metadata file of a table as it is, marked or not; None where there is no table."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedTable:
+    """A table that a transaction has changed, and the name of its metadata file that has the mark."""
+
+    identifier: TableIdentifier
+    table_uuid: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Committed:
+    """What a file says beside `committed`."""
+
+    at_ms: int
+    tables: Sequence[MarkedTable]
+
+    def encode(self) -> bytes:
+        tables = [
+            {
+                "namespace": list(one.identifier.namespace),
+                "name": one.identifier.name,
+                "uuid": one.table_uuid,
+                "file": one.file,
+            }
+            for one in self.tables
+        ]
+        return COMMITTED + b"\n" + json.dumps({"committed-ms": self.at_ms, "tables": tables}).encode("utf-8")
+
+    @staticmethod
+    def decode(data: bytes) -> _Committed | None:
+        """None for a transaction that is not committed, or does not say what it has changed."""
+        outcome, _, said = data.partition(b"\n")
+        if outcome != COMMITTED:
+            return None
+        try:
+            obj = json.loads(said)
+            tables = [
+                MarkedTable(TableIdentifier(tuple(one["namespace"]), one["name"]), str(one["uuid"]), str(one["file"]))
+                for one in obj["tables"]
+            ]
+            return _Committed(int(obj["committed-ms"]), tables)
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+class Outcomes:
+    """The files, in `folder`. `clock` tells milliseconds since 1970."""
+
+    def __init__(self, io: FileIO, folder: str, clock: Callable[[], int]) -> None:
+        self._io = io
+        self._folder = folder
+        self._clock = clock
+
+    def commit(self, transaction: uuid.UUID, tables: Sequence[MarkedTable]) -> bytes:
+        """The outcome: COMMITTED, unless it was told before. Errors of the store: it may be either, or none."""
+        return self._decide(transaction, _Committed(self._clock(), tables).encode())
+
+    def abort(self, transaction: uuid.UUID) -> bytes:
+        """The outcome: ABORTED, unless it was told before. Errors as of `commit`."""
+        return self._decide(transaction, ABORTED)
+
+    def _decide(self, transaction: uuid.UUID, wanted: bytes) -> bytes:
+        location = self.location(transaction)
+        with suppress(FileExistsError):
+            self._io.create(location, wanted)
+            return _outcome(wanted)
+        return _outcome(self._io.read(location))
+
+    def of(self, transaction: uuid.UUID) -> bytes | None:
+        """None while that is open, and when the file is gone because no newest metadata file has its mark."""
+        try:
+            return _outcome(self._io.read(self.location(transaction)))
+        except FileNotFoundError:
+            return None
+
+    def forget(self, transaction: uuid.UUID) -> None:
+        """Deletes the outcome of a transaction that is aborted and whose process will not ask for another outcome: a
+        transaction without an outcome counts as one that has not landed, too."""
+        self._io.delete(self.location(transaction))
+
+    def expire(self, transaction: uuid.UUID, newest: Newest) -> None:
+        """Deletes some outcomes that no table asks for; to be called once for each transaction that has landed."""
+        if transaction.int % _COMMITS_PER_LOOK:
+            return
+        there = sorted(status.path for status in self._io.list(self._folder))
+        known: dict[TableIdentifier, LoadedTable | None] = {}
+
+        def looked_up(identifier: TableIdentifier) -> LoadedTable | None:
+            if identifier not in known:
+                known[identifier] = newest(identifier)
+            return known[identifier]
+
+        chance = random.Random(transaction.int)
+        for location in chance.sample(there, min(len(there), _MOST_LOOKED_AT)):
+            with suppress(Exception):
+                if self._is_over(location, looked_up):
+                    self._io.delete(location)
+
+    def _is_over(self, location: str, newest: Newest) -> bool:
+        committed = _Committed.decode(self._io.read(location))
+        before_ms = self._clock() - _KEPT_MS
+        if committed is None or committed.at_ms > before_ms:
+            return False
+        transaction = uuid.UUID(_name(location))
+        return all(_is_left(newest(one.identifier), one, transaction, before_ms) for one in committed.tables)
+
+    def location(self, transaction: uuid.UUID) -> str:
+        """Of the file."""
+        return join(self._folder, str(transaction))
+
+
+def _outcome(data: bytes) -> bytes:
+    return data.partition(b"\n")[0]
+
+
+def _is_left(newest: LoadedTable | None, marked: MarkedTable, transaction: uuid.UUID, before_ms: int) -> bool:
+    """Whether the table has a version after the marked one, which has no mark of the transaction, and had it at that
+    time already. It has it for good then, wherever its folder goes: a version is never taken away from the end."""
+    if newest is None or newest.metadata.table_uuid != marked.table_uuid:
+        return False
+    mark = mark_of(newest)
+    if mark is not None and mark.transaction == transaction:
+        return False
+    number, marked_number = version_number(newest.metadata_location), version_number(marked.file)
+    if number is None or marked_number is None or number <= marked_number:
+        return False
+    names = [_name(entry.metadata_file) for entry in newest.metadata.metadata_log]
+    if marked.file not in names:
+        # The log does not go back so far.
+        return True
+    stamps = [*(entry.timestamp_ms for entry in newest.metadata.metadata_log), newest.metadata.last_updated_ms]
+    return stamps[names.index(marked.file) + 1] <= before_ms
+
+
+def _name(location: str) -> str:
+    return location.rpartition("/")[2]
