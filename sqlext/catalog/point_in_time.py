@@ -15,7 +15,7 @@ more than a minute are not followed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from threading import RLock
 
@@ -49,19 +49,20 @@ class PointInTime:
         self._reads: dict[tuple[str, TableIdentifier], _Read] = {}
         self._lock = RLock()
 
-    def load(self, catalog: Catalog, identifier: TableIdentifier) -> LoadedTable:
-        """A table that was not read yet. Errors as `Catalog.load_table`; `ValidationConflict`
-        TRANSACTION_READ_CONFLICT."""
+    def load(self, catalog: Catalog, identifiers: Sequence[TableIdentifier]) -> Sequence[LoadedTable]:
+        """Tables that were not read yet; many at once cost less looks at each other. Errors as `Catalog.load_table`;
+        `ValidationConflict` TRANSACTION_READ_CONFLICT."""
         with self._lock:
             if self._begun_ms is None:
                 self._begun_ms = self._clock()
-            # Loaded before the others are looked at: where they have not changed, all were current at this moment.
-            read = _Read(catalog, catalog.load_table(identifier))
-            left_ms = self._first_left_ms(read)
+            new = [_Read(catalog, catalog.load_table(identifier)) for identifier in identifiers]
+            # Loaded before any is looked at: where none has changed, all were current when the last one was loaded.
+            left_ms = _first_left_ms([*self._reads.values(), *new[:-1]], new[-1])
             if left_ms is not None:
-                read = self._as_of(read, left_ms - 1, self._begun_ms)
-            self._reads[catalog.name, identifier] = read
-            return read.table
+                new = [self._as_of(read, left_ms - 1, self._begun_ms) for read in new]
+            for read in new:
+                self._reads[catalog.name, read.table.identifier] = read
+            return [read.table for read in new]
 
     def commit_ms(self, staged: Iterable[TableMetadata]) -> int:
         """The time stamp for all versions that the transaction makes: the time, or where the time stamps of tables that
@@ -71,20 +72,6 @@ class PointInTime:
             known = [read.table.metadata for read in self._reads.values()]
             stamps = [metadata.last_updated_ms for metadata in (*known, *staged)]
             return max([now_ms, *(one for one in stamps if one <= now_ms + _MOST_SKEW_MS)])
-
-    def _first_left_ms(self, wanted: _Read) -> int | None:
-        """The earliest time stamp of a newer version of the tables that were read; None where there is none."""
-        for read in self._reads.values():
-            if read.left_ms is None and not read.catalog.is_current(read.table):
-                try:
-                    current = read.catalog.load_table(read.table.identifier)
-                except NotFoundError:
-                    raise _refused(wanted, f"{_name(read)} was dropped since then") from None
-                read.left_ms = _left_ms(read.catalog, read.table, current)
-                if read.left_ms is None:
-                    reason = f"{_name(read)} has changed since then, and its metadata do not tell when"
-                    raise _refused(wanted, reason)
-        return min((read.left_ms for read in self._reads.values() if read.left_ms is not None), default=None)
 
     def _as_of(self, read: _Read, moment_ms: int, begun_ms: int) -> _Read:
         """The table as it was at a moment at which all that were read before were what they were."""
@@ -114,6 +101,21 @@ class PointInTime:
         if left_ms is None or left_ms <= moment_ms or table.metadata.last_updated_ms > moment_ms:
             raise _refused(read, "the time stamps of its versions do not tell which one was current")
         return _Read(catalog, table, left_ms)
+
+
+def _first_left_ms(reads: Sequence[_Read], wanted: _Read) -> int | None:
+    """The earliest time stamp of a newer version of one of the tables; None where there is none."""
+    for read in reads:
+        if read.left_ms is None and not read.catalog.is_current(read.table):
+            try:
+                current = read.catalog.load_table(read.table.identifier)
+            except NotFoundError:
+                raise _refused(wanted, f"{_name(read)} was dropped since then") from None
+            read.left_ms = _left_ms(read.catalog, read.table, current)
+            if read.left_ms is None:
+                reason = f"{_name(read)} has changed since then, and its metadata do not tell when"
+                raise _refused(wanted, reason)
+    return min((read.left_ms for read in reads if read.left_ms is not None), default=None)
 
 
 def _versions(table: LoadedTable) -> list[MetadataLogEntry]:

@@ -144,6 +144,17 @@ class Catalogs:
             _keep(self._loaded, (*parts, _file_name(table.metadata_location)), table)
         return table
 
+    def begin_reading(self, tables: Sequence[Sequence[str]]) -> None:
+        """Has an open transaction read these tables, by the parts of their names: at once that takes fewer requests
+        than one by one. Errors as `Catalog.load_table`."""
+        if self._transaction is None:
+            return
+        by_catalog: dict[str, list[TableIdentifier]] = {}
+        for parts in tables:
+            by_catalog.setdefault(parts[0], []).append(TableIdentifier(tuple(parts[1:-1]), parts[-1]))
+        for name, identifiers in by_catalog.items():
+            self._transaction.catalog(self._catalogs[name]).load_tables(identifiers)
+
     def loaded(self, parts: Sequence[str], metadata_file: str) -> LoadedTable | None:
         """The table as it was loaded last at the metadata file of that name, without a question to its catalog."""
         with self._lock:

@@ -83,6 +83,9 @@ class RoutedBatch:
         transactions.begin(session)
         try:
             within = environment.within(session)
+            own = self.target.table.identifier
+            keeper_parts = (self.target.name.catalog, *own.namespace, own.name)
+            within.catalogs.begin_reading([*(name.parts for name in parts), keeper_parts])
             written = [self._write_part(within, spark, name, part) for name, part in parts.items()]
             targets = [target for target in written if target is not None]
             # The table of the progress is changed last, so that a server which makes a commit in part makes it last.

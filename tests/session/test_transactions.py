@@ -114,6 +114,29 @@ def test_whoever_commits_first_wins(spark: SparkSession, accounts: tuple[str, st
         spark.sql("COMMIT")
 
 
+def test_all_tables_are_read_as_they_were_at_one_point_in_time(spark: SparkSession, accounts: tuple[str, str]) -> None:
+    first, second = accounts
+    other = spark.newSession()
+    spark.sql("BEGIN")
+    assert rows(spark, first) == [(1, 100), (2, 100)]
+    other.sql("BEGIN")
+    other.sql(f"UPDATE {first} SET balance = 70 WHERE id = 1")
+    other.sql(f"UPDATE {second} SET balance = 130 WHERE id = 1")
+    other.sql("COMMIT")
+    assert rows(other, second) == [(1, 130), (2, 100)]
+    assert rows(spark, second) == [(1, 100), (2, 100)]
+    assert spark.sql(f"SELECT sum(a.balance + b.balance) FROM {first} a JOIN {second} b USING (id)").first()[0] == 400
+    third = f"{second}_late"
+    other.sql(f"CREATE TABLE {third} AS SELECT 1 AS id")
+    with pytest.raises(Exception, match="TRANSACTION_READ_CONFLICT"):
+        spark.sql(f"SELECT * FROM {third}").collect()
+    assert rows(spark, second) == [(1, 100), (2, 100)]
+    spark.sql(f"UPDATE {second} SET balance = 1 WHERE id = 1")
+    with pytest.raises(Exception, match="TRANSACTION_CONFLICT"):
+        spark.sql("COMMIT")
+    assert rows(spark, second) == [(1, 130), (2, 100)]
+
+
 def test_a_serializable_transaction_needs_what_it_has_read(spark: SparkSession, accounts: tuple[str, str]) -> None:
     first, second = accounts
     other = spark.newSession()

@@ -15,7 +15,7 @@ import pytest
 from catalog.made_tables import changed, create, said_last
 from catalog.rest_model_server import RestModelServer
 from small_tables import Clock, warehouse_catalog
-from sqlext.catalog.catalog import Catalog, TableCommit
+from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
@@ -114,6 +114,30 @@ def test_a_table_that_changed_before_those_that_were_read_is_taken_as_it_is(cata
     put(catalog, clock, A, "2")
     put(catalog, clock, B, "3")
     assert said(inside, B) == ["1"]
+
+
+@pytest.mark.parametrize("moment", range(5))
+def test_many_tables_are_read_with_one_look_at_each(folder: WarehouseCatalog, tmp_path: Path, moment: int) -> None:
+    """And are of one point in time, whenever others change them meanwhile."""
+    clock = Clock()
+    put_all(folder, clock, "0", A, B, C)
+
+    class Looks(WarehouseCatalog):
+        loads = 0
+
+        def load_table(self, identifier: TableIdentifier) -> LoadedTable:
+            if self.loads == moment:
+                put_all(folder, clock, "1", C, A)
+                put_all(folder, clock, "2", B, C)
+            self.loads += 1
+            return super().load_table(identifier)
+
+    looks = Looks("lake", str(tmp_path), LocalFileIO())
+    inside = transaction(clock).catalog(looks)
+    found = inside.load_tables([A, B, C])
+    assert [said_last(table)["n"] for table in found] == (["0", "0", "0"] if moment else ["1", "2", "2"])
+    assert [inside.load_table(identifier) for identifier in (A, B, C)] == found
+    assert looks.loads <= 7
 
 
 def test_the_point_in_time_is_one_of_all_catalogs(tmp_path: Path, clock: Clock) -> None:
