@@ -110,14 +110,15 @@ def _transfer(opener: Opener, transfers: int, seed: int, landed: Path) -> None:
         transaction = OpenTransaction(str(chance.getrandbits(64)), lambda location, metadata: None)
         inside = transaction.catalog(catalog)
         amount = chance.randrange(1, 100)
-        for identifier, change in zip(chance.sample(ACCOUNTS, 2), (-amount, amount), strict=True):
-            table = inside.load_table(identifier)
-            balance = int(table.metadata.properties[_BALANCE]) + change
-            action = ChangeProperties({_BALANCE: str(balance)}, frozenset())
-            commit(inside, identifier, action, base=table, clock=_now_ms, rng=chance)
         try:
+            for identifier, change in zip(chance.sample(ACCOUNTS, 2), (-amount, amount), strict=True):
+                table = inside.load_table(identifier)
+                balance = int(table.metadata.properties[_BALANCE]) + change
+                action = ChangeProperties({_BALANCE: str(balance)}, frozenset())
+                commit(inside, identifier, action, base=table, clock=_now_ms, rng=chance)
             transaction.commit()
         except ValidationConflict:
+            transaction.roll_back()
             continue
         done += 1
         # One byte appended: no lock that a writer which is killed would keep.
