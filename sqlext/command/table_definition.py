@@ -15,6 +15,7 @@ from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.field_path import FieldPath, listed_paths, path_text
 from sqlext.spec.name_case import require_distinct_fields
+from sqlext.spec.nesting import require_levels
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec, overlapped_field
 from sqlext.spec.replaced_schema import assign_kept_ids
 from sqlext.spec.reserved_columns import require_own_names
@@ -126,6 +127,7 @@ def complete(
     definition = TableDefinition(schema, layout.spec, layout.sort_order, layout.properties, version)
     require_version(schema, definition.format_version)
     require_storable(schema)
+    require_levels(schema)
     if KEY_ENFORCED.of(definition.properties) and not definition.schema.identifier_field_ids:
         raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set and there is none to enforce")
     for check in check_constraints(definition.properties):

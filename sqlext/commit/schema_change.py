@@ -18,6 +18,7 @@ from sqlext.spec.metadata_update import (
     apply_updates,
 )
 from sqlext.spec.name_mapping import NAME_MAPPING_PROPERTY, NameMapping
+from sqlext.spec.nesting import require_levels
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.requirement import (
     AssertCurrentSchemaId,
@@ -61,6 +62,7 @@ class ChangeSchema:
         )
         require_version(changed.schema, base.format_version)
         require_storable(changed.schema)
+        require_levels(changed.schema, base.schema())
         requirements = (
             AssertTableUUID(base.table_uuid),
             AssertCurrentSchemaId(base.current_schema_id),

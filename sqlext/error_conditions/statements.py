@@ -152,7 +152,7 @@ STATEMENTS: Mapping[str, Condition] = {
     ),
     "TOO_DEEPLY_NESTED": Condition(
         "54001",
-        "The statement, a type or what a table's metadata says is nested deeper than can be followed. Nest it less.",
+        "{what} is nested deeper than {limit}. Nest it less{otherwise}.",
     ),
     "JAVA_NOT_FOUND": Condition(
         "58000", "No Java was found, which Spark needs. Install Java 17 or 21 and put it on PATH, or set JAVA_HOME."

@@ -18,6 +18,9 @@ from sqlext.spark.catalogs import Catalogs
 Question = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Command = Callable[[SparkSession, Mapping[str, Any], DataFrame | None], Mapping[str, Any]]
 
+# For a session's start. The stack of Java's threads has 1 MB by default.
+_MORE_STACK = "spark.driver.extraJavaOptions=-Xss16m"
+
 _LOG = logging.getLogger("sqlext")
 
 
@@ -59,6 +62,8 @@ class Bridge:
             origin = _origin(failure)
             return _error(failure, command) if origin is None else origin
         except Py4JJavaError as failure:
+            if _is_overflow(failure.java_exception):
+                return _error(_too_deep("Spark can follow", f", or give Spark more stack by {_MORE_STACK}"), command)
             return failure.java_exception
         except KeyboardInterrupt:
             return _error(SqlextError("OPERATION_CANCELED"), command)
@@ -83,9 +88,23 @@ def _origin(failure: PySparkException) -> Any:
     return origin
 
 
+def _is_overflow(thrown: Any) -> bool:
+    """Whether Spark went out of stack in a statement that it ran for one of ours, in whatever thread."""
+    while thrown is not None:
+        if thrown.getClass().getName() == "java.lang.StackOverflowError":
+            return True
+        thrown = thrown.getCause()
+    return False
+
+
+def _too_deep(limit: str, otherwise: str = "") -> SqlextError:
+    what = "The statement, a type or what a table's metadata says"
+    return SqlextError("TOO_DEEPLY_NESTED", what=what, limit=limit, otherwise=otherwise)
+
+
 def _error(failure: Exception, asked: str) -> str:
     if isinstance(failure, RecursionError):
-        failure = SqlextError("TOO_DEEPLY_NESTED")
+        failure = _too_deep("can be followed")
     if not isinstance(failure, SqlextError):
         _LOG.error("sqlext failed on %r", asked, exc_info=failure)
         failure = SqlextError("INTERNAL_ERROR", asked=asked, reason=f"{type(failure).__name__}: {failure}")

@@ -18,6 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType, VariantType
 
 from sqlext.spark.shim_object import shim_object
+from sqlext.spec.nesting import MOST_LEVELS, too_deep
 
 # What the driver takes at a time, in bytes of Arrow or of files: a JVM of 1 GB has room for a few copies of it, and a
 # job that writes as much takes longer than its start. What is more goes to the executors.
@@ -65,8 +66,16 @@ def is_small(rows: DataFrame) -> bool:
 
 
 def can_be_collected(rows: DataFrame) -> bool:
-    """PySpark cannot take all types as Arrow: null variants, and nulls of type void within arrays."""
-    return _is_arrow(rows.schema)
+    """PySpark cannot take all types as Arrow: null variants, nulls of type void within arrays, and what nests too
+    deeply."""
+    return _is_arrow(rows.schema) and _too_deep(rows) is None
+
+
+def require_levels(rows: DataFrame) -> None:
+    """UnsupportedError TOO_DEEPLY_NESTED for rows with a column that cannot come to Python, on whatever machine."""
+    column = _too_deep(rows)
+    if column is not None:
+        raise too_deep(column)
 
 
 def collect_row(rows: DataFrame) -> pa.Table:
@@ -152,6 +161,23 @@ def _streams(packed: str) -> Iterator[pa.RecordBatchReader]:
 
 def _shim(rows: DataFrame) -> Any:
     return shim_object(rows.sparkSession, "DriverRows")
+
+
+def _too_deep(rows: DataFrame) -> str | None:
+    """The name of a column whose type nests too deeply for Arrow."""
+    left: list[tuple[str, DataType, int]] = [(field.name, field.dataType, 0) for field in rows.schema.fields]
+    while left:
+        name, type, level = left.pop()
+        if level > MOST_LEVELS:
+            return name
+        match type:
+            case StructType(fields=fields):
+                left += [(name, field.dataType, level + 1) for field in fields]
+            case ArrayType(elementType=element):
+                left.append((name, element, level + 1))
+            case MapType(keyType=key, valueType=value):
+                left += [(name, key, level + 2), (name, value, level + 2)]
+    return None
 
 
 def _is_arrow(type: DataType, *, repeated: bool = False) -> bool:

@@ -22,7 +22,7 @@ from pyspark.sql.types import DecimalType
 
 from sqlext.error_conditions import CONDITIONS
 from sqlext.errors import DataError, SqlextError, StorageError
-from sqlext.spark.driver_rows import ALL_ROWS, can_be_collected, collect_few, collect_positions
+from sqlext.spark.driver_rows import ALL_ROWS, can_be_collected, collect_few, collect_positions, require_levels
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
 from sqlext.write.row_operation import MATCH
@@ -69,6 +69,7 @@ def task_identity() -> tuple[int, int]:
 
 def run_write(rows: DataFrame, task: WriteTask) -> WrittenFiles:
     """Runs the job. Errors: the first error a task reports; the caller removes the files of the operation."""
+    require_levels(rows)
     schema = from_arrow_schema(MESSAGE_SCHEMA)
     try:
         with _counted_batches(rows.sparkSession):

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-_MOST_NESTED = 100
-
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
@@ -45,6 +43,11 @@ class _Type:
 
 
 Shape: TypeAlias = "type | _Whole | _Items | _Values | _Location | _Type | Mapping[str, Shape]"
+_Part: TypeAlias = "tuple[Any, Shape, str]"
+"""A value of the metadata, the shape it is to be of, and where it stands."""
+
+# What is done to types calls itself for each type within, some of it four times, and compares and pickles them so.
+MOST_TYPES = 100
 
 _INT, _LONG = _Whole(32), _Whole(64)
 _TYPE = _Type()
@@ -167,56 +170,66 @@ _NULLABLE = frozenset(
 
 def require_metadata_shape(obj: Any) -> None:
     """Raises ValueError, naming the field, where a known one has another type. An absent one is no matter."""
-    _require(obj, _TABLE_METADATA, "it", 0)
+    _require(obj, _TABLE_METADATA)
 
 
 def require_view_metadata_shape(obj: Any) -> None:
     """The same for a view's metadata."""
-    _require(obj, _VIEW_METADATA, "it", 0)
+    _require(obj, _VIEW_METADATA)
 
 
-def _require(value: Any, shape: Shape, at: str, depth: int) -> None:
-    if depth > _MOST_NESTED:
-        raise ValueError(f"{at} is nested more than {_MOST_NESTED} levels deep")
+def _require(metadata: Any, whole: Shape) -> None:
+    left: list[tuple[_Part, int]] = [((metadata, whole, "it"), 0)]
+    while left:
+        part, types = left.pop()
+        _, shape, at = part
+        types += shape is _TYPE
+        if types > MOST_TYPES + 1:
+            raise ValueError(f"{at} is nested more than {MOST_TYPES} types deep")
+        left += [(one, types) for one in reversed(_parts(*part))]
+
+
+def _parts(value: Any, shape: Shape, at: str) -> list[_Part]:
+    """The parts of a value that are to be of a shape; ValueError where it is not of its own."""
     match shape:
         case _Whole(bits=bits):
             # JSON's true is an int to Python.
             if type(value) is not int or not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
                 raise ValueError(f"{at} is no whole number of {bits} bits")
         case _Items(shape=items):
-            for index, item in enumerate(_required_kind(value, list, at)):
-                _require(item, items, f"{at}[{index}]", depth + 1)
+            return [(item, items, f"{at}[{index}]") for index, item in enumerate(_required_kind(value, list, at))]
         case _Values(shape=values):
-            for name, item in _required_kind(value, dict, at).items():
-                _required_kind(name, str, at)
-                _require(item, values, f"{at}[{name!r}]", depth + 1)
+            named = _required_kind(value, dict, at)
+            return [(item, values, f"{at}[{_required_kind(name, str, at)!r}]") for name, item in named.items()]
         case _Location():
             if not _required_kind(value, str, at).startswith("/") and ":" not in value:
                 raise ValueError(f"{at} is no absolute location")
         case _Type():
-            _require_type(value, at, depth)
+            return _type_parts(value, at)
         case type():
             _required_kind(value, shape, at)
         case _:
-            _require_fields(value, shape, at, depth)
+            return _fields(value, shape, at)
+    return []
 
 
-def _require_fields(value: Any, shape: Mapping[str, Shape], at: str, depth: int) -> None:
-    for name, item in _required_kind(value, dict, at).items():
-        inner = shape.get(name)
-        if inner is not None and not (item is None and name in _NULLABLE):
-            _require(item, inner, name if at == "it" else f"{at}.{name}", depth + 1)
+def _fields(value: Any, shape: Mapping[str, Shape], at: str) -> list[_Part]:
+    return [
+        (item, shape[name], name if at == "it" else f"{at}.{name}")
+        for name, item in _required_kind(value, dict, at).items()
+        if name in shape and not (item is None and name in _NULLABLE)
+    ]
 
 
-def _require_type(value: Any, at: str, depth: int) -> None:
+def _type_parts(value: Any, at: str) -> list[_Part]:
     if isinstance(value, str):
         _required_kind(value, str, at)
-        return
+        return []
     kind = _required_kind(value, dict, at).get("type")
     nested = _NESTED.get(kind) if isinstance(kind, str) else None
     if nested is None:
         raise ValueError(f"{at} is no type of the format")
-    _require_fields(value, nested, at, depth)
+    return _fields(value, nested, at)
 
 
 def _required_kind(value: Any, kind: type, at: str) -> Any:

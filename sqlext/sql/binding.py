@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import TypeAlias, Union
 
 from sqlext.errors import AnalysisError, UnsupportedError
@@ -22,11 +23,14 @@ from sqlext.sql.type_name import spark_type_text
 # The alias of a query between USING and ON that has none of its own.
 UNNAMED_SOURCE = "__source_rows"
 
+# Of an expression in a message, in characters.
+_LONGEST_SHOWN = 200
+
 Assigned: TypeAlias = Union[Slice, "Mapping[str, Assigned]"]
 """What a SET gives a column: a value, or values by name for some fields of the struct that it is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Relation:
     """A side of a statement: the name it goes by in expressions, and its columns.
 
@@ -43,7 +47,7 @@ class Relation:
 
     def find(self, name: str) -> str | None:
         """The column of that bare name, as the relation spells it."""
-        return next((column for column in self.columns if self._same(column, name)), None)
+        return self._columns_by_key.get(self._key(name))
 
     def locate(self, parts: Sequence[str]) -> tuple[str, int] | None:
         """The column that a qualified name begins with, and the number of parts that spell it: `t.a.b` is (`a`, 2)."""
@@ -53,10 +57,14 @@ class Relation:
         return None
 
     def _is_named(self, parts: Sequence[str]) -> bool:
-        return all(map(self._same, self.name[-len(parts) :], parts))
+        return list(map(self._key, self.name[-len(parts) :])) == list(map(self._key, parts))
 
-    def _same(self, left: str, right: str) -> bool:
-        return left == right if self.case_sensitive else left.lower() == right.lower()
+    def _key(self, name: str) -> str:
+        return name if self.case_sensitive else name.lower()
+
+    @cached_property
+    def _columns_by_key(self) -> Mapping[str, str]:
+        return {self._key(column): column for column in reversed(self.columns)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,4 +363,5 @@ def _refuse_hidden_words(text: str, hidden: Relation, where: str) -> None:
     for before, token in zip((None, *tokens), tokens, strict=False):
         is_bare = token.kind in ("word", "quoted") and (before is None or before.text != ".")
         if is_bare and hidden.find(unquote_identifier(token.text)) is not None:
-            raise UnsupportedError("UNREADABLE_EXPRESSION", expression=text, where=where, name=token.text)
+            shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+            raise UnsupportedError("UNREADABLE_EXPRESSION", expression=shown, where=where, name=token.text)

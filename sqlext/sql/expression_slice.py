@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sqlext.sql.dialect import SqlextSpark
+from sqlext.sql.expression_pieces import Piece, expression_pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +29,35 @@ def column_references(text: str) -> tuple[ColumnReference, ...] | None:
 
     Parameters of lambda functions, names of struct fields, units and types are not among them.
     """
-    tree = _parse(text)
-    if tree is None:
-        return None
-    references = []
-    for column in tree.find_all(exp.Column):
-        start = column.parts[0].meta.get("start")
-        if start is None:
+    references: list[ColumnReference] = []
+    for piece in expression_pieces(text):
+        found = None if (tree := _parse(piece.text)) is None else _references(tree, piece)
+        if found is None:
             return None
-        parts = tuple(part.name for part in column.parts)
-        references.append(ColumnReference(parts, start, column.find_ancestor(exp.Query) is not None))
+        references += found
     return tuple(sorted(references, key=lambda reference: reference.start))
+
+
+def _references(tree: exp.Expression, piece: Piece) -> list[ColumnReference] | None:
+    references = []
+    left = [(tree, piece.in_subquery)]
+    while left:
+        one, in_subquery = left.pop()
+        in_subquery = in_subquery or isinstance(one, exp.Query)
+        left += [(part, in_subquery) for part in one.iter_expressions()]
+        if isinstance(one, exp.Column):
+            start = one.parts[0].meta.get("start")
+            if start is None:
+                return None
+            parts = tuple(part.name for part in one.parts)
+            references.append(ColumnReference(parts, piece.start + start, in_subquery))
+    return references
 
 
 def has_subquery(text: str) -> bool:
     """Whether an expression holds a subquery; also true for one that sqlglot cannot read."""
-    tree = _parse(text)
-    return tree is None or tree.find(exp.Query) is not None
+    trees = [_parse(piece.text) for piece in expression_pieces(text)]
+    return any(tree is None or tree.find(exp.Query) is not None for tree in trees)
 
 
 def plain_column(text: str) -> tuple[str, ...] | None:
@@ -70,9 +83,13 @@ def equated_columns(text: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]],
 
 
 def _parse(text: str) -> exp.Expression | None:
+    """The tree; None for what sqlglot cannot read, or what nests too deeply for its parser.
+
+    It reads chains of operators in a loop, of any length.
+    """
     try:
         trees = SqlextSpark().parse(text)
-    except SqlglotError:
+    except (SqlglotError, RecursionError):
         return None
     return trees[0] if len(trees) == 1 else None
 

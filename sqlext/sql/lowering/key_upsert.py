@@ -8,6 +8,7 @@ whether or not its key was there, so that only keys of the target need to be rea
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ from sqlext.sql.binding import (
     target_relation,
     value_text,
 )
-from sqlext.sql.expression_slice import ColumnReference, column_references, equated_columns, has_subquery, plain_column
+from sqlext.sql.expression_slice import column_references, equated_columns, has_subquery, plain_column
 from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.lowering.merge_source import source_text
 from sqlext.sql.lowering.text import selected, stored_uuid, with_ctes
@@ -86,13 +87,15 @@ def _spelled(text: str | None, source: Relation) -> tuple[str, ...] | None:
         return None
     pieces: list[str] = []
     done = 0
+    written = tokenize(text)
+    starts = [token.start for token in written]
     for reference in column_references(text) or ():
         located = source.locate(reference.parts)
         if located is None or located[1] != len(reference.parts):
             continue
-        behind = _behind(text, reference)
         pieces += text[done : reference.start], source.column(located[0])
-        done = behind
+        # As many names as it has parts, and the dots between them.
+        done = written[bisect_left(starts, reference.start) + 2 * len(reference.parts) - 2].end
     tokens = tokenize("".join((*pieces, text[done:])))
     calls = [token.text == "(" for token in tokens[1:]]
     return tuple(
@@ -101,12 +104,6 @@ def _spelled(text: str | None, source: Relation) -> tuple[str, ...] | None:
             tokens, [*calls, False], ["", *(token.text for token in tokens)], strict=False
         )
     )
-
-
-def _behind(text: str, reference: ColumnReference) -> int:
-    """Where the reference ends in the text: behind as many names as it has parts, and the dots between them."""
-    tokens = [token for token in tokenize(text) if token.start >= reference.start]
-    return tokens[2 * len(reference.parts) - 2].end
 
 
 def lower_upsert_source(upsert: KeyUpsert, kind_column: str | None = None) -> str:
