@@ -17,14 +17,15 @@ class MetadataScanBuilder(table: SqlextTable) extends ScanBuilder {
   override def build(): Scan = new MetadataScan(table)
 }
 
-/** Rows of a metadata table, which Python hands over as one Arrow stream. */
+/** Rows of a metadata table, which Python hands over as Arrow streams. Each goes to its task with the task. */
 class MetadataScan(table: SqlextTable) extends Scan with Batch {
   override def readSchema: StructType = table.schema
   override def toBatch: Batch = this
   override def description: String = s"sqlext ${table.name}"
   override def createReaderFactory: PartitionReaderFactory = new ArrowReaderFactory
-  override def planInputPartitions: Array[InputPartition] = Array(ArrowPartition(
-    Base64.getDecoder.decode(Bridge.ask("metadata rows", Map("table" -> table.handle)).get("arrow").asText)))
+  override def planInputPartitions: Array[InputPartition] =
+    Bridge.ask("metadata rows", Map("table" -> table.handle)).get("streams").asScala
+      .map(stream => ArrowPartition(Base64.getDecoder.decode(stream.asText)): InputPartition).toArray
 }
 
 private case class ArrowPartition(stream: Array[Byte]) extends InputPartition

@@ -42,6 +42,8 @@ from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructTy
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType, UuidType)
 _DELETES_CAPACITY = 32 * 1024 * 1024
 _ENTRY_BYTES = 1_000
+# Of the rows of a metadata table, for one task, which brings them. Spark sends no task above 128 MB.
+_STREAM_BYTES = 8 * 1024 * 1024
 
 
 class ScanBridge:
@@ -233,17 +235,23 @@ class ScanBridge:
         return _Readings.of(self._file_columns.readings(version.io, files, mapping, partitioned))
 
     def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "metadata rows": the rows of a metadata table as one Arrow stream, base64."""
+        """Answers "metadata rows": the rows of a metadata table as Arrow streams, base64, in their order."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         assert version.handle.metadata_table is not None
         state = TableState(
             version.io, version.metadata, version.handle.metadata_location, version.snapshot, self._manifests
         )
         table = METADATA_TABLES[version.handle.metadata_table].rows(state)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-        return {"arrow": base64.b64encode(sink.getvalue()).decode()}
+        rows = max(1, table.num_rows * _STREAM_BYTES // max(1, table.nbytes))
+        parts = [table.slice(start, rows) for start in range(0, max(1, table.num_rows), rows)]
+        return {"streams": [base64.b64encode(_stream(part)).decode() for part in parts]}
+
+
+def _stream(rows: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sqlext.scan.metadata_tables.files import (
     file_fields,
     file_rows,
     listed_manifests,
+    table_of,
 )
 from sqlext.scan.metadata_tables.metadata_table import MetadataTable, TableState
 from sqlext.scan.metadata_tables.readable_metrics import readable_metrics, readable_metrics_type
@@ -34,7 +35,7 @@ def _schema(metadata: TableMetadata) -> pa.Schema:
 def _entries_of(listing: Listing) -> MetadataTable:
     def rows(state: TableState) -> pa.Table:
         row, metrics = file_rows(state.metadata), readable_metrics(state.metadata)
-        listed = [
+        listed = (
             {
                 "status": int(entry.status),
                 "snapshot_id": entry.snapshot_id,
@@ -44,8 +45,8 @@ def _entries_of(listing: Listing) -> MetadataTable:
                 "readable_metrics": metrics(entry.file),
             }
             for entry in entries_of(state, listing, ManifestContent)
-        ]
-        return pa.Table.from_pylist(listed, _schema(state.metadata))
+        )
+        return table_of(listed, _schema(state.metadata))
 
     return MetadataTable(_schema, rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ from sqlext.scan.metadata_tables.readable_metrics import readable_metrics, reada
 from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.manifest import ManifestContent, ManifestEntry, ManifestFile
 from sqlext.spec.table_metadata import TableMetadata
+
+_ROWS_AT_A_TIME = 1_000
 
 
 def file_fields(metadata: TableMetadata) -> list[pa.Field]:
@@ -86,12 +89,20 @@ def entries_of(state: TableState, listing: Listing, contents: Iterable[ManifestC
             yield from state.manifests.entries(state.io, manifest, state.metadata)
 
 
+def table_of(rows: Iterator[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """The rows as Arrow, which takes a small part of their memory: few at a time are anything else."""
+    batches = []
+    while some := list(islice(rows, _ROWS_AT_A_TIME)):
+        batches.append(pa.RecordBatch.from_pylist(some, schema))
+    return pa.Table.from_batches(batches, schema)
+
+
 def _files_of(listing: Listing, contents: Iterable[ManifestContent]) -> MetadataTable:
     def rows(state: TableState) -> pa.Table:
         row, metrics = file_rows(state.metadata), readable_metrics(state.metadata)
         files = (entry.file for entry in entries_of(state, listing, contents) if entry.is_live)
-        listed = [{**row(file), "readable_metrics": metrics(file)} for file in files]
-        return pa.Table.from_pylist(listed, files_schema(state.metadata))
+        listed = ({**row(file), "readable_metrics": metrics(file)} for file in files)
+        return table_of(listed, files_schema(state.metadata))
 
     return MetadataTable(files_schema, rows)
 
