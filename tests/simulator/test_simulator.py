@@ -18,13 +18,13 @@ from simulator.seeds import shares, simulate_all
 from simulator.simulation import simulate
 from simulator.world import CatalogKind
 
-SEEDS: Mapping[CatalogKind, int] = {"folder": 5_000, "sql": 500, "rest": 150}
+SEEDS: Mapping[CatalogKind, int] = {"folder": 1_500, "sql": 500, "rest": 150}
 _TRACE = "from simulator.simulation import simulate; print(simulate({seed}).told())"
 
 
 # A simulation in which nothing happens proves nothing.
 LEAST = {
-    "folder": {"acknowledged": 10_000, "refused": 1_000, "killed": 500, "unknown": 30},
+    "folder": {"acknowledged": 3_000, "refused": 300, "killed": 150, "unknown": 9},
     "sql": {"acknowledged": 1_500, "refused": 300, "killed": 50},
     "rest": {"acknowledged": 300, "refused": 40, "killed": 5},
 }

@@ -14,10 +14,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import sqlext
+from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
 from sqlext.commit.transaction import commit
+from sqlext.spec.stream_state import PROGRESS_PREFIX
 from sqlext.storage.file_io import LocalFileIO
 from streaming.json_stream import JsonStream, folded
 
@@ -38,9 +40,19 @@ def _rows(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in spark.table(table).collect())
 
 
-def _progress(spark: SparkSession, table: str) -> list[dict[str, Any]]:
-    properties = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
-    return [json.loads(value) for key, value in properties.items() if key.startswith("sqlext.stream.")]
+def _loaded(spark: SparkSession, table: str) -> tuple[WarehouseCatalog, LoadedTable]:
+    catalog = WarehouseCatalog("lake", spark.conf.get("spark.sql.catalog.lake.warehouse"), LocalFileIO())
+    return catalog, catalog.load_table(TableIdentifier(tuple(table.split(".")[1:-1]), table.split(".")[-1]))
+
+
+def _progress(spark: SparkSession, table: str) -> dict[str, dict[str, Any]]:
+    """By the id of a query, of which no statement tells."""
+    properties = _loaded(spark, table)[1].metadata.properties
+    return {
+        name.removeprefix(PROGRESS_PREFIX): json.loads(value)
+        for name, value in properties.items()
+        if name.startswith(PROGRESS_PREFIX)
+    }
 
 
 def _event(rng: random.Random, number: int) -> dict[str, Any]:
@@ -65,8 +77,8 @@ def test_update_mode_folds_a_changelog_in_its_order(
         events += batch
         assert _rows(spark, table_name) == sorted((row["id"], row["v"]) for row in folded(events).values())
 
-    query = _progress(spark, table_name)[0]
-    assert query["batch"] == 2
+    (progress,) = _progress(spark, table_name).values()
+    assert progress["batch"] == 2
     summaries = [row.summary for row in spark.sql(f"SELECT summary FROM {table_name}.snapshots").collect()]
     assert [summary["spark.sql.streaming.epochId"] for summary in summaries] == ["0", "1", "2"]
     assert len({summary["spark.sql.streaming.queryId"] for summary in summaries}) == 1
@@ -136,26 +148,20 @@ def test_a_run_that_another_one_has_overtaken_commits_no_more(
     try:
         stream.put({"id": 2, "v": "b"})
         older.processAllAvailable()
-        claimed = _progress(spark, table_name)[0]["run"]
+        ((query, progress),) = _progress(spark, table_name).items()
         # The other process: it goes on from the table's progress under a run of its own.
-        (key,) = (
-            row.key
-            for row in spark.sql(f"SHOW TBLPROPERTIES {table_name}").collect()
-            if row.key.startswith("sqlext.stream.")
-        )
-        _claim_as(spark, table_name, key.removeprefix("sqlext.stream."), "the other run")
+        _claim_as(spark, table_name, query, "the other run")
         stream.put({"id": 3, "v": "c"})
         with pytest.raises(StreamingQueryException, match="STREAM_FENCED"):
             older.processAllAvailable()
     finally:
         older.stop()
-    assert claimed != "the other run"
+    assert progress["run"] != "the other run"
     assert _rows(spark, table_name) == [(1, "a"), (2, "b")]
 
 
 def _claim_as(spark: SparkSession, table: str, query: str, run: str) -> None:
-    catalog = WarehouseCatalog("lake", spark.conf.get("spark.sql.catalog.lake.warehouse"), LocalFileIO())
-    loaded = catalog.load_table(TableIdentifier(tuple(table.split(".")[1:-1]), table.split(".")[-1]))
+    catalog, loaded = _loaded(spark, table)
     there = StreamProgress.of(loaded.metadata, query, table)
     assert there is not None
     action = AdvanceStream(query, there, there.taken_over(run))
@@ -213,7 +219,8 @@ def test_batches_without_rows_make_a_snapshot_now_and_then(
         stream.put({"id": 0, "v": "left out"})
     stream.run(table_name, rows=stream.frame().where("id > 0"), max_continuous_empty_commits="2")
     assert spark.table(f"{table_name}.snapshots").count() == 1
-    assert _progress(spark, table_name)[0]["batch"] == 1
+    (progress,) = _progress(spark, table_name).values()
+    assert progress["batch"] == 1
     assert spark.table(table_name).count() == 0
 
 
