@@ -25,7 +25,20 @@ FIRST_USES: list[tuple[str, list[str]]] = [
     ("the REST catalog server's jar", ["-m", "catalog.rest_server"]),
     ("PostgreSQL", ["-m", "catalog.postgres_server"]),
 ]
-HALF = [f"tests/{folder}" for folder in ("bad_input", "golden", "interchange", "notebooks", "simulator", "streaming")]
+HALF = [
+    f"tests/{folder}"
+    for folder in (
+        "bad_input",
+        "conflict",
+        "crossread",
+        "fault",
+        "golden",
+        "interchange",
+        "notebooks",
+        "simulator",
+        "streaming",
+    )
+]
 OTHER_HALF = ["tests", *(f"--ignore={folder}" for folder in HALF)]
 
 
