@@ -19,11 +19,7 @@ object StoreAssignment {
     FunctionIdentifier("sqlext_assign"),
     new ExpressionInfo(classOf[Expression].getName, "sqlext_assign"),
     {
-      case Seq(value, column, dataType, rest @ _*) =>
-        val table = rest.headOption.map(text).getOrElse("target")
-        val path = text(column) +: rest.drop(1).map(text)
-        RowExpressions.requireOneRow(value, path.mkString("."))
-        assign(value, path, DataType.fromDDL(text(dataType)), table)
+      case Seq(value, column, dataType, rest @ _*) => assigned(value, Literal(null), fills = false, column, dataType, rest)
     })
 
   /** `sqlext_assign_part(value, kept, fills, 'column', 'type'[, 'table', 'field', …])`: the same, where structs of the
@@ -33,23 +29,20 @@ object StoreAssignment {
     new ExpressionInfo(classOf[Expression].getName, "sqlext_assign_part"),
     {
       case Seq(value, kept, fills, column, dataType, rest @ _*) =>
-        val assignment = new PartialAssignment(rest.headOption.map(text).getOrElse("target"), fills == Literal.TrueLiteral)
-        val path = text(column) +: rest.drop(1).map(text)
-        RowExpressions.requireOneRow(value, path.mkString("."))
-        assignment.of(value, kept, path, DataType.fromDDL(text(dataType)))
+        assigned(value, kept, fills == Literal.TrueLiteral, column, dataType, rest)
     })
+
+  private def assigned(value: Expression, kept: Expression, fills: Boolean, column: Expression, dataType: Expression,
+      rest: Seq[Expression]): Expression = {
+    val path = text(column) +: rest.drop(1).map(text)
+    RowExpressions.requireOneRow(value, path.mkString("."))
+    new Assignment(rest.headOption.map(text).getOrElse("target"), fills)
+      .of(value, kept, path, DataType.fromDDL(text(dataType)))
+  }
 
   private def text(literal: Expression): String = literal.eval().toString
 
-  private def assign(
-      value: Expression, path: Seq[String], dataType: DataType, table: String, fills: Boolean = false): Expression = {
-    val column = AttributeReference(path.last, SparkInternals.asNullable(dataType), nullable = true)()
-    val unassigned = AttributeReference(path.last, value.dataType, value.nullable)()
-    SparkInternals.resolveUpdate(table, unassigned, column, path, fills)
-      .transform { case a: Attribute if a.exprId == unassigned.exprId => value }
-  }
-
-  private class PartialAssignment(table: String, fills: Boolean) {
+  private class Assignment(table: String, fills: Boolean) {
     private val resolver = SQLConf.get.resolver
 
     def of(value: Expression, kept: Expression, path: Seq[String], dataType: DataType): Expression =
@@ -67,8 +60,15 @@ object StoreAssignment {
           }
           val struct = CreateNamedStruct(fields)
           If(And(IsNull(value), IsNull(kept)), Literal(null, struct.dataType), struct)
-        case _ => assign(value, path, dataType, table, fills)
+        case _ => whole(value, path, dataType)
       }
+
+    private def whole(value: Expression, path: Seq[String], dataType: DataType): Expression = {
+      val column = AttributeReference(path.last, SparkInternals.asNullable(dataType), nullable = true)()
+      val unassigned = AttributeReference(path.last, value.dataType, value.nullable)()
+      SparkInternals.resolveUpdate(table, unassigned, column, path, fills)
+        .transform { case a: Attribute if a.exprId == unassigned.exprId => value }
+    }
 
     private def lacks(given: StructType, column: StructType): Boolean = column.exists { field =>
       given.find(f => resolver(f.name, field.name)).map(_.dataType) match {

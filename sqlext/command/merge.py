@@ -60,11 +60,12 @@ def choose_merge(environment: Environment, spark: SparkSession, statement: Merge
     if statement.evolving:
         target = grown(environment, target, changes_for_merge(target, statement, source), case_sensitive=exact)
     schema = target.table.metadata.schema()
-    coerces = coerces_structs(spark) and _has_structs(schema) and not has_order_or_kinds(target, source.columns)
+    folds = has_order_or_kinds(target, source.columns)
+    coerces = not folds and coerces_structs(spark) and _has_structs(schema)
     upsert = None if coerces else key_upsert(statement, schema, source.columns, case_sensitive=exact)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     if upsert is not None and _keys_compare_as_stored(upsert, source):
-        if has_order_or_kinds(target, source.columns):
+        if folds:
             change = RowChange(lower_upsert_source(upsert, own_kind_column(target)), isolation)
             return target, Choice("changes by key", "its rows have kinds, or an order", changelog_upsert, change)
         return target, _choose_upsert(environment, target, upsert, source)

@@ -63,14 +63,9 @@ class PeerGaps:
     def landed(self, table_uuid: str, now_ms: int) -> None:
         """A commit of this process has."""
         with self._lock:
-            run = self._runs.pop(table_uuid, None)
-            if run is None:
-                run = _Run(now_ms, now_ms)
-            elif not run.goes_on(now_ms):
-                run = replace(run, begun_ms=now_ms, landed_ms=now_ms)
-            else:
-                run = replace(run, landed_ms=now_ms)
-            self._runs[table_uuid] = run
+            run = self._runs.pop(table_uuid, None) or _Run(now_ms, now_ms)
+            begun_ms = run.begun_ms if run.goes_on(now_ms) else now_ms
+            self._runs[table_uuid] = replace(run, begun_ms=begun_ms, landed_ms=now_ms)
             if len(self._runs) > _REMEMBERED_TABLES:
                 self._runs.popitem(last=False)
 

@@ -101,6 +101,16 @@ def outcomes(folder: Path) -> set[str]:
     return {path.name for path in (folder / ".transactions").glob("*")}
 
 
+def first_outcome(folder: Path, catalog: WarehouseCatalog, clock: Clock) -> tuple[str, list[TableIdentifier]]:
+    """The outcome of a transaction that changes A and B, the first of all; and two tables for others."""
+    put(catalog, clock, "1", A, B)
+    (first,) = outcomes(folder)
+    others = [TableIdentifier(("db",), name) for name in "cd"]
+    for identifier in others:
+        create(catalog, identifier)
+    return first, others
+
+
 @pytest.mark.parametrize("all_look", [False, True])
 def test_three_hundred_transactions_leave_those_of_the_last_hour_or_so(
     tmp_path: Path, catalog: WarehouseCatalog, clock: Clock, all_look: bool
@@ -127,11 +137,7 @@ def test_three_hundred_transactions_leave_those_of_the_last_hour_or_so(
 def test_an_outcome_stays_while_a_newest_file_has_its_mark(
     tmp_path: Path, catalog: WarehouseCatalog, clock: Clock
 ) -> None:
-    put(catalog, clock, "1", A, B)
-    (first,) = outcomes(tmp_path)
-    others = [TableIdentifier(("db",), name) for name in "cd"]
-    for identifier in others:
-        create(catalog, identifier)
+    first, others = first_outcome(tmp_path, catalog, clock)
     put(catalog, clock, "2", A)
     for _ in range(3):
         clock.sleep(2 * HOUR_S)
@@ -169,11 +175,7 @@ def test_a_transaction_reads_a_marked_version_of_the_last_hour(
 def test_a_dropped_table_comes_back_with_what_a_transaction_has_committed(
     tmp_path: Path, catalog: WarehouseCatalog, clock: Clock
 ) -> None:
-    put(catalog, clock, "1", A, B)
-    (first,) = outcomes(tmp_path)
-    others = [TableIdentifier(("db",), name) for name in "cd"]
-    for identifier in others:
-        create(catalog, identifier)
+    first, others = first_outcome(tmp_path, catalog, clock)
     catalog.drop_table(B, purge=False)
     create(catalog, B)
     for _ in range(5):
