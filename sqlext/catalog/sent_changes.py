@@ -9,8 +9,8 @@ table does not show it. Anything else is `CommitStateUnknown`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -270,13 +270,49 @@ def is_missing_from(change: TableCommit, current: LoadedTable, io: FileIO) -> bo
     log = [entry.metadata_file for entry in current.metadata.metadata_log]
     if base.metadata_location not in log:
         return None
+    before = base.metadata
     try:
-        return not any(
-            is_in(change, decode_table_metadata(io.read(location), location))
-            for location in log[log.index(base.metadata_location) + 1 :]
-        )
+        for location in log[log.index(base.metadata_location) + 1 :]:
+            after = decode_table_metadata(io.read(location), location)
+            if is_in(change, after) or _is_between(change, before, after):
+                return False
+            before = after
     except FileNotFoundError:
         return None
+    return not _is_between(change, before, current.metadata)
+
+
+def shows(change: TableCommit, metadata: TableMetadata) -> bool:
+    """Whether metadata which a catalog answers are such as the change can have made: its table, with its snapshots."""
+    uuid = change.updated.table_uuid
+    brought = brought_snapshots(change)
+    return metadata.table_uuid == uuid and (not brought or is_in(change, metadata))
+
+
+def _is_between(change: TableCommit, before: TableMetadata, after: TableMetadata) -> bool:
+    """Whether a change without snapshots has made a version of the one before it, which is newer than its base: it
+    makes there what it makes of its base."""
+    assert change.base is not None
+    if brought_snapshots(change):
+        return False
+    made = _difference(change.base.metadata, change.updated)
+    return bool(made) and made == _difference(before, after)
+
+
+def _difference(before: TableMetadata, after: TableMetadata) -> Mapping[str, object]:
+    """By field: what is other; of several entries, those that are gone and those that are new."""
+    found: dict[str, object] = {}
+    for field in fields(TableMetadata):
+        old, new = getattr(before, field.name), getattr(after, field.name)
+        if old == new or field.name in ("metadata_log", "last_updated_ms"):
+            continue
+        if isinstance(new, Mapping):
+            old, new = tuple(old.items()), tuple(new.items())
+        if isinstance(new, tuple):
+            found[field.name] = [one for one in old if one not in new], [one for one in new if one not in old]
+        else:
+            found[field.name] = new
+    return found
 
 
 def _location(table: LoadedTable | None) -> str | None:

@@ -309,19 +309,16 @@ def _at_the_end(world: World, oracle: Oracle, statements: list[Statement]) -> No
         # Of a request to a table that was dropped nobody knows whether it came first; its files stay with the table's.
         was_dropped_on_a_server = isinstance(world.shared, server.SharedServer) and oracle.drops > 0
         if not was_dropped_on_a_server:
-            _require_no_litter(world, oracle, statements)
+            _require_no_litter(world, oracle)
         _require_all_landed(statements)
 
 
-def _require_no_litter(world: World, oracle: Oracle, statements: list[Statement]) -> None:
+def _require_no_litter(world: World, oracle: Oracle) -> None:
     referenced = {path for table in oracle.tables.values() for path in table.referenced} | oracle.left_behind
-    unknown = [(one.name, one.error) for one in statements if isinstance(one.error, CommitStateUnknown)]
-    # Data files begin with the statement's name, and metadata files have the commit's id; both stay.
-    names = tuple(f"{name}-" for name, _ in unknown)
-    ids = [str(error.parameters["commit_id"]) for _, error in unknown if "commit_id" in error.parameters]
     for path in world.store.files:
+        _, maker = world.store.makers[path] or (None, None)
         name = path.rpartition("/")[2]
-        if name.startswith(names) or any(id in name for id in ids):
+        if maker is not None and maker.was_unknown:
             continue
         if path not in referenced and name != "version-hint.text" and ".metadata.json" not in name:
             raise Violation(f"{path} is left, and nothing references it")

@@ -56,7 +56,8 @@ _RERUNS = 4
 @dataclass
 class Statement:
     """One statement of one process. `landed` counts the versions of tables that hold it, `landed_in` is
-    the last one's uuid."""
+    the last one's uuid. `was_unknown`: of one of its commits at least nobody knew the outcome, so that files may stay.
+    """
 
     name: str
     table: TableIdentifier
@@ -64,6 +65,7 @@ class Statement:
     landed_in: str | None = None
     outcome: str = "not begun"
     error: Exception | None = None
+    was_unknown: bool = False
 
     def run(self, process: Process) -> None:
         """Errors as of the statement itself."""

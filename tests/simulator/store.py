@@ -27,6 +27,7 @@ class Store:
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
+        self.makers: dict[str, Any] = {}
         self.folders: dict[str, int] = {"/": 0}
         self._made_folders = itertools.count(1)
         self.watcher: Watcher | None = None
@@ -61,6 +62,7 @@ class Store:
         if path in self.files:
             raise FileExistsError(path)
         self.files[path] = data
+        self.makers[path] = by
         if self.watcher is not None:
             self.watcher.created(path, data, by)
 

@@ -42,6 +42,7 @@ class StreamedBatch(Statement):
                 return
             except CommitStateUnknown:
                 # Spark starts the query again, which finds its batch in the table or writes it anew.
+                self.was_unknown = True
                 if run + 1 == _RUNS:
                     raise
             except ValidationConflict as fenced:

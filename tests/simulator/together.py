@@ -60,7 +60,7 @@ class Together(Statement):
             strict=True,
         ):
             if isinstance(verdict, CommitStateUnknown):
-                part.outcome, part.error = "unknown", verdict
+                part.outcome, part.error, self.was_unknown = "unknown", verdict, True
             elif isinstance(verdict, SqlextError):
                 part.outcome, part.error = "refused", verdict
             elif isinstance(verdict, BaseException):

@@ -241,7 +241,7 @@ class Process:
         except Killed:
             statement.outcome = "killed"
         except CommitStateUnknown as unknown:
-            statement.outcome, statement.error = "unknown", unknown
+            statement.outcome, statement.error, statement.was_unknown = "unknown", unknown, True
         except SqlextError as error:
             statement.outcome, statement.error = "refused", error
         except OSError as error:

@@ -114,6 +114,21 @@ class RestClient:
         prefixed: bool = True,
     ) -> Json:
         """The answer's JSON object, {} where it has none. `path` has its parts encoded."""
+        return self._understood(self._answered(method, path, body, parameters, prefixed))
+
+    def tell(
+        self, method: str, path: str, body: Json | None = None, *, parameters: Mapping[str, str] | None = None
+    ) -> None:
+        """Asks for a change that the protocol answers with 204, and no content. `NoAnswer` for a success with any: it
+        is not known whose, as a page that a proxy puts there is a success too."""
+        answer = self._answered(method, path, body, parameters, prefixed=True)
+        self._understood(answer)
+        if answer.content:
+            raise NoAnswer("its answer has a content where none is due")
+
+    def _answered(
+        self, method: str, path: str, body: Json | None, parameters: Mapping[str, str] | None, prefixed: bool
+    ) -> Any:
         prefix = self.settings.get("prefix") if prefixed else None
         where = f"v1/{prefix}/{path}" if prefix else f"v1/{path}" if prefixed else path
         answer = self._send(method, where, body, parameters)
@@ -126,7 +141,7 @@ class RestClient:
                 break
             self._sleep(_wait_s(answer))
             answer = self._sent_again(answer, method, where, body, parameters)
-        return self._understood(answer)
+        return answer
 
     def exists(self, path: str) -> bool:
         try:

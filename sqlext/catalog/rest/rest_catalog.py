@@ -15,6 +15,7 @@ from sqlext.catalog.rest.client import NoAnswer, NotAllowed, Refusal, RestClient
 from sqlext.catalog.rest.lost_answer import looked_for
 from sqlext.catalog.rest.metadata_difference import may_still_hold, requirements, updates
 from sqlext.catalog.rest.rest_views import RestViews
+from sqlext.catalog.sent_changes import shows
 from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.errors import (
     AlreadyExistsError,
@@ -23,12 +24,14 @@ from sqlext.errors import (
     CorruptionError,
     NotFoundError,
     SqlextError,
+    StorageError,
 )
 from sqlext.properties import GC_ENABLED
 from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.location import join
 from sqlext.storage.vended_io import VendedIO
 
+_UNREADABLE = ""
 _NO_COLUMNS = {"type": "struct", "schema-id": 0, "fields": []}
 _MULTI_TABLE = "POST /v1/{prefix}/transactions/commit"
 _CREDENTIALS = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
@@ -106,7 +109,10 @@ class RestCatalog:
             self._require_namespace(identifier.namespace)
         body = self._change(identifier, base, updated)
         with self._sent(identifier, base):
-            return self._loaded(identifier, self._client.ask("POST", self._path(identifier), body))
+            table = self._loaded(identifier, self._client.ask("POST", self._path(identifier), body))
+            if not shows(TableCommit(identifier, base, updated), table.metadata):
+                raise NoAnswer("its answer shows the table without the change")
+            return table
 
     def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
         """Commits changes of several tables, all of them or none. Errors as `commit`.
@@ -129,7 +135,7 @@ class RestCatalog:
         held = [self._change(one.identifier, one, one.metadata) for one in unchanged]
         body = {"table-changes": [*held, *made]}
         with self._sent(changes[0].identifier, changes[0].base):
-            self._client.ask("POST", "transactions/commit", body)
+            self._client.tell("POST", "transactions/commit", body)
 
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
         """It can, as far as the requirements that go with it allow, which say nothing of properties and new
@@ -198,16 +204,29 @@ class RestCatalog:
                 f"{GC_ENABLED.name} is false, so other tables may use its files",
                 "Leave PURGE out.",
             )
-        with self._translated(identifier):
-            is_there = self._client.exists(self._path(identifier))
-        if not is_there:
-            if self._views.view_exists(identifier):
-                raise self._names.is_view(identifier)
+        dropped = self._uuid(identifier)
+        if dropped is None:
             return False
         asked = {"purgeRequested": "true" if purge else "false"}
-        with self._translated(identifier), looked_for(self._names, identifier, lambda: self._is_gone(identifier)):
-            self._client.ask("DELETE", self._path(identifier), parameters=asked)
+
+        def has_happened() -> bool:
+            # Another process may have made a table of that name since.
+            there = self._uuid(identifier)
+            return there is None or (there != dropped and _UNREADABLE not in (there, dropped))
+
+        with self._translated(identifier), looked_for(self._names, identifier, has_happened):
+            self._client.tell("DELETE", self._path(identifier), parameters=asked)
         return True
+
+    def _uuid(self, identifier: TableIdentifier) -> str | None:
+        """The uuid of the table, `_UNREADABLE` where the server or sqlext cannot read it, None where there is none."""
+        try:
+            return self.load_table(identifier).metadata.table_uuid
+        except NotFoundError:
+            return None
+        except (CorruptionError, StorageError):
+            with self._translated(identifier):
+                return _UNREADABLE if self._client.exists(self._path(identifier)) else None
 
     def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable:
         self._require_namespace(identifier.namespace)
@@ -243,13 +262,10 @@ class RestCatalog:
         table_uuid = self.load_table(identifier).metadata.table_uuid
 
         def has_happened() -> bool:
-            return self._is_gone(identifier) and self.load_table(to).metadata.table_uuid == table_uuid
+            return self._uuid(to) == table_uuid
 
         with self._translated(identifier, taken=to), looked_for(self._names, identifier, has_happened):
-            self._client.ask("POST", "tables/rename", body)
-
-    def _is_gone(self, identifier: TableIdentifier) -> bool:
-        return not self._client.exists(self._path(identifier))
+            self._client.tell("POST", "tables/rename", body)
 
     # namespaces
 
@@ -299,7 +315,7 @@ class RestCatalog:
         if held:
             raise self._names.namespace_not_empty(namespace, held)
         with self._translated_namespace(namespace):
-            self._client.ask("DELETE", self._namespace_path(namespace))
+            self._client.tell("DELETE", self._namespace_path(namespace))
         return True
 
     def _change_properties(self, namespace: Namespace, body: dict[str, Any]) -> None:

@@ -96,7 +96,7 @@ class RestViews:
                 raise self._names.is_table(identifier)
             return False
         with self._translated(identifier), looked_for(self._names, identifier, lambda: self._is_gone(identifier)):
-            self._client.ask("DELETE", self._path(identifier))
+            self._client.tell("DELETE", self._path(identifier))
         return True
 
     def _is_gone(self, identifier: TableIdentifier) -> bool:

@@ -82,6 +82,8 @@ class Proxy:
             return 504, b""
         if self.what == "lost":
             return CUT_OFF
+        if self.what in NOT_SENT:
+            return NOT_SENT[self.what]
         if self.what in GARBAGE:
             self.door.passed_on(*request)
             return GARBAGE[self.what]
@@ -116,7 +118,9 @@ GARBAGE: dict[str, Answer] = {
     "redirect": (307, b"", {"Location": "http://elsewhere/"}),
     "redirect after a refusal": (403, b"<html>log in</html>"),
 }
-WAYS = ("twice", "late", "lost", "busy", "half 400", "half 403", "half 409", *GARBAGE)
+# A success of a request that the server has not seen, or has refused.
+NOT_SENT = {f"not sent, {name}": GARBAGE[name] for name in ("{}", "page", "empty metadata")}
+WAYS = ("twice", "late", "lost", "busy", "half 400", "half 403", "half 409", *GARBAGE, *NOT_SENT)
 
 
 def append(catalog: Any) -> None:
