@@ -141,6 +141,9 @@ class TableReplacement:
             content.finish(landed)
 
     def abandon(self) -> None:
+        if not self._contents and self._action.initial is not None:
+            # Nothing was staged yet.
+            SnapshotProduction(self._action.initial, self._context).abandon()
         for content in self._contents.values():
             content.abandon()
 

@@ -327,7 +327,7 @@ class Oracle:
                 raise Violation(f"I-12: {statement} landed without what it changed")
             return
         rows: Rows = Counter() if parent is None else table.rows[parent].copy()
-        for path in self._listed(f"{table.location}/_changelog/{changelog}"):
+        for path in self._listed(changelog):
             for row_id, text, kind in CHANGES[f"file://{path}"] if path.endswith(".parquet") else ():
                 rows[row_id, text] += 1 if kind == "+I" else -1
         if {row: count for row, count in rows.items() if count} != table.rows[snapshot["snapshot-id"]]:
@@ -375,7 +375,7 @@ class Oracle:
         yield from self._listed(snapshot["manifest-list"])
         changelog = _changelog(snapshot)
         if changelog is not None:
-            yield from self._listed(f"{table.location}/_changelog/{changelog}")
+            yield from self._listed(changelog)
 
     def _listed(self, manifest_list: str) -> Iterator[str]:
         yield _path(manifest_list)
@@ -503,9 +503,10 @@ def _count(files: list[dict[str, Any]], content: int) -> int:
 
 
 def _changelog(snapshot: Document) -> str | None:
-    """The name of the manifest list of its changelog."""
+    """The manifest list of its changelog, in the table's folder."""
     id = snapshot["summary"].get("sqlext.changelog")
-    return None if id is None else f"snap-{id}.avro"
+    folder = snapshot["manifest-list"].rpartition("/metadata/")[0]
+    return None if id is None else f"{folder}/_changelog/snap-{id}.avro"
 
 
 def _version_of(path: str) -> int:
