@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.{And, Filter}
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types._
 
@@ -22,7 +23,7 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
   /** A column that is tested and not read would count as null throughout. */
   private val pushed = {
     val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
-    filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read))
+    FileReaders.together(filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)).toIndexedSeq).toSeq
   }
 
   /** Whether the readers give every row of a file. */
@@ -75,6 +76,15 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
 }
 
 private[sqlext] object FileReaders {
+  /** All of them in one, of little depth: Spark would nest one in another, and Parquet's reader serializes what it is given
+    * in a task, which ends the executor when it overflows the stack. */
+  private def together(filters: IndexedSeq[Filter]): Option[Filter] =
+    if (filters.size < 2) filters.headOption
+    else {
+      val (first, second) = filters.splitAt(filters.size / 2)
+      Some(And(together(first).get, together(second).get))
+    }
+
   val rowIndex: StructField =
     StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, MetadataColumns.position.dataType)
 

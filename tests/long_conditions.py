@@ -30,10 +30,10 @@ def _case_in_case(size: int) -> str:
 
 LONG_CONDITIONS = {
     "and": LongCondition(
-        lambda n: " AND ".join([*(f"a <> {1000 + i}" for i in range(n)), "id <> 3"]), 200, holds=lambda id, a: id != 3
+        lambda n: " AND ".join([*(f"a <> {1000 + i}" for i in range(n)), "id <> 3"]), 600, holds=lambda id, a: id != 3
     ),
     "or": LongCondition(
-        lambda n: " OR ".join([*(f"a = {1000 + i}" for i in range(n)), "id = 3"]), 200, holds=lambda id, a: id == 3
+        lambda n: " OR ".join([*(f"a = {1000 + i}" for i in range(n)), "id = 3"]), 600, holds=lambda id, a: id == 3
     ),
     "sum": LongCondition(lambda n: " + ".join(["a"] * n) + f" = {3 * n}", 250),
     "concatenation": LongCondition(lambda n: " || ".join(["s"] * n) + f" = '{'3' * n}'", 250),

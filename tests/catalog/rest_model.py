@@ -47,7 +47,8 @@ class RestModel:
     def answer(self, method: str, path: str, query: Mapping[str, str], body: Json | None) -> tuple[int, Json]:
         """Status and body. `path` is what follows the server's address, with its parts encoded."""
         try:
-            return 200, self._answer(method, [unquote(part) for part in path.strip("/").split("/")][1:], query, body)
+            found = self._answer(method, [unquote(part) for part in path.strip("/").split("/")][1:], query, body)
+            return (200 if found else 204), found
         except Refused as refused:
             told = {"message": str(refused), "type": refused.kind, "code": refused.status}
             return refused.status, {"error": told}

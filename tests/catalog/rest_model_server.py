@@ -33,7 +33,7 @@ class RestModelServer:
                 asked = urlsplit(self.path)
                 with lock:
                     status, found = model.answer(self.command, asked.path, dict(parse_qsl(asked.query)), body)
-                data = b"" if self.command == "HEAD" else json.dumps(found).encode()
+                data = json.dumps(found).encode() if found and self.command != "HEAD" else b""
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()

@@ -71,6 +71,16 @@ def test_every_statement_takes_a_long_condition(spark: SparkSession, table: str,
     assert not any(condition.holds(id, a) for id, a in left)
 
 
+def test_two_thousand_conditions(spark: SparkSession, table: str) -> None:
+    """They reach Parquet's reader, which serializes them in a task."""
+    condition = LONG_CONDITIONS["and"]
+    text = condition.text(2_000)
+    assert spark.sql(f"SELECT * FROM {table} WHERE {text}").count() == 9
+    spark.sql(f"UPDATE {table} SET v = 'x' WHERE {text}")
+    changed = [(id, a, s, "x" if condition.holds(id, a) else v) for id, a, s, v in ROWS]
+    assert _rows(spark, table) == changed
+
+
 _REFUSED = r"FAILED_TO_PARSE_TOO_COMPLEX|TOO_DEEPLY_NESTED"
 STATEMENTS = (
     "DELETE FROM {table} WHERE {text}",

@@ -289,7 +289,8 @@ class Oracle:
             raise Violation(f"I-3: {statement}: the parent is {snapshot.get('parent-snapshot-id')}, not {parent}")
         number, last = snapshot["sequence-number"], before.get("last-sequence-number", 0)
         # A server takes a first snapshot with any number, and no requirement speaks of a branch that is not there yet.
-        if number != last + 1 and (number != last or parent is not None or not isinstance(self._shared, SharedServer)):
+        is_first_on_server = parent is None and number <= last and isinstance(self._shared, SharedServer)
+        if number != last + 1 and not is_first_on_server:
             raise Violation(f"I-3: {statement}: the sequence number is {number}")
         live = list(self._live_files(snapshot))
         table.files[id] = frozenset(self._paths(table, snapshot))

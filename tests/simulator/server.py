@@ -96,7 +96,8 @@ class _Client(RestClient):
         return self._response(self._server.answer(method, path, given))
 
     def _response(self, answer: tuple[int, Json]) -> httpx.Response:
-        return httpx.Response(answer[0], json=answer[1])
+        status, said = answer
+        return httpx.Response(status) if status == 204 else httpx.Response(status, json=said)
 
 
 class _FaultyClient(_Client):

@@ -316,7 +316,7 @@ def _at_the_end(world: World, oracle: Oracle, statements: list[Statement]) -> No
 def _require_no_litter(world: World, oracle: Oracle) -> None:
     referenced = {path for table in oracle.tables.values() for path in table.referenced} | oracle.left_behind
     for path in world.store.files:
-        _, maker = world.store.makers[path] or (None, None)
+        _, maker = world.store.makers.get(path) or (None, None)
         name = path.rpartition("/")[2]
         if maker is not None and maker.was_unknown:
             continue
