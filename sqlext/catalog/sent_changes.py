@@ -283,10 +283,11 @@ def is_missing_from(change: TableCommit, current: LoadedTable, io: FileIO) -> bo
 
 
 def shows(change: TableCommit, metadata: TableMetadata) -> bool:
-    """Whether metadata which a catalog answers are such as the change can have made: its table, with its snapshots."""
-    uuid = change.updated.table_uuid
-    brought = brought_snapshots(change)
-    return metadata.table_uuid == uuid and (not brought or is_in(change, metadata))
+    """Whether metadata which a catalog answers are such as the change can have made: its table, with its snapshots. A
+    new table's uuid may be the server's own."""
+    is_its_table = change.base is None or metadata.table_uuid == change.base.metadata.table_uuid
+    brought = {one.snapshot_id for one in brought_snapshots(change)}
+    return is_its_table and brought <= {one.snapshot_id for one in metadata.snapshots}
 
 
 def _is_between(change: TableCommit, before: TableMetadata, after: TableMetadata) -> bool:

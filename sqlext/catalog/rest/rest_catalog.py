@@ -206,6 +206,8 @@ class RestCatalog:
             )
         dropped = self._uuid(identifier)
         if dropped is None:
+            if self._views.view_exists(identifier):
+                raise self._names.is_view(identifier)
             return False
         asked = {"purgeRequested": "true" if purge else "false"}
 
@@ -219,10 +221,11 @@ class RestCatalog:
         return True
 
     def _uuid(self, identifier: TableIdentifier) -> str | None:
-        """The uuid of the table, `_UNREADABLE` where the server or sqlext cannot read it, None where there is none."""
+        """The uuid of the table; `_UNREADABLE` where the server or sqlext cannot read it; None where there is no table of
+        that name."""
         try:
             return self.load_table(identifier).metadata.table_uuid
-        except NotFoundError:
+        except (NotFoundError, AnalysisError):
             return None
         except (CorruptionError, StorageError):
             with self._translated(identifier):

@@ -20,7 +20,14 @@ from sqlext.catalog.catalog import TableCommit
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.rest.metadata_difference import updates
 from sqlext.commit.append import AppendFiles
-from sqlext.errors import AnalysisError, CommitConflict, CommitStateUnknown, NotFoundError, StorageError
+from sqlext.errors import (
+    AlreadyExistsError,
+    AnalysisError,
+    CommitConflict,
+    CommitStateUnknown,
+    NotFoundError,
+    StorageError,
+)
 
 SECRET = "s3cret-canary"
 
@@ -118,6 +125,17 @@ def test_a_change_of_a_name_whose_answer_is_lost_is_looked_for(
     there = {"orders": catalog.table_exists(ORDERS), "other": catalog.table_exists(OTHER)}
     assert there == {"orders": not arrived or what == "drop_view", "other": arrived and what == "rename_table"}
     assert catalog.views.view_exists(VIEW) == (not arrived or what != "drop_view")
+
+
+def test_names_that_views_have(catalog: Any) -> None:
+    create(catalog)
+    catalog.views.commit_view(VIEW, None, view_at(catalog))
+    with pytest.raises(AlreadyExistsError):
+        catalog.rename_table(ORDERS, VIEW)
+    with pytest.raises(AnalysisError, match="EXPECT_TABLE_NOT_VIEW"):
+        catalog.drop_table(VIEW, purge=False)
+    assert catalog.table_exists(ORDERS)
+    assert catalog.views.view_exists(VIEW)
 
 
 def test_a_server_that_is_not_there(door: RestDoor) -> None:
