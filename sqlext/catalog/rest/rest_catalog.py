@@ -221,8 +221,8 @@ class RestCatalog:
         return True
 
     def _uuid(self, identifier: TableIdentifier) -> str | None:
-        """The uuid of the table; `_UNREADABLE` where the server or sqlext cannot read it; None where there is no table of
-        that name."""
+        """The uuid of the table; `_UNREADABLE` where the server or sqlext cannot read it; None where no table has that
+        name."""
         try:
             return self.load_table(identifier).metadata.table_uuid
         except (NotFoundError, AnalysisError):
