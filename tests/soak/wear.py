@@ -84,7 +84,7 @@ ROOM = Held(python_threads=2, python_descriptors=2, python_objects=8000, jvm_des
 
 
 def open_session(warehouse: Path) -> SparkSession:
-    """A session whose own records of what ran are short, so that they are full early."""
+    """A session whose own records of what ran, and caches of what it read, are short, so that they are full early."""
     retained = ("ui.retainedJobs", "ui.retainedStages", "ui.retainedTasks", "sql.ui.retainedExecutions")
     settings = {
         "spark.driver.memory": "2g",
@@ -95,6 +95,7 @@ def open_session(warehouse: Path) -> SparkSession:
         "spark.log.level": "ERROR",
         "spark.cleaner.periodicGC.interval": "60s",
         "spark.sql.codegen.cache.maxEntries": "50",
+        "spark.sqlext.manifest-cache.max-bytes": "1m",
         **{f"spark.{name}": "10" for name in retained},
     }
     return sqlext.session(lake=str(warehouse), master="local[2]", conf=settings)
