@@ -270,16 +270,18 @@ def is_missing_from(change: TableCommit, current: LoadedTable, io: FileIO) -> bo
     log = [entry.metadata_file for entry in current.metadata.metadata_log]
     if base.metadata_location not in log:
         return None
+    # Without snapshots it is told by what it makes of the version that it landed on, which may be newer than its base.
+    made = {} if brought else _difference(base.metadata, change.updated)
     before = base.metadata
     try:
         for location in log[log.index(base.metadata_location) + 1 :]:
             after = decode_table_metadata(io.read(location), location)
-            if is_in(change, after) or _is_between(change, before, after):
+            if is_in(change, after) or (made and made == _difference(before, after)):
                 return False
             before = after
     except FileNotFoundError:
         return None
-    return not _is_between(change, before, current.metadata)
+    return not made or made != _difference(before, current.metadata)
 
 
 def shows(change: TableCommit, metadata: TableMetadata) -> bool:
@@ -288,16 +290,6 @@ def shows(change: TableCommit, metadata: TableMetadata) -> bool:
     is_its_table = change.base is None or metadata.table_uuid == change.base.metadata.table_uuid
     brought = {one.snapshot_id for one in brought_snapshots(change)}
     return is_its_table and brought <= {one.snapshot_id for one in metadata.snapshots}
-
-
-def _is_between(change: TableCommit, before: TableMetadata, after: TableMetadata) -> bool:
-    """Whether a change without snapshots has made a version of the one before it, which is newer than its base: it
-    makes there what it makes of its base."""
-    assert change.base is not None
-    if brought_snapshots(change):
-        return False
-    made = _difference(change.base.metadata, change.updated)
-    return bool(made) and made == _difference(before, after)
 
 
 def _difference(before: TableMetadata, after: TableMetadata) -> Mapping[str, object]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import pkgutil
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -56,8 +55,8 @@ def _actions() -> Iterator[type]:
         found = importlib.import_module(f"sqlext.commit.{module.name}")
         for one in vars(found).values():
             is_here = isinstance(one, type) and one.__module__ == found.__name__ and not one.__name__.startswith("_")
-            if is_here and "begin" in vars(one) and dataclasses.is_dataclass(one):
-                told = " ".join(str(field.type) for field in dataclasses.fields(one))
+            if is_here and "begin" in vars(one) and is_dataclass(one):
+                told = " ".join(str(field.type) for field in fields(one))
                 if any(name in told for name in ("ContentFile", "Action", "AppendFiles")):
                     yield one
 
