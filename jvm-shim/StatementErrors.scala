@@ -13,7 +13,7 @@ import scala.jdk.CollectionConverters._
   * That SQL holds pieces of the statement as they are written, so a place is found again by what stands around it. One
   * that is in no such piece, or could be in two of them, is left out, and so is the plan, which no user wrote. */
 object StatementErrors {
-  /** How SQL begins that Python made of a statement (`sqlext.spark.lowered_sql`). */
+  /** How SQL begins that Python made of a statement (`sqlext.spark.query.lowered_sql`). */
   private val mark = "/*sqlext*/"
   /** So many characters around a place tell it from others, and are soon compared in a long statement. */
   private val farthest = 500

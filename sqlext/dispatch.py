@@ -8,32 +8,32 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.alter_constraint import add_constraint, drop_constraint
-from sqlext.command.alter_key import add_primary_key, drop_primary_key
-from sqlext.command.alter_table import alter_columns, alter_partitioning, alter_write_order
-from sqlext.command.alter_view import alter_view_properties, drop_view, rename_view
-from sqlext.command.create_table import create_of_data_frame, create_table
-from sqlext.command.create_table_like import create_table_like
-from sqlext.command.create_view import alter_view_query, create_view
-from sqlext.command.data_frame_write import write_data_frame
-from sqlext.command.delete import delete
-from sqlext.command.describe_function import DESCRIBE_FUNCTION_COLUMNS, describe_function
-from sqlext.command.destination import written_table
+from sqlext.command.change.destination import written_table
+from sqlext.command.change.rerun import run_until_not_overtaken
+from sqlext.command.ddl.alter_constraint import add_constraint, drop_constraint
+from sqlext.command.ddl.alter_key import add_primary_key, drop_primary_key
+from sqlext.command.ddl.alter_table import alter_columns, alter_partitioning, alter_write_order
+from sqlext.command.ddl.create_table import create_of_data_frame, create_table
+from sqlext.command.ddl.create_table_like import create_table_like
+from sqlext.command.ddl.describe_function import DESCRIBE_FUNCTION_COLUMNS, describe_function
+from sqlext.command.ddl.reference_change import create_reference, drop_reference
+from sqlext.command.ddl.show_create_table import show_create_table
+from sqlext.command.ddl.undrop import undrop
+from sqlext.command.dml.data_frame_write import write_data_frame
+from sqlext.command.dml.delete import delete
+from sqlext.command.dml.explain import explain
+from sqlext.command.dml.insert import insert
+from sqlext.command.dml.merge import merge
+from sqlext.command.dml.restore import RESTORE_COLUMNS, restore
+from sqlext.command.dml.transaction_control import control_transaction
+from sqlext.command.dml.truncate import truncate
+from sqlext.command.dml.update import update
 from sqlext.command.environment import Environment
-from sqlext.command.explain import explain
-from sqlext.command.insert import insert
-from sqlext.command.merge import merge
 from sqlext.command.outcome import Outcome, count_schema, struct
-from sqlext.command.reference_change import create_reference, drop_reference
-from sqlext.command.rerun import run_until_not_overtaken
-from sqlext.command.restore import RESTORE_COLUMNS, restore
-from sqlext.command.show_create_table import show_create_table
-from sqlext.command.show_views import SHOW_VIEWS_COLUMNS, show_views
-from sqlext.command.temporary_view import require_no_temporary_view
-from sqlext.command.transaction_control import control_transaction
-from sqlext.command.truncate import truncate
-from sqlext.command.undrop import undrop
-from sqlext.command.update import update
+from sqlext.command.view.alter_view import alter_view_properties, drop_view, rename_view
+from sqlext.command.view.create_view import alter_view_query, create_view
+from sqlext.command.view.show_views import SHOW_VIEWS_COLUMNS, show_views
+from sqlext.command.view.temporary_view import require_no_temporary_view
 from sqlext.errors import SqlextError
 from sqlext.procedure.call import call
 from sqlext.procedure.described_procedures import (
@@ -43,14 +43,18 @@ from sqlext.procedure.described_procedures import (
     show_procedures,
 )
 from sqlext.procedure.registry import find_procedure
-from sqlext.spark.cached_tables import drop_caches, renew_caches
-from sqlext.spark.session_settings import session_id
-from sqlext.spark.table_handle import TableHandle
-from sqlext.sql.options_hint import with_versions
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.query.cached_tables import drop_caches, renew_caches
+from sqlext.spark.session.session_settings import session_id
 from sqlext.sql.parser import parse
-from sqlext.sql.routine_statement import DescribeFunction, DescribeProcedure, RoutineStatement, ShowProcedures
-from sqlext.sql.row_level_plan import planned_statement
-from sqlext.sql.statement import (
+from sqlext.sql.statements.routine_statement import (
+    DescribeFunction,
+    DescribeProcedure,
+    RoutineStatement,
+    ShowProcedures,
+)
+from sqlext.sql.statements.row_level_plan import planned_statement
+from sqlext.sql.statements.statement import (
     AddConstraint,
     AddPrimaryKey,
     AlterColumns,
@@ -74,7 +78,7 @@ from sqlext.sql.statement import (
     Undrop,
     Update,
 )
-from sqlext.sql.transaction_statement import (
+from sqlext.sql.statements.transaction_statement import (
     BeginTransaction,
     CommitTransaction,
     ReleaseSavepoint,
@@ -82,7 +86,7 @@ from sqlext.sql.transaction_statement import (
     SetSavepoint,
     TransactionStatement,
 )
-from sqlext.sql.view_statement import (
+from sqlext.sql.statements.view_statement import (
     AlterViewProperties,
     AlterViewQuery,
     CreateView,
@@ -91,6 +95,7 @@ from sqlext.sql.view_statement import (
     ShowViews,
     ViewStatement,
 )
+from sqlext.sql.syntax.options_hint import with_versions
 
 AnyStatement: TypeAlias = Statement | ViewStatement | RoutineStatement | TransactionStatement
 

@@ -19,30 +19,30 @@ from pyspark.sql import SparkSession
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.static_table import load_static_table
-from sqlext.command.changes import ChangeFeed
-from sqlext.command.changes_clause import ChangesClause
+from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.changelog.changes_clause import ChangesClause
+from sqlext.command.ddl.table_changes import TableDefinitions
 from sqlext.command.environment import Environment
-from sqlext.command.table_changes import TableDefinitions
-from sqlext.commit.attempt_queue import AttemptQueue
-from sqlext.commit.group_committers import GroupCommitters
-from sqlext.commit.pace import Pace
+from sqlext.commit.group.group_committers import GroupCommitters
+from sqlext.commit.loop.attempt_queue import AttemptQueue
+from sqlext.commit.loop.pace import Pace
 from sqlext.dispatch import Dispatch
 from sqlext.errors import NotFoundError
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.position_delete import PositionDeleteCache
-from sqlext.spark import interrupts
-from sqlext.spark.bridge import Bridge, Question
-from sqlext.spark.catalog_bridge import CatalogBridge
-from sqlext.spark.catalogs import Catalogs
-from sqlext.spark.executor_reader import ExecutorReader
-from sqlext.spark.gateway import attached_bridge, register
-from sqlext.spark.hadoop_storage import tell_hadoop
-from sqlext.spark.metadata_answers import MetadataAnswers
-from sqlext.spark.open_transactions import OpenTransactions
-from sqlext.spark.refused_expression import refuse_expression
-from sqlext.spark.scan_bridge import ScanBridge
-from sqlext.spark.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
-from sqlext.spark.shim_jar import shim_jar
+from sqlext.scan.deletes.position_delete import PositionDeleteCache
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spark.bridge import interrupts
+from sqlext.spark.bridge.bridge import Bridge, Question
+from sqlext.spark.bridge.catalog_bridge import CatalogBridge
+from sqlext.spark.bridge.gateway import attached_bridge, register
+from sqlext.spark.bridge.refused_expression import refuse_expression
+from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.catalog.catalogs import Catalogs
+from sqlext.spark.catalog.hadoop_storage import tell_hadoop
+from sqlext.spark.scan.executor_reader import ExecutorReader
+from sqlext.spark.scan.metadata_answers import MetadataAnswers
+from sqlext.spark.session.open_transactions import OpenTransactions
+from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
+from sqlext.spark.shim.shim_jar import shim_jar
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
 from sqlext.streaming.continuous import refuse_continuous

@@ -20,7 +20,7 @@ environment.enter("test")
 
 CHECKS: list[tuple[str, list[str]]] = [("ruff", ["-m", "ruff", "check", "."]), ("mypy", ["-m", "mypy"])]
 FIRST_USES: list[tuple[str, list[str]]] = [
-    ("the shim's jar", ["-m", "sqlext.spark.shim_jar"]),
+    ("the shim's jar", ["-m", "sqlext.spark.shim.shim_jar"]),
     ("the judge's jar", ["-m", "judges.iceberg_process"]),
     ("the REST catalog server's jar", ["-m", "catalog.rest_server"]),
     ("PostgreSQL", ["-m", "catalog.postgres_server"]),

@@ -17,19 +17,19 @@ from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.commit.action import MAIN, Action, Destination
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.table_creation import CreateTable
-from sqlext.commit.transaction import CommitOutcome, commit
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.loop.transaction import CommitOutcome, commit
 from sqlext.errors import StorageError
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import plan_scan
-from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import encode
 from sqlext.spec.sort_order import UNSORTED
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.storage.file_io import LocalFileIO

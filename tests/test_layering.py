@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,6 +35,17 @@ ALLOWED = {
     | {"streaming"},
     "__init__": {"errors", "spark_session", "streaming"},
 }
+ROOMS = {
+    "catalog": ["", "sql", "rest", "catalog_settings"],
+    "command": ["", "changelog", "change", "compaction", "upsert", "dml", "ddl", "view"],
+    "commit": ["", "rules", "snapshot", "loop", "actions", "group"],
+    "scan": ["filter", "files", "deletes", "", "metadata_tables"],
+    "spark": ["", "shim", "catalog", "scan", "session", "query", "bridge"],
+    "spec": ["", "avro", "manifests", "metadata"],
+    "sql": ["statements", "tokens", "syntax", "", "lowering"],
+}
+"""The rooms of a package, each of which may import those before it; "" is the package's own folder, but for modules
+that are named here like a room."""
 NO_SPARK = {
     "error_conditions",
     "errors",
@@ -49,6 +60,7 @@ NO_SPARK = {
     "write",
     "sql",
 }
+MOST_FILES = 30
 MODULES = sorted(ROOT.rglob("*.py"))
 
 
@@ -74,6 +86,31 @@ def test_imports_point_down(path: Path) -> None:
             assert parts[1] == package or parts[1] in ALLOWED[package], f"{package} may not import {name}"
         if parts[0] in ("pyspark", "py4j"):
             assert package not in NO_SPARK, f"{package} may not import {name}"
+
+
+def _room(parts: Sequence[str], package: str) -> str:
+    return parts[0] if parts and parts[0] in ROOMS[package] else ""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_down_among_rooms(path: Path) -> None:
+    package, *inside = path.relative_to(ROOT).with_suffix("").parts
+    rooms = ROOMS.get(package)
+    if rooms is None:
+        assert len(inside) < 2, f"{package} has rooms that stand in no order"
+        return
+    assert len(inside) < 2 or inside[0] in rooms, f"{inside[0]} stands in no order"
+    here = rooms.index(_room(inside, package))
+    for name, _ in _imports(ast.parse(path.read_text())):
+        top, *parts = name.split(".")
+        if top == "sqlext" and parts[:1] == [package]:
+            assert rooms.index(_room(parts[1:], package)) <= here, f"{path.name} may not import {name}"
+
+
+def test_no_folder_is_crowded() -> None:
+    counts = {folder: len(list(folder.glob("*.py"))) for folder in [ROOT, *ROOT.rglob("*/")]}
+    crowded = {str(folder.relative_to(ROOT)): count for folder, count in counts.items() if count > MOST_FILES}
+    assert not crowded
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))

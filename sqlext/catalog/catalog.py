@@ -9,7 +9,7 @@ from typing import Protocol
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.view_catalog import ViewCatalog
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 

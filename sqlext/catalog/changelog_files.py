@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlext.spec.stored_changelog import changelog_folder, changelog_id
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.stored_changelog import changelog_folder, changelog_id
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO, FileStatus
 
 

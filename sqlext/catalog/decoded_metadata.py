@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from threading import Lock
 
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 
 # Decoded, metadata takes about ten times the bytes of its file.
 _MOST_BYTES = 16 * 1024 * 1024

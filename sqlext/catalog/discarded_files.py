@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from sqlext.catalog.changelog_files import changelog_files
 from sqlext.errors import SqlextError
-from sqlext.spec.manifest import EntryStatus, decode_manifest, decode_manifest_list
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.stored_changelog import StoredChangelog
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.manifests.manifest import EntryStatus, decode_manifest, decode_manifest_list
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.stored_changelog import StoredChangelog
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 ADDED_IN_PLACE = "sqlext.files-added-in-place"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sqlext.errors import CommitConflict, NotFoundError, SqlextError
-from sqlext.spec.view_metadata import MARK_REACH, is_view_metadata
+from sqlext.spec.metadata.view_metadata import MARK_REACH, is_view_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join
 

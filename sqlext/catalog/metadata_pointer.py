@@ -19,9 +19,9 @@ from sqlext.properties import (
     METADATA_DELETE_AFTER_COMMIT,
     METADATA_PREVIOUS_VERSIONS_MAX,
 )
-from sqlext.spec.metadata_update import with_metadata_log
-from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
-from sqlext.spec.view_metadata import ViewMetadata, encode_view_metadata
+from sqlext.spec.metadata.metadata_update import with_metadata_log
+from sqlext.spec.metadata.table_metadata import TableMetadata, encode_table_metadata
+from sqlext.spec.metadata.view_metadata import ViewMetadata, encode_view_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join, metadata_location, same_place
 

@@ -21,7 +21,7 @@ from sqlext.errors import (
     UnsupportedError,
     ValidationConflict,
 )
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _State = Mapping[str, PendingTables]
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from sqlext.catalog.changelog_files import changelog_files
 from sqlext.catalog.reachable_files import reachable_files
 from sqlext.errors import SqlextError
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.allowed_locations import AllowedLocations, is_within, resolved
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import data_location, is_below, metadata_location

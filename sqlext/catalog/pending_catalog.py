@@ -18,9 +18,9 @@ from sqlext.catalog.point_in_time import PointInTime
 from sqlext.catalog.sent_changes import settled
 from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
 from sqlext.errors import AlreadyExistsError, CommitConflict, CommitStateUnknown, SqlextError, UnsupportedError
-from sqlext.spec.metadata_update import with_commit_time
-from sqlext.spec.table_metadata import TableMetadata, encode_table_metadata
-from sqlext.spec.view_metadata import ViewMetadata
+from sqlext.spec.metadata.metadata_update import with_commit_time
+from sqlext.spec.metadata.table_metadata import TableMetadata, encode_table_metadata
+from sqlext.spec.metadata.view_metadata import ViewMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import metadata_location
 

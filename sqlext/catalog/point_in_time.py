@@ -23,8 +23,8 @@ from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import NotFoundError, SqlextError, ValidationConflict
-from sqlext.spec.snapshot import MetadataLogEntry
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.snapshot import MetadataLogEntry
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 # So much later than the clock a table's time stamp may be, for the stamps of other tables to follow it. As much as
 # Iceberg lets two versions of one table be out of order.

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from sqlext.errors import SqlextError
-from sqlext.spec.manifest import decode_manifest, decode_manifest_list
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.manifests.manifest import decode_manifest, decode_manifest_list
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 

@@ -25,8 +25,8 @@ from sqlext.errors import (
     SqlextError,
     unsettled,
 )
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import FileIO
 
 Send: TypeAlias = Callable[[Sequence[TableCommit]], Sequence[LoadedTable]]

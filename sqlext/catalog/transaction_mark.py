@@ -10,7 +10,7 @@ from typing import Any
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.metadata_file import version_number
 from sqlext.errors import CorruptionError
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 MARK = "sqlext-transaction"
 # So long a transaction may take from its first marked file to its outcome, before others abort it.

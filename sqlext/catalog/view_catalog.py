@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sqlext.catalog.identifier import Namespace, TableIdentifier
-from sqlext.spec.view_metadata import ViewMetadata
+from sqlext.spec.metadata.view_metadata import ViewMetadata
 
 
 @dataclass(frozen=True, slots=True)

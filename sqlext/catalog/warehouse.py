@@ -30,8 +30,8 @@ from sqlext.errors import (
     UnsupportedError,
 )
 from sqlext.properties import GC_ENABLED, METADATA_PATH
-from sqlext.spec.table_metadata import TableMetadata
-from sqlext.spec.view_metadata import is_view_metadata
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.metadata.view_metadata import is_view_metadata
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, resolved
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import as_location, configured_location, is_below, join, require_below, same_place

@@ -28,8 +28,8 @@ from sqlext.errors import (
     ValidationConflict,
 )
 from sqlext.properties import METADATA_COMPRESSION, METADATA_DELETE_AFTER_COMMIT, METADATA_PREVIOUS_VERSIONS_MAX
-from sqlext.spec.metadata_update import with_metadata_log
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
+from sqlext.spec.metadata.metadata_update import with_metadata_log
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import is_below, join, same_place
 

@@ -17,7 +17,12 @@ from sqlext.errors import (
     CommitConflict,
     SqlextError,
 )
-from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata, is_view_metadata
+from sqlext.spec.metadata.view_metadata import (
+    ViewMetadata,
+    decode_view_metadata,
+    encode_view_metadata,
+    is_view_metadata,
+)
 from sqlext.storage.file_io import FolderIO
 
 

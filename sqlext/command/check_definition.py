@@ -10,12 +10,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructType
 
 from sqlext.errors import AnalysisError
-from sqlext.spark.data_type import schema_to_spark
-from sqlext.spark.shim_object import shim_object
+from sqlext.spark.catalog.data_type import schema_to_spark
+from sqlext.spark.shim.shim_object import shim_object
 from sqlext.spec.constraint import CHECK_PREFIX, CheckConstraint
 from sqlext.spec.schema import Schema
 from sqlext.sql.row_rules import require_plain_check
-from sqlext.sql.statement import Check
+from sqlext.sql.statements.statement import Check
 
 
 def check_properties(

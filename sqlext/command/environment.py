@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import MAIN, Action, Destination
-from sqlext.commit.attempt_queue import AttemptQueue
-from sqlext.commit.group_committers import GroupCommitters
-from sqlext.commit.recorded_action import RecordedAction
-from sqlext.commit.transaction import CommitOutcome, commit
+from sqlext.commit.actions.recorded_action import RecordedAction
+from sqlext.commit.group.group_committers import GroupCommitters
+from sqlext.commit.loop.attempt_queue import AttemptQueue
+from sqlext.commit.loop.transaction import CommitOutcome, commit
 from sqlext.errors import StaleRead
-from sqlext.spark.catalogs import Catalogs, TableVersion, handle_of
-from sqlext.spark.open_transactions import OpenTransactions
-from sqlext.spark.scan_bridge import ScanBridge
+from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.catalog.catalogs import Catalogs, TableVersion, handle_of
+from sqlext.spark.session.open_transactions import OpenTransactions
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from sqlext.spark.interrupts import raise_if_requested
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spark.bridge.interrupts import raise_if_requested
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.row_rules import row_rules
 from sqlext.storage.file_io import FileIO
 from sqlext.write.created_files import CreatedFiles

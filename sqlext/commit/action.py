@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spec.metadata_update import MetadataUpdate
-from sqlext.spec.reference import MAIN_BRANCH
-from sqlext.spec.requirement import Requirement
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.metadata.metadata_update import MetadataUpdate
+from sqlext.spec.metadata.reference import MAIN_BRANCH
+from sqlext.spec.metadata.requirement import Requirement
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 

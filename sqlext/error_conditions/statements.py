@@ -167,7 +167,7 @@ STATEMENTS: Mapping[str, Condition] = {
         "55000",
         "The running JVM has no sqlext shim, since it was started without it. Build the session with"
         " sqlext.configure(SparkSession.builder).getOrCreate(), or start Spark with --jars $(python -m"
-        " sqlext.spark.shim_jar).",
+        " sqlext.spark.shim.shim_jar).",
     ),
     # procedures
     "PROCEDURE_ARGUMENT": Condition("42601", "CALL {procedure} is refused: {reason}. It takes {parameters}."),

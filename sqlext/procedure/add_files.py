@@ -7,17 +7,17 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from sqlext.commit.add_files import AddFiles
+from sqlext.commit.actions.add_files import AddFiles
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.procedure.added_files import content_files, threads
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.procedure.source_files import Source, source_files
 from sqlext.spec.constraint import row_rule_properties
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.partition_folder import stored_value
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import IdentityTransform
 from sqlext.write.existing_file import ExistingFile, TableShape
 from sqlext.write.metrics import MetricsConfig

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.procedure.procedure import Procedure
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.storage.file_io import FileIO
 from sqlext.write.existing_file import ExistingFile, TableShape, content_file
 from sqlext.write.existing_schema import Misfit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.commit.branch_move import ancestors
+from sqlext.commit.actions.branch_move import ancestors
 from sqlext.errors import NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 

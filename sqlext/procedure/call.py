@@ -12,9 +12,9 @@ from sqlext.command.outcome import Outcome
 from sqlext.errors import AnalysisError
 from sqlext.procedure.procedure import Invocation, Procedure
 from sqlext.procedure.registry import find_procedure
-from sqlext.spark.cached_tables import renew_caches
-from sqlext.spark.lowered_sql import lowered_query
-from sqlext.sql.statement import Argument, Call
+from sqlext.spark.query.cached_tables import renew_caches
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.sql.statements.statement import Argument, Call
 
 # The parameter of all procedures that change a table that is there.
 _TABLE = "table"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.commit.cherry_pick import CherryPick
+from sqlext.commit.actions.cherry_pick import CherryPick
 from sqlext.procedure.moved_branch import move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 

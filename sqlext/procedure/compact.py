@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.command.compaction import Compacted, compact_table
-from sqlext.commit.bucket_change import ChangeBuckets
-from sqlext.commit.bucket_layout import DYNAMIC, bucket_count
+from sqlext.command.compaction.compaction import Compacted, compact_table
+from sqlext.commit.actions.bucket_change import ChangeBuckets
+from sqlext.commit.rules.bucket_layout import DYNAMIC, bucket_count
 from sqlext.errors import AnalysisError
 from sqlext.procedure.condition import condition, require_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.spec.reference import MAIN_BRANCH
-from sqlext.sql.statement import TableName
+from sqlext.spec.metadata.reference import MAIN_BRANCH
+from sqlext.sql.statements.statement import TableName
 
 _COLUMNS = (
     ("compacted_buckets_count", "integer"),

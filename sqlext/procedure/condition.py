@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from sqlext.command.row_level import Target
+from sqlext.command.change.row_level import Target
 from sqlext.errors import NotFoundError
-from sqlext.spark.lowered_sql import lowered_expression, lowered_query
-from sqlext.spark.read_tables import read_predicates
+from sqlext.spark.query.lowered_sql import lowered_expression, lowered_query
+from sqlext.spark.scan.read_tables import read_predicates
 from sqlext.spec.expression import AlwaysTrue, Predicate, disjunction
-from sqlext.spec.reference import MAIN_BRANCH
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.reference import MAIN_BRANCH
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 def condition(spark: SparkSession, target: Target, where: str | None) -> Predicate:

@@ -8,8 +8,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.commit.consumer import Consumer, MoveConsumer, is_expired, require_consumer_id
-from sqlext.commit.consumer import consumers as consumers_of
+from sqlext.commit.actions.consumer import Consumer, MoveConsumer, is_expired, require_consumer_id
+from sqlext.commit.actions.consumer import consumers as consumers_of
 from sqlext.errors import NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 

@@ -13,15 +13,15 @@ from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.deleted_keys import converted
-from sqlext.command.row_level import Target, commit_change, load_target
+from sqlext.command.change.row_level import Target, commit_change, load_target
+from sqlext.command.compaction.deleted_keys import converted
 from sqlext.procedure.condition import condition, require_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.spark import journal
-from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.write_job import find_positions
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.write_job import find_positions
+from sqlext.spark.session import journal
 from sqlext.spec.expression import AlwaysTrue
-from sqlext.sql.statement import TableName
+from sqlext.sql.statements.statement import TableName
 
 
 def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:

@@ -11,8 +11,8 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.errors import NotFoundError
 from sqlext.procedure.registry import PROCEDURES, find_procedure
-from sqlext.sql.call_syntax import SYSTEM
-from sqlext.sql.routine_statement import DescribeProcedure, ShowProcedures
+from sqlext.sql.statements.routine_statement import DescribeProcedure, ShowProcedures
+from sqlext.sql.syntax.call_syntax import SYSTEM
 
 _TEXTS: Any = {"type": "array", "elementType": "string", "containsNull": False}
 SHOW_PROCEDURES_COLUMNS: tuple[tuple[str, Any], ...] = (

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.sql.token_cursor import TokenCursor
+from sqlext.sql.tokens.token_cursor import TokenCursor
 
 
 def dropped_tables(invocation: Invocation) -> Sequence[Sequence[Any]]:

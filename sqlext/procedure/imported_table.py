@@ -8,16 +8,16 @@ from pyspark.sql import DataFrame
 
 from sqlext.catalog.discarded_files import ADDED_IN_PLACE
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.command.table_definition import complete, with_identifier_fields
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.table_creation import CreateTable
-from sqlext.commit.transaction import commit
+from sqlext.command.ddl.table_definition import complete, with_identifier_fields
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import AlreadyExistsError
 from sqlext.procedure.added_files import content_files
 from sqlext.procedure.procedure import Invocation
 from sqlext.procedure.source_files import Source
-from sqlext.spark.data_type import schema_from_spark
-from sqlext.spark.session_settings import is_case_sensitive
+from sqlext.spark.catalog.data_type import schema_from_spark
+from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.name_mapping import NAME_MAPPING_PROPERTY, NameMapping
 from sqlext.spec.schema import assign_fresh_ids
 from sqlext.write.existing_file import TableShape

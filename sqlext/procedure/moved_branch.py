@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Action
 from sqlext.procedure.procedure import Invocation
-from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.spec.metadata.reference import MAIN_BRANCH
 
 SNAPSHOT_COLUMNS = (("previous_snapshot_id", "long"), ("current_snapshot_id", "long"))
 

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError
-from sqlext.sql.table_resolution import TableResolution
-from sqlext.sql.token_cursor import TokenCursor
+from sqlext.sql.statements.table_resolution import TableResolution
+from sqlext.sql.tokens.token_cursor import TokenCursor
 
 
 @dataclass(frozen=True, slots=True)

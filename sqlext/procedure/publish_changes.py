@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.commit.cherry_pick import CherryPick
-from sqlext.commit.snapshot_production import WAP_ID_PROPERTY
+from sqlext.commit.actions.cherry_pick import CherryPick
+from sqlext.commit.snapshot.snapshot_production import WAP_ID_PROPERTY
 from sqlext.procedure.moved_branch import move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 

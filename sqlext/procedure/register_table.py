@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.commit.registration import RegisterTable, shared_copy
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.registration import RegisterTable, shared_copy
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import AlreadyExistsError, NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import as_location, same_place
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.commit.changelog_storage import remove_unneeded_changelogs
+from sqlext.commit.snapshot.changelog_storage import remove_unneeded_changelogs
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 
 

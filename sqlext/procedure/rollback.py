@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.commit.branch_move import BackToSnapshot, BackToTime, MoveBranch
+from sqlext.commit.actions.branch_move import BackToSnapshot, BackToTime, MoveBranch
 from sqlext.procedure.moved_branch import SNAPSHOT_COLUMNS, move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.spark.instant import milliseconds
+from sqlext.spark.query.instant import milliseconds
 
 
 def rollback_to_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.commit.branch_move import MoveBranch, ToSnapshot
+from sqlext.commit.actions.branch_move import MoveBranch, ToSnapshot
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.procedure.moved_branch import SNAPSHOT_COLUMNS, move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlext.scan.file_filter import FileFilter
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.spec.expression import Predicate
-from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.manifests.manifest import ManifestContent
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 # Of more files, filters are answered by what the partitioning alone says: looking at each costs more than it may save.

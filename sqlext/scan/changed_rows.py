@@ -8,7 +8,7 @@ from pyroaring import BitMap64
 
 from sqlext.scan.changed_files import changed_files
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _DISTINCT = "apache-datasketches-theta-v1"
 

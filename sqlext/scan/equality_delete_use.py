@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.scan.delete_file_index import DeleteFileIndex
-from sqlext.scan.file_filter import FileFilter
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.measured_column import measured_columns
+from sqlext.scan.deletes.delete_file_index import DeleteFileIndex
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.filter.file_filter import FileFilter
+from sqlext.scan.filter.measured_column import measured_columns
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, scan_schema
-from sqlext.spec.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.expression import Predicate
-from sqlext.spec.manifest import EntryStatus, ManifestContent, ManifestEntry
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
+from sqlext.spec.manifests.manifest import EntryStatus, ManifestContent, ManifestEntry
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlext.scan.measured_column import MeasuredColumn
+from sqlext.scan.filter.measured_column import MeasuredColumn
+from sqlext.scan.filter.value_range import metrics_range, row_counts_of
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.scan.value_range import metrics_range, row_counts_of
 from sqlext.spec.types import (
     DateType,
     DecimalType,

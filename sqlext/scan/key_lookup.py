@@ -18,9 +18,9 @@ from pyroaring import BitMap64
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
-from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import And, Comparison, Predicate
-from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.storage.file_io import FileIO
 
 _KIND = "data file"

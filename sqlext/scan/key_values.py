@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, UnsupportedError
-from sqlext.scan.file_columns import PARQUET
+from sqlext.scan.files.file_columns import PARQUET
 from sqlext.scan.key_lookup import columns_by_id
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.storage.file_io import FileIO
 
 POSITION = "position"

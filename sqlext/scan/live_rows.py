@@ -15,7 +15,7 @@ from pyroaring import BitMap64
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.arrow_field_id import fields_by_id
-from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.types import NestedField
 from sqlext.storage.file_io import FileIO
 

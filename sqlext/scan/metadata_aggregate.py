@@ -12,21 +12,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sqlext.scan.bound_column import bound_column
-from sqlext.scan.entry_counts import counts_by_entry
-from sqlext.scan.file_filter import FileFilter
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.measured_column import MeasuredColumn
-from sqlext.scan.value_range import decode_bound, row_counts_of
-from sqlext.spec.avro_columns import Mask, Octets
-from sqlext.spec.content_file import ContentFile
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.filter.bound_column import bound_column
+from sqlext.scan.filter.entry_counts import counts_by_entry
+from sqlext.scan.filter.file_filter import FileFilter
+from sqlext.scan.filter.measured_column import MeasuredColumn
+from sqlext.scan.filter.value_range import decode_bound, row_counts_of
+from sqlext.spec.avro.avro_columns import Mask, Octets
 from sqlext.spec.expression import Predicate
-from sqlext.spec.manifest import ManifestContent, ManifestFile
-from sqlext.spec.manifest_columns import ManifestColumns
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile
+from sqlext.spec.manifests.manifest_columns import ManifestColumns
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import (
     BooleanType,

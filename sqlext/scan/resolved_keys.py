@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
-from sqlext.scan.byte_cache import ByteCache
-from sqlext.scan.deleted_positions import leaves_no_row
-from sqlext.scan.deletion_vector import DeletedPositions
-from sqlext.scan.file_columns import all_by_field_id
+from sqlext.scan.deletes.deleted_positions import leaves_no_row
+from sqlext.scan.deletes.deletion_vector import DeletedPositions
+from sqlext.scan.files.byte_cache import ByteCache
+from sqlext.scan.files.file_columns import all_by_field_id
 from sqlext.scan.scan_plan import EqualityDeleteFile, FileScanTask, ScanPlan
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest import ManifestContent, ManifestFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DateType, IntegerType, LongType, NestedField, StringType, Type

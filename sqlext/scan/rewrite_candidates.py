@@ -20,7 +20,7 @@ from sqlext.properties import (
 )
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.scan.sorted_runs import Bucket
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
 
 
 @dataclass(frozen=True, slots=True)

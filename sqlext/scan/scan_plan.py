@@ -15,20 +15,20 @@ from typing import Any
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError
-from sqlext.scan.delete_file_index import DeleteFileIndex, sequence_number
-from sqlext.scan.deleted_positions import deleted_positions, leaves_no_row
-from sqlext.scan.deletion_vector import DeletedPositions
-from sqlext.scan.file_filter import FileFilter, PartitionKey, partition_key
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.measured_column import measured_columns
-from sqlext.scan.position_delete import PositionDeleteCache
-from sqlext.scan.readable_files import require_readable
-from sqlext.spec.content_file import ContentFile
+from sqlext.scan.deletes.delete_file_index import DeleteFileIndex, sequence_number
+from sqlext.scan.deletes.deleted_positions import deleted_positions, leaves_no_row
+from sqlext.scan.deletes.deletion_vector import DeletedPositions
+from sqlext.scan.deletes.position_delete import PositionDeleteCache
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.files.readable_files import require_readable
+from sqlext.scan.filter.file_filter import FileFilter, PartitionKey, partition_key
+from sqlext.scan.filter.measured_column import measured_columns
 from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
-from sqlext.spec.manifest import ManifestContent, ManifestEntry, ManifestFile
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 

@@ -17,10 +17,10 @@ from sqlext.properties import (
     COMPACTION_SIZE_RATIO,
     COMPACTION_TRIGGER,
 )
-from sqlext.scan.delete_file_index import sequence_number
-from sqlext.scan.file_filter import PartitionKey, partition_key
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest import ManifestEntry
+from sqlext.scan.deletes.delete_file_index import sequence_number
+from sqlext.scan.filter.file_filter import PartitionKey, partition_key
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import ManifestEntry
 
 # To write so much again costs less than the commit after the next one, which would have to merge runs as well.
 _SMALL_BYTES = 2 * 1024 * 1024

@@ -13,12 +13,12 @@ from sqlext.spec.field_path import FieldPath
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, StructType, is_primitive
 from sqlext.sql.default_value import default_word
-from sqlext.sql.expression_slice import column_references
 from sqlext.sql.literal import write_default_text
-from sqlext.sql.quoting import quote_identifier, quote_name, quote_string, unquote_identifier
-from sqlext.sql.statement import Assignment, Merge, MergeClause, Slice, TableName
-from sqlext.sql.token_cursor import tokenize
-from sqlext.sql.type_name import spark_type_text
+from sqlext.sql.statements.statement import Assignment, Merge, MergeClause, Slice, TableName
+from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.tokens.expression_slice import column_references
+from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string, unquote_identifier
+from sqlext.sql.tokens.token_cursor import tokenize
 
 # The alias of a query between USING and ON that has none of its own.
 UNNAMED_SOURCE = "__source_rows"

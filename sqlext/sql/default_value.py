@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlext.sql.token_cursor import TokenCursor, tokenize
+from sqlext.sql.tokens.token_cursor import TokenCursor, tokenize
 
 _DEFAULT = "DEFAULT"
 

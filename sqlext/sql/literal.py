@@ -24,8 +24,8 @@ from sqlext.spec.types import (
     Type,
     UuidType,
 )
-from sqlext.sql.quoting import quote_string
-from sqlext.sql.type_name import spark_type_text
+from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.tokens.quoting import quote_string
 
 
 def literal_text(type: Type, value: Any) -> str:

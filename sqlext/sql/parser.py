@@ -5,16 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-from sqlext.sql.alter_table_syntax import parse_alter_table
-from sqlext.sql.call_syntax import parse_call
-from sqlext.sql.constraint_syntax import parse_constraint_change
-from sqlext.sql.create_table_syntax import parse_create_table
-from sqlext.sql.options_hint import with_versions
-from sqlext.sql.ref_syntax import parse_reference_change, parse_restore
-from sqlext.sql.routine_statement import RoutineStatement
-from sqlext.sql.routine_syntax import parse_describe_routine, parse_show_procedures
-from sqlext.sql.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_truncate, parse_update
-from sqlext.sql.statement import (
+from sqlext.sql.statements.routine_statement import RoutineStatement
+from sqlext.sql.statements.statement import (
     Delete,
     Explain,
     Insert,
@@ -26,12 +18,20 @@ from sqlext.sql.statement import (
     Undrop,
     Update,
 )
-from sqlext.sql.table_resolution import TableResolution
-from sqlext.sql.token_cursor import TokenCursor
-from sqlext.sql.transaction_statement import TransactionStatement
-from sqlext.sql.transaction_syntax import TRANSACTION_HEADS, parse_transaction
-from sqlext.sql.view_statement import ViewStatement
-from sqlext.sql.view_syntax import parse_alter_view, parse_create_view, parse_drop_view, parse_show_views
+from sqlext.sql.statements.table_resolution import TableResolution
+from sqlext.sql.statements.transaction_statement import TransactionStatement
+from sqlext.sql.statements.view_statement import ViewStatement
+from sqlext.sql.syntax.alter_table_syntax import parse_alter_table
+from sqlext.sql.syntax.call_syntax import parse_call
+from sqlext.sql.syntax.constraint_syntax import parse_constraint_change
+from sqlext.sql.syntax.create_table_syntax import parse_create_table
+from sqlext.sql.syntax.options_hint import with_versions
+from sqlext.sql.syntax.ref_syntax import parse_reference_change, parse_restore
+from sqlext.sql.syntax.routine_syntax import parse_describe_routine, parse_show_procedures
+from sqlext.sql.syntax.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_truncate, parse_update
+from sqlext.sql.syntax.transaction_syntax import TRANSACTION_HEADS, parse_transaction
+from sqlext.sql.syntax.view_syntax import parse_alter_view, parse_create_view, parse_drop_view, parse_show_views
+from sqlext.sql.tokens.token_cursor import TokenCursor
 
 _HEADS = frozenset(
     {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}

@@ -8,9 +8,9 @@ from sqlext.errors import AnalysisError
 from sqlext.spec.constraint import RowRule, check_constraints, varchar_lengths
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import ListType, MapType, StructType, Type
-from sqlext.sql.expression_slice import column_references
-from sqlext.sql.quoting import quote_identifier
-from sqlext.sql.token_cursor import tokenize
+from sqlext.sql.tokens.expression_slice import column_references
+from sqlext.sql.tokens.quoting import quote_identifier
+from sqlext.sql.tokens.token_cursor import tokenize
 
 _SHOWN_COLUMNS = 8
 

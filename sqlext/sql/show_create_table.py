@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from sqlext.errors import UnsupportedError
 from sqlext.properties import KEY_ENFORCED
 from sqlext.spec.constraint import check_constraints, is_constraint, varchar_lengths
+from sqlext.spec.metadata.stream_state import settings_of
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField
-from sqlext.spec.stream_state import settings_of
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import (
     BucketTransform,
     DayTransform,
@@ -25,9 +25,9 @@ from sqlext.spec.transform import (
 )
 from sqlext.spec.types import NestedField
 from sqlext.sql.literal import write_default_text
-from sqlext.sql.quoting import quote_identifier, quote_name, quote_string
-from sqlext.sql.statement import TableName
-from sqlext.sql.type_name import ddl_type_text
+from sqlext.sql.statements.statement import TableName
+from sqlext.sql.syntax.type_name import ddl_type_text
+from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string
 
 _PERIODS: Mapping[type, str] = {
     YearTransform: "years",

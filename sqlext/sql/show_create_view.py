@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlext.spec.schema import Schema
-from sqlext.sql.quoting import quote_identifier, quote_name, quote_string
-from sqlext.sql.statement import TableName
+from sqlext.sql.statements.statement import TableName
+from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string
 
 
 def create_view_text(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlext.errors import AnalysisError, SqlextError, UnsupportedError
 from sqlext.properties import DATA_PATH, METADATA_PATH
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 OBJECT_SCHEMES = ("s3", "s3a", "s3n")
 """Three names for one kind of store, as Hadoop's readers have them."""

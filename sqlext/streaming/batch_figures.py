@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot import Snapshot
 
 # Metrics by the counters of the snapshot that they are.
 _FILES = {"addedDataFiles": "added-data-files", "addedDeleteFiles": "added-delete-files"}

@@ -13,21 +13,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.command.change_batch import align_changes, row_kind_column
-from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
+from sqlext.command.change.row_level import Target, commit_change, load_target
+from sqlext.command.dml.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
 from sqlext.command.environment import Environment
-from sqlext.command.row_level import Target, commit_change, load_target
-from sqlext.command.upsert import require_upsertable, upsert
+from sqlext.command.upsert.change_batch import align_changes, row_kind_column
+from sqlext.command.upsert.upsert import require_upsertable, upsert
 from sqlext.commit.action import Action
 from sqlext.errors import AnalysisError, ValidationConflict
 from sqlext.properties import MAX_RERUNS
-from sqlext.spark.session_settings import session_id
-from sqlext.spark.store_assignment import align
+from sqlext.spark.query.store_assignment import align
+from sqlext.spark.session.session_settings import session_id
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.row_kind import ROW_KIND
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
-from sqlext.sql.quoting import quote_identifier
-from sqlext.sql.statement import TableName
+from sqlext.sql.statements.statement import TableName
+from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.streaming.batch_figures import BatchFigures
 from sqlext.streaming.sink_options import SinkOptions
 

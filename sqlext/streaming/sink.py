@@ -13,27 +13,27 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.change_batch import align_changes, row_kind_column
-from sqlext.command.compaction import compact_after_commit
-from sqlext.command.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
-from sqlext.command.destination import written_table
+from sqlext.command.change.destination import written_table
+from sqlext.command.change.rerun import run_until_not_overtaken
+from sqlext.command.change.row_level import Target, commit_change, load_target
+from sqlext.command.change.schema_evolution import changes_for_rows, grown, merges_schema
+from sqlext.command.compaction.compaction import compact_after_commit
+from sqlext.command.dml.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
 from sqlext.command.environment import Environment
-from sqlext.command.rerun import run_until_not_overtaken
-from sqlext.command.row_level import Target, commit_change, load_target
-from sqlext.command.schema_evolution import changes_for_rows, grown, merges_schema
-from sqlext.command.upsert import require_upsertable, upsert
+from sqlext.command.upsert.change_batch import align_changes, row_kind_column
+from sqlext.command.upsert.upsert import require_upsertable, upsert
 from sqlext.commit.action import Action
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.staged_batch import StagedBatch, load_staged, stage_batch, staged_files
-from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.staged_batch import StagedBatch, load_staged, stage_batch, staged_files
+from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
 from sqlext.errors import AnalysisError, CommitStateUnknown, SqlextError, ValidationConflict
-from sqlext.spark.cached_tables import renew_caches
-from sqlext.spark.checkpoint_files import batch_plan
-from sqlext.spark.session_settings import is_case_sensitive
-from sqlext.spark.store_assignment import align
-from sqlext.spark.table_handle import TableHandle
-from sqlext.spec.content_file import Content
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.query.cached_tables import renew_caches
+from sqlext.spark.query.store_assignment import align
+from sqlext.spark.session.checkpoint_files import batch_plan
+from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.field_path import FieldPath, path_text
+from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.streaming.batch_figures import BatchFigures

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sqlext.errors import AnalysisError
-from sqlext.spark.frame_options import WriteOptions, known_write_options, write_options
+from sqlext.spark.catalog.frame_options import WriteOptions, known_write_options, write_options
 from sqlext.spec.field_path import FieldPath, listed_paths
 
 T = TypeVar("T")

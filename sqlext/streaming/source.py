@@ -12,21 +12,21 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.command.change_spans import ancestors, changing
-from sqlext.command.changes import ChangeFeed, snapshot_pairs
+from sqlext.command.changelog.change_spans import ancestors, changing
+from sqlext.command.changelog.changes import ChangeFeed, snapshot_pairs
 from sqlext.command.environment import Environment
-from sqlext.commit.consumer import Consumer, MoveConsumer, consumers
+from sqlext.commit.actions.consumer import Consumer, MoveConsumer, consumers
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError, ValidationConflict
 from sqlext.properties import CONSUMER_EXPIRATION
-from sqlext.spark.catalogs import handle_of
-from sqlext.spark.data_type import schema_to_spark
-from sqlext.spark.table_handle import TableHandle
-from sqlext.spec.reference import MAIN_BRANCH
+from sqlext.spark.catalog.catalogs import handle_of
+from sqlext.spark.catalog.data_type import schema_to_spark
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spec.metadata.reference import MAIN_BRANCH
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.row_kind import ROW_KIND
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.sql.lowering.changes import ChangeStep, lower_changes, lower_kinds
-from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.streaming.source_options import SourceOptions, source_options
 
 _VERSION = 1

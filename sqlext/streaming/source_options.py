@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlext.commit.consumer import require_consumer_id
+from sqlext.commit.actions.consumer import require_consumer_id
 from sqlext.errors import AnalysisError
 
 _KNOWN = (

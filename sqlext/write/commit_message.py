@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from sqlext.errors import SqlextError
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 
 Kind = Literal["file", "positions", "matched", "repeated", "counts", "error"]
 

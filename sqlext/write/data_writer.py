@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.stored_fields import stored_schema
 from sqlext.storage.file_io import FileIO

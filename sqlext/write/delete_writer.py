@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from sqlext.errors import UnsupportedError
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.storage.file_io import FileIO

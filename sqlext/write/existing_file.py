@@ -17,9 +17,9 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 from sqlext.errors import CorruptionError, NotFoundError
-from sqlext.spec.avro_arrow import arrow_schema
-from sqlext.spec.avro_file import decode_schema
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.avro.avro_arrow import arrow_schema
+from sqlext.spec.avro.avro_file import decode_schema
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.partition_folder import stored_value
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sqlext.errors import CorruptionError
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
 from sqlext.spec.stored_fields import stored_schema
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import (
     BooleanType,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DoubleType, FloatType
 from sqlext.storage.file_io import FileIO

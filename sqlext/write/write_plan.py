@@ -19,11 +19,11 @@ from sqlext.properties import (
     require_writable,
 )
 from sqlext.spec.constraint import RowRule
+from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
-from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortOrder
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import BucketTransform, UnknownTransform
 from sqlext.spec.types import UuidType
 from sqlext.storage.file_io import FileIO, LocalFileIO

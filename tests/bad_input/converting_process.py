@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from small_tables import InterruptedIO, Writer, warehouse_catalog
-from unit.commit.test_delete_file_rewrite import Converted
+from unit.commit.actions.test_delete_file_rewrite import Converted
 
 MOST_FILES = 9
 

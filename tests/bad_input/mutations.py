@@ -32,15 +32,20 @@ import pyarrow as pa
 from golden_tables.relocation import unpack
 from sqlext.catalog.static_table import load_static_table
 from sqlext.errors import SqlextError, UnsupportedError
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.scan_plan import plan_scan
-from sqlext.spec import avro_file
+from sqlext.spec.avro import avro_file
 from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.metadata.view_metadata import (
+    ViewVersion,
+    decode_view_metadata,
+    encode_view_metadata,
+    new_view_metadata,
+)
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, NestedField
-from sqlext.spec.view_metadata import ViewVersion, decode_view_metadata, encode_view_metadata, new_view_metadata
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import to_local_path, to_location
 

@@ -24,9 +24,9 @@ from small_tables import (
     summary_of,
     warehouse_catalog,
 )
-from sqlext.commit.delete_file_rewrite import RewriteDeleteFiles
-from sqlext.commit.deletion_vectors import DeletedRows
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.storage.file_io import LocalFileIO

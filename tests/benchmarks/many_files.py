@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlext.spec import avro_file
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest import (
+from sqlext.spec.avro import avro_file
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import (
     EntryStatus,
     FieldSummary,
     ManifestContent,
@@ -28,13 +28,13 @@ from sqlext.spec.manifest import (
     encode_manifest,
     encode_manifest_list,
 )
+from sqlext.spec.metadata.reference import SnapshotReference
+from sqlext.spec.metadata.snapshot import Snapshot, SnapshotLogEntry
+from sqlext.spec.metadata.table_metadata import encode_table_metadata, new_table_metadata
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
-from sqlext.spec.reference import SnapshotReference
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import encode
-from sqlext.spec.snapshot import Snapshot, SnapshotLogEntry
 from sqlext.spec.sort_order import UNSORTED
-from sqlext.spec.table_metadata import encode_table_metadata, new_table_metadata
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import (
     DateType,

@@ -21,10 +21,10 @@ from benchmarks.bench import Bench, Result
 from benchmarks.measure import Cost, ProcessTree, measured, middle
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.group_committer import GroupCommitter
-from sqlext.commit.transaction import commit
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.group.group_committer import GroupCommitter
+from sqlext.commit.loop.transaction import commit
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.storage.file_io import LocalFileIO
 
 INSERTS = 200

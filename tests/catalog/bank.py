@@ -20,9 +20,9 @@ from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.table_creation import CreateTable
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import ValidationConflict
 from sqlext.storage.file_io import LocalFileIO
 

@@ -16,9 +16,9 @@ from catalog.racers import TURNS, Opener, count_both_up, count_up, create_one, i
 from small_tables import ORDERS
 from sqlext.catalog.catalog import Catalog, TableCommit
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.registration import RegisterTable
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.registration import RegisterTable
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
@@ -28,7 +28,7 @@ from sqlext.errors import (
     UnsupportedError,
     ValidationConflict,
 )
-from unit.spec.test_view_metadata import LONGS, version
+from unit.spec.metadata.test_view_metadata import LONGS, version
 
 RACERS = 3
 

@@ -23,9 +23,9 @@ from small_tables import SCHEMA, UNPARTITIONED, UNSORTED, Clock
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.table_creation import CreateTable
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import CommitConflict, CommitStateUnknown, ValidationConflict
 
 LISTS = ("a", "b", "c", "d", "e", "f")

@@ -14,16 +14,16 @@ import pytest
 from small_tables import ORDERS, SCHEMA, UNPARTITIONED, UNSORTED, Clock
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.commit.table_creation import CreateTable
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import CommitStateUnknown, SqlextError
-from sqlext.spec.metadata_update import AddSnapshot, SetSnapshotRef, apply_updates
-from sqlext.spec.reference import MAIN_BRANCH, SnapshotReference
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
-from sqlext.spec.view_metadata import COMMIT_ID
+from sqlext.spec.metadata.metadata_update import AddSnapshot, SetSnapshotRef, apply_updates
+from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.metadata.view_metadata import COMMIT_ID
 from sqlext.storage.location import join, metadata_location
-from unit.spec.test_view_metadata import view
+from unit.spec.metadata.test_view_metadata import view
 
 DB = ("db",)
 OTHER = TableIdentifier(DB, "other")

@@ -20,8 +20,8 @@ from small_tables import (
     summary_of,
     warehouse_catalog,
 )
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import AlreadyExistsError
 
 PROCESSES = 8

@@ -15,11 +15,11 @@ from crossread.invariants import violations
 from crossread.metadata_invariants import metadata_violations
 from small_tables import BY_REGION, Writer, data_file, position_deletes, warehouse_catalog
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.deletion_vectors import DeletedRows
-from sqlext.commit.row_delta import RowDelta
-from sqlext.spec import manifest as manifest_format
-from sqlext.spec.content_file import ContentFile
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.spec.manifests import manifest as manifest_format
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.single_value import encode
 from sqlext.spec.types import LongType
 from sqlext.storage.location import to_local_path
@@ -180,7 +180,7 @@ def test_manifests_out_of_order(writer: Writer, monkeypatch: pytest.MonkeyPatch)
     assert found(writer.append(2).table) == ""
     in_order = manifest_format.encode_manifest_list
     monkeypatch.setattr(
-        "sqlext.commit.snapshot_production.encode_manifest_list",
+        "sqlext.commit.snapshot.snapshot_production.encode_manifest_list",
         lambda manifests, **given: in_order([*manifests][::-1], **given),
     )
     assert "data of sequence number 2 comes after that of 1" in found(writer.append(3).table)

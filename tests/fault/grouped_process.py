@@ -12,9 +12,9 @@ from typing import Any
 
 from fault.writing_process import POINTS, TABLE, FaultyIO, LocalProcess
 from simulator.statements import Change, Files
-from sqlext.commit.host_committer import HostCommitter
-from sqlext.commit.host_socket import MeetingPlace
-from sqlext.commit.small_files import SmallFiles
+from sqlext.commit.group.host_committer import HostCommitter
+from sqlext.commit.group.host_socket import MeetingPlace
+from sqlext.commit.group.small_files import SmallFiles
 
 
 class GroupedProcess(LocalProcess):

@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 from simulator.statements import Change, Rows, live_rows_at
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.changelog_files import changelog_files
-from sqlext.command.changelog_recorder import LookupRecorder
+from sqlext.command.changelog.changelog_recorder import LookupRecorder
 from sqlext.command.environment import Environment
 from sqlext.commit.action import Action
-from sqlext.commit.group_committers import GroupCommitters
-from sqlext.commit.recorded_action import RecordedAction
-from sqlext.scan.position_delete import PositionDeleteCache
-from sqlext.spark.catalogs import Catalogs
-from sqlext.spark.open_transactions import OpenTransactions
-from sqlext.spark.scan_bridge import ScanBridge
-from sqlext.spec.stored_changelog import StoredChangelog, manifest_list_location
+from sqlext.commit.actions.recorded_action import RecordedAction
+from sqlext.commit.group.group_committers import GroupCommitters
+from sqlext.scan.deletes.position_delete import PositionDeleteCache
+from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.catalog.catalogs import Catalogs
+from sqlext.spark.session.open_transactions import OpenTransactions
+from sqlext.spec.metadata.stored_changelog import StoredChangelog, manifest_list_location
 from sqlext.storage.location import to_local_path
 from sqlext.write.merged_file import merge_data_files
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 from fault.grouped_process import GroupedProcess
 from fault.writing_process import TABLE, FaultyIO, LocalProcess
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.group_committer import GroupCommitter
-from sqlext.commit.small_files import SmallFiles
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.group.group_committer import GroupCommitter
+from sqlext.commit.group.small_files import SmallFiles
 from sqlext.errors import CommitStateUnknown, SqlextError
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.write.data_writer import DataWriter
 from sqlext.write.merged_file import merge_data_files

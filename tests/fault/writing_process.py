@@ -20,14 +20,14 @@ from simulator.faults import CHANGELOG_POINTS, kind_of
 from simulator.statements import Change, Compact, Create, Drop, Replace, Rows, Statement, live_rows
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.commit.attempt_queue import AttemptQueue
+from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.errors import CommitStateUnknown, SqlextError, StorageError, ValidationConflict
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.storage.file_io import LocalFileIO
 
 # A fork of a process that has threads may hang.
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["fault.writing_process", "sqlext.commit.host_committer", "psycopg"])
+processes.set_forkserver_preload(["fault.writing_process", "sqlext.commit.group.host_committer", "psycopg"])
 
 
 class FaultyIO(LocalFileIO):

@@ -20,7 +20,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
-from sqlext.spark import journal
+from sqlext.spark.session import journal
 
 INPUTS = Path(__file__).parent / "inputs"
 RESULTS = Path(__file__).parent / "results"

@@ -13,10 +13,10 @@ from random import Random
 from typing import Any
 
 from judges.pyiceberg_judge import latest_metadata
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spec.content_file import Content, ContentFile, ContentKey
-from sqlext.spec.manifest import ManifestFile, encode_manifest, encode_manifest_list
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
+from sqlext.spec.manifests.manifest import ManifestFile, encode_manifest, encode_manifest_list
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import LocalFileIO
 
 METRICS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")

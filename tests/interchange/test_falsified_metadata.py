@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from interchange.falsified_metadata import falsify
-from sqlext.spec.content_file import ContentFile, ContentKey
+from sqlext.spec.manifests.content_file import ContentFile, ContentKey
 
 SEED = int(os.environ.get("SQLEXT_TEST_SEED", "20261123"))
 ROUNDS = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judges.judged import Judged
-from sqlext.spark import journal
+from sqlext.spark.session import journal
 
 
 def summary(judged: Judged) -> dict[str, str]:

@@ -15,14 +15,14 @@ from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
 from judges.judged import Judged
-from sqlext.command import compaction, small_runs
-from sqlext.command.row_level import Target, has_row_ids
-from sqlext.command.small_runs import merge_small_runs, rows_of
+from sqlext.command.change.row_level import Target, has_row_ids
+from sqlext.command.compaction import compaction, small_runs
+from sqlext.command.compaction.small_runs import merge_small_runs, rows_of
 from sqlext.scan.scan_plan import ScanPlan
-from sqlext.spark.driver_rows import collect_few
-from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spec.content_file import ContentFile
-from sqlext.spec.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spark.query.driver_rows import collect_few
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 
 KEYS = {
     "INT": lambda number: str(number - 5),
@@ -183,7 +183,7 @@ def test_what_is_left_to_a_query(
     assert answer("s STRUCT<a: INT>", "named_struct('a', 1)", change="ADD COLUMN s.b INT") is None
     assert answer("v VARIANT", "parse_json('1')") is None
     assert answer("v STRING", "'a'", change="WRITE ORDERED BY v DESC") is None
-    monkeypatch.setattr("sqlext.command.small_runs.SMALL_BYTES", 500)
+    monkeypatch.setattr("sqlext.command.compaction.small_runs.SMALL_BYTES", 500)
     assert answer("v STRING", "'a'", rows=30) == 29
     assert answer("v STRING", "'a'", rows=40) is None
     assert answer("v STRING", "repeat(uuid(), 30)", rows=30) is None

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import BooleanType
 
-from sqlext.spark.shim_object import shim_object
+from sqlext.spark.shim.shim_object import shim_object
 
 ALLOWED = (
     "v > 0",

@@ -15,8 +15,8 @@ import pytest
 
 import sqlext
 from small_tables import ORDERS, Writer, data_file, equality_deletes, position_deletes, rows_of, warehouse_catalog
-from sqlext.commit.row_delta import RowDelta
-from sqlext.commit.staged_batch import load_staged
+from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.actions.staged_batch import load_staged
 from sqlext.errors import SqlextError
 from sqlext.storage.location import to_local_path
 

@@ -20,14 +20,14 @@ from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.commit.action import Destination
-from sqlext.commit.add_files import AddFiles
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.cherry_pick import CherryPick
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.add_files import AddFiles
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.cherry_pick import CherryPick
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import AnalysisError, UnsupportedError
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.table_metadata import decode_table_metadata, encode_table_metadata
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.metadata.table_metadata import decode_table_metadata, encode_table_metadata
 from sqlext.storage.location import to_local_path
 
 DB = ("db",)

@@ -16,15 +16,15 @@ from small_tables import data_file
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.registration import RegisterTable
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.registration import RegisterTable
 from sqlext.errors import AnalysisError, SqlextError, UnsupportedError
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.scan.readable_files import require_allowed
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.files.readable_files import require_allowed
 from sqlext.scan.scan_plan import plan_scan
-from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import AlwaysTrue
-from sqlext.spec.table_metadata import encode_table_metadata
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.metadata.table_metadata import encode_table_metadata
 from sqlext.storage.allowed_locations import AllowedLocations
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.scheme_io import SchemeIO

@@ -16,7 +16,7 @@ from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import AnalysisError
 from sqlext.storage.location import to_local_path
-from unit.spec.test_view_metadata import view
+from unit.spec.metadata.test_view_metadata import view
 
 DB = ("db",)
 NAMES = hostile_names()

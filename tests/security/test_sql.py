@@ -15,10 +15,10 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.sql.database import Row, SqliteDatabase, Step
 from sqlext.catalog.sql.records import CatalogRecords
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.sql.quoting import quote_identifier, quote_string, unquote_identifier, unquote_string
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.sql.tokens.quoting import quote_identifier, quote_string, unquote_identifier, unquote_string
 from sqlext.storage.file_io import LocalFileIO
-from unit.spec.test_view_metadata import view
+from unit.spec.metadata.test_view_metadata import view
 
 CANARY = "k4n4rienvogel"
 HOSTILE = f"{CANARY}'; DROP TABLE iceberg_tables; --"

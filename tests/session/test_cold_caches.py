@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sqlext.catalog import decoded_metadata
-from sqlext.scan.byte_cache import ByteCache
-from sqlext.spark import catalogs
+from sqlext.scan.files.byte_cache import ByteCache
+from sqlext.spark.catalog import catalogs
 
 STATEMENTS = (
     "INSERT INTO {t} SELECT id, 'a', id FROM range(6)",

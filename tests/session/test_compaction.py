@@ -8,7 +8,7 @@ import threading
 import pytest
 from pyspark.sql import SparkSession
 
-from sqlext.command import small_runs
+from sqlext.command.compaction import small_runs
 
 ROWS = 3_000_000
 LAYOUTS = {

@@ -11,11 +11,11 @@ from pyiceberg import types as pyiceberg_types
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.distribution import distribute, order, partition_expressions
+from sqlext.command.change.distribution import distribute, order, partition_expressions
+from sqlext.spec.metadata.table_metadata import new_table_metadata
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
-from sqlext.spec.table_metadata import new_table_metadata
 from sqlext.spec.transform import BucketTransform, IdentityTransform
 from sqlext.spec.types import (
     BinaryType,

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from sqlext.spark.driver_rows import SMALL_BYTES, collect_few
+from sqlext.spark.query.driver_rows import SMALL_BYTES, collect_few
 
 QUERIES = {
     "many files": "SELECT id, 'f' || pmod(hash(id), 9000) AS _file, id AS _pos FROM range(0, 20000, 1, 3)",

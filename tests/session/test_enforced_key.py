@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sqlext.command import enforced_key
+from sqlext.command.change import enforced_key
 
 
 def condition_of(spark: SparkSession, statement: str) -> str | None:

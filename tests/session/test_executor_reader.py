@@ -8,12 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sqlext.errors import AnalysisError, NotFoundError
-from sqlext.scan.file_filter import FileFilter
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spark.executor_reader import ExecutorReader
-from sqlext.spark.session_settings import MANIFEST_CACHE
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.filter.file_filter import FileFilter
+from sqlext.spark.scan.executor_reader import ExecutorReader
+from sqlext.spark.session.session_settings import MANIFEST_CACHE
 from sqlext.spec.expression import Comparison
-from sqlext.spec.manifest import ManifestEntry
+from sqlext.spec.manifests.manifest import ManifestEntry
 from sqlext.storage.file_io import LocalFileIO
 from unit.scan.small_table import SCHEMA, SmallTable, added, bounds, data_file
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from session.random_expression import RandomExpression
 from sqlext.sql.parser import parse
-from sqlext.sql.statement import Delete, Merge, Slice, Update
+from sqlext.sql.statements.statement import Delete, Merge, Slice, Update
 
 COUNT = 1000
 ESCAPED = "spark.sql.parser.escapedStringLiterals"

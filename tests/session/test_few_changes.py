@@ -11,13 +11,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from session.change_folding import require_folds
-from sqlext.command import changelog_recorder
-from sqlext.command.changes import ChangeFeed
+from sqlext.command.changelog import changelog_recorder
+from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.changelog.few_changes import few_changes
 from sqlext.command.environment import Environment
-from sqlext.command.few_changes import few_changes
-from sqlext.spark.lowered_sql import lowered_query
-from sqlext.spark.table_handle import TableHandle
-from sqlext.spec.snapshot import Snapshot
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.sql.lowering.changes import lower_changes, lower_kinds
 
 COLUMNS = (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from sqlext.spark import scan_bridge
+from sqlext.spark.bridge import scan_bridge
 
 Planned = Callable[[], int]
 

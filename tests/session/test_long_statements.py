@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from long_conditions import LONG_CONDITIONS
 from small_tables import SCHEMA, Writer, warehouse_catalog
-from sqlext.spec.metadata_shape import MOST_TYPES
+from sqlext.spec.metadata.metadata_shape import MOST_TYPES
 from sqlext.spec.nesting import MOST_LEVELS
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, ListType, MapType, NestedField, StringType, StructType, Type

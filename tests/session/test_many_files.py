@@ -8,8 +8,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from small_tables import Writer, data_file, warehouse_catalog
-from sqlext.commit.append import AppendFiles
-from sqlext.spark.scan_bridge import _STREAM_BYTES
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.spark.bridge.scan_bridge import _STREAM_BYTES
 
 FILES = 30_000
 TABLE = "lake.db.orders"

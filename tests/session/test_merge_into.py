@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
-from sqlext.spark.bridge import Bridge
+from sqlext.spark.bridge.bridge import Bridge
 
 
 @pytest.fixture

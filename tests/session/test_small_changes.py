@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
-from sqlext.command.strategy import merge_on_read
-from sqlext.spark import driver_rows
+from sqlext.command.change import merge_on_read
+from sqlext.spark.query import driver_rows
 
 MERGE = "MERGE INTO {t} AS t USING {s} AS s ON t.id = s.id "
 CHANGED = "WHEN MATCHED AND t.n >= 0 THEN UPDATE SET n = -1 WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
@@ -36,7 +36,7 @@ def table(spark: SparkSession, table_name: str, source_of_rows: str) -> str:
 @pytest.fixture
 def small_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if tables were larger: no estimate of what a change reads is small, and an update has too many rows."""
-    monkeypatch.setattr("sqlext.spark.driver_rows.SMALL_BYTES", 4_096)
+    monkeypatch.setattr("sqlext.spark.query.driver_rows.SMALL_BYTES", 4_096)
     monkeypatch.setattr(merge_on_read, "_MOST_COMPLETED", 65_536)
 
 
@@ -112,7 +112,7 @@ def test_long_texts_weigh_what_their_files_do(
     text = "array_join(transform(sequence(1, 60), n -> md5(CAST(id * 100 + n AS STRING))), '')"
     spark.sql(f"INSERT INTO {table_name} SELECT id, {text} FROM range(50)")
     spark.sql(f"CREATE TABLE {table_name}_copy (id BIGINT, doc STRING)")
-    monkeypatch.setattr("sqlext.spark.driver_rows.SMALL_BYTES", 20_000)
+    monkeypatch.setattr("sqlext.spark.query.driver_rows.SMALL_BYTES", 20_000)
     for query, workers in (("id, doc", 1), ("max(id), min(doc)", 0)):
         before = jobs.workers
         spark.sql(f"INSERT INTO {table_name}_copy SELECT {query} FROM {table_name}")

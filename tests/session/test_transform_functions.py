@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from sqlext.command.describe_function import DESCRIBED_FUNCTIONS
+from sqlext.command.ddl.describe_function import DESCRIBED_FUNCTIONS
 
 
 def rows(spark: SparkSession, query: str) -> list[tuple[Any, ...]]:

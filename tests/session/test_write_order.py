@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from judges.iceberg import IcebergJudge
-from sqlext.spark import driver_rows
+from sqlext.spark.query import driver_rows
 
 ROWS = 4000
 

@@ -14,13 +14,13 @@ from simulator.statements import Change, Rows, live_rows_at
 from simulator.world import Process
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Action, StagedChange
-from sqlext.commit.changelog_storage import remove_changelog, write_changelog_manifests
-from sqlext.commit.recorded_action import RecordedAction
+from sqlext.commit.actions.recorded_action import RecordedAction
+from sqlext.commit.snapshot.changelog_storage import remove_changelog, write_changelog_manifests
 from sqlext.errors import SqlextError
-from sqlext.spec.metadata_update import apply_updates
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.stored_changelog import CHANGELOG_ID, LOOKUP, StoredChangelog, changelog_folder
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.metadata_update import apply_updates
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.stored_changelog import CHANGELOG_ID, LOOKUP, StoredChangelog, changelog_folder
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 @dataclass

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from simulator.faults import refused
 from sqlext.errors import NotFoundError
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.single_value import encode
 from sqlext.spec.types import LongType

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from unittest.mock import patch
 
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 
 
 @lru_cache(maxsize=256)

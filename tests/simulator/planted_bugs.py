@@ -22,20 +22,20 @@ from sqlext.catalog.sql.records import CatalogRecords
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.catalog.warehouse_commit import WarehouseCommits
-from sqlext.commit.compaction import _RewriteCommit
-from sqlext.commit.conflict import History
-from sqlext.commit.contested_rows import ContestedRows
-from sqlext.commit.deletion_vectors import VectorProduction
-from sqlext.commit.group import _Group
-from sqlext.commit.manifest_writer import ManifestWriter
-from sqlext.commit.own_files import delete_files
-from sqlext.commit.recorded_action import _Staging as RecordedStaging
-from sqlext.commit.small_files import AppendedFiles, merged
-from sqlext.commit.snapshot_production import SnapshotProduction
-from sqlext.commit.transaction import _Commit
+from sqlext.commit.actions.compaction import _RewriteCommit
+from sqlext.commit.actions.recorded_action import _Staging as RecordedStaging
+from sqlext.commit.group.group import _Group
+from sqlext.commit.group.small_files import AppendedFiles, merged
+from sqlext.commit.loop.conflict import History
+from sqlext.commit.loop.contested_rows import ContestedRows
+from sqlext.commit.loop.transaction import _Commit
+from sqlext.commit.snapshot.deletion_vectors import VectorProduction
+from sqlext.commit.snapshot.manifest_writer import ManifestWriter
+from sqlext.commit.snapshot.own_files import delete_files
+from sqlext.commit.snapshot.snapshot_production import SnapshotProduction
 from sqlext.errors import CommitConflict, CommitStateUnknown, CorruptionError, StorageError
-from sqlext.spec.manifest import ManifestContent
-from sqlext.spec.row_lineage import assign_first_row_ids
+from sqlext.spec.manifests.manifest import ManifestContent
+from sqlext.spec.manifests.row_lineage import assign_first_row_ids
 
 Patch = AbstractContextManager[Any]
 
@@ -193,7 +193,7 @@ def _merging_brings_deleted_files_back() -> Patch:
 
 
 def _forgets_rows_that_were_deleted_before() -> Patch:
-    return patch("sqlext.commit.deletion_vectors.deleted_positions", lambda *given: {})
+    return patch("sqlext.commit.snapshot.deletion_vectors.deleted_positions", lambda *given: {})
 
 
 def _leaves_the_vector_that_was_replaced() -> Patch:
@@ -209,7 +209,7 @@ def _gives_row_ids_twice() -> Patch:
     def planted(manifests: Any, next_row_id: int) -> Any:
         return assign_first_row_ids(manifests, max(0, next_row_id - 1))
 
-    return patch("sqlext.commit.snapshot_production.assign_first_row_ids", planted)
+    return patch("sqlext.commit.snapshot.snapshot_production.assign_first_row_ids", planted)
 
 
 def _totals_of_the_first_base() -> Patch:
@@ -273,7 +273,7 @@ def _a_group_keeps_the_sequence_numbers_of_its_first_attempt() -> Patch:
     def planted(manifest: Any, base: Any) -> Any:
         return base.format_version, manifest.path, manifest.first_row_id
 
-    return patch("sqlext.commit.snapshot_production._key", planted)
+    return patch("sqlext.commit.snapshot.snapshot_production._key", planted)
 
 
 def _a_group_takes_the_failure_of_one_for_all() -> Patch:
@@ -288,7 +288,7 @@ def _merged_rows_come_twice() -> Patch:
         made = merged(small, context, base, files, own)
         return replace(made, files=(*made.files, *made.replaced[:1]), replaced=made.replaced[1:])
 
-    return patch("sqlext.commit.group.merged", planted)
+    return patch("sqlext.commit.group.group.merged", planted)
 
 
 def _merged_files_go_when_the_outcome_is_unknown() -> Patch:
@@ -441,7 +441,7 @@ def _any_newer_version_overtakes() -> Iterator[None]:
     """And the attempt that was staged last is taken for the one that has landed."""
     with (
         patch.object(RestCatalog, "may_still_land", lambda self, change, current: False),
-        patch("sqlext.commit.transaction._is_as_staged", lambda metadata, sent: True),
+        patch("sqlext.commit.loop.transaction._is_as_staged", lambda metadata, sent: True),
     ):
         yield
 

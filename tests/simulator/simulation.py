@@ -32,7 +32,7 @@ from simulator.together import Together
 from simulator.transactions import Transaction
 from simulator.world import CatalogKind, Process, Violation, World
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.commit.attempt_queue import AttemptQueue
+from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.errors import CommitStateUnknown, SqlextError
 
 KINDS = ("append", "append", "delete", "update", "update", "merge", "upsert", "copy")

@@ -17,27 +17,27 @@ from simulator.world import Process
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.action import MAIN, Action, Destination
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.compaction import RewriteFiles
-from sqlext.commit.delete_file_rewrite import RewriteDeleteFiles
-from sqlext.commit.deletion_vectors import DeletedRows
-from sqlext.commit.overwrite import OverwriteFiles
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.reference_change import CreateReference
-from sqlext.commit.row_delta import RowDelta
-from sqlext.commit.schema_change import ChangeSchema
-from sqlext.commit.table_creation import CreateTable, ReplaceTable
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.compaction import RewriteFiles
+from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
+from sqlext.commit.actions.overwrite import OverwriteFiles
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.reference_change import CreateReference
+from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.actions.schema_change import ChangeSchema
+from sqlext.commit.actions.table_creation import CreateTable, ReplaceTable
+from sqlext.commit.loop.transaction import commit
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.errors import SqlextError, StaleRead
 from sqlext.scan.scan_plan import plan_scan
-from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, In
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import AddColumn
-from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.sort_order import UNSORTED
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import LongType, NestedField, StringType
 
 Rows: TypeAlias = Counter[Row]

@@ -9,12 +9,12 @@ from simulator.statements import STATEMENT, Files, Rows, Statement
 from simulator.world import Process
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Destination
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.consumer import Consumer, MoveConsumer
-from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.consumer import Consumer, MoveConsumer
+from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import CommitStateUnknown, SqlextError, ValidationConflict
-from sqlext.spec.stream_state import CONSUMER_PREFIX, PROGRESS_PREFIX
+from sqlext.spec.metadata.stream_state import CONSUMER_PREFIX, PROGRESS_PREFIX
 
 _RUNS = 4
 

@@ -13,7 +13,7 @@ from simulator.memory import pure_answers_kept
 from simulator.statements import Change, Create, Statement
 from simulator.world import Process, World
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.commit.attempt_queue import AttemptQueue
+from sqlext.commit.loop.attempt_queue import AttemptQueue
 
 TABLE = TableIdentifier(("db",), "t")
 WRITERS, EACH = 12, 5

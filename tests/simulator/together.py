@@ -10,11 +10,11 @@ from simulator.files import ROWS, data_file, stored_rows
 from simulator.statements import STATEMENT, Change, Files, Rows, Statement
 from simulator.world import Process
 from sqlext.commit.action import Destination
-from sqlext.commit.group import Member, abandon_member, commit_group
-from sqlext.commit.small_files import SmallFiles
+from sqlext.commit.group.group import Member, abandon_member, commit_group
+from sqlext.commit.group.small_files import SmallFiles
 from sqlext.errors import CommitStateUnknown, SqlextError
-from sqlext.spec.content_file import ContentFile
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 

@@ -10,7 +10,7 @@ from simulator.statements import Change, Statement
 from simulator.world import Process
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
-from sqlext.commit.pace import Pace
+from sqlext.commit.loop.pace import Pace
 from sqlext.errors import SqlextError
 
 

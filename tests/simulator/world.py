@@ -17,9 +17,9 @@ from simulator.store import Store
 from sqlext.catalog.rest.rest_catalog import RestCatalog
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.commit.attempt_queue import AttemptQueue
+from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.errors import CommitStateUnknown, SqlextError
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.storage.file_io import FileStatus
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from pyspark.sql import SparkSession
 
 from sessions import open_session
-from sqlext.command import compaction
+from sqlext.command.compaction import compaction
 from sqlext.streaming import sink
 
 SOURCE = "source"

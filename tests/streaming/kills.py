@@ -20,12 +20,12 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.commit.action import CommitContext, StagedChange
-from sqlext.commit.transaction import commit
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spec.metadata_update import RemoveSnapshots
-from sqlext.spec.requirement import AssertTableUUID
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.commit.loop.transaction import commit
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.metadata.metadata_update import RemoveSnapshots
+from sqlext.spec.metadata.requirement import AssertTableUUID
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.streaming.routed_batch import BATCH_ID, QUERY_ID
 from streaming.json_stream import folded, write_file

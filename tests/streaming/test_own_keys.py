@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command import upsert
-from sqlext.command.own_keys import rows_of_own_keys
-from sqlext.command.row_level import Target
+from sqlext.command.change.row_level import Target
+from sqlext.command.upsert import upsert
+from sqlext.command.upsert.own_keys import rows_of_own_keys
 from streaming.json_stream import JsonStream
 
 WAYS = {

@@ -17,9 +17,9 @@ import sqlext
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
-from sqlext.commit.transaction import commit
-from sqlext.spec.stream_state import PROGRESS_PREFIX
+from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
+from sqlext.commit.loop.transaction import commit
+from sqlext.spec.metadata.stream_state import PROGRESS_PREFIX
 from sqlext.storage.file_io import LocalFileIO
 from streaming.json_stream import JsonStream, folded
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlext.spec.metadata_update import (
+from sqlext.spec.metadata.metadata_update import (
     LAST_ADDED,
     AddSchema,
     AddSortOrder,
@@ -27,8 +27,8 @@ from sqlext.spec.metadata_update import (
     SetSnapshotRef,
     UpgradeFormatVersion,
 )
-from sqlext.spec.reference import MAIN_BRANCH
-from sqlext.spec.requirement import (
+from sqlext.spec.metadata.reference import MAIN_BRANCH
+from sqlext.spec.metadata.requirement import (
     AssertCreate,
     AssertCurrentSchemaId,
     AssertDefaultSortOrderId,
@@ -38,7 +38,7 @@ from sqlext.spec.requirement import (
     AssertRefSnapshotId,
     AssertTableUUID,
 )
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 Json = dict[str, Any]
 

@@ -27,7 +27,7 @@ from sqlext.errors import (
     StorageError,
 )
 from sqlext.properties import GC_ENABLED
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.location import join
 from sqlext.storage.vended_io import VendedIO
 

@@ -17,7 +17,7 @@ from sqlext.catalog.rest.client import NoAnswer, NotAllowed, Refusal, RestClient
 from sqlext.catalog.rest.lost_answer import looked_for
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import CorruptionError, NotFoundError, SqlextError
-from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata
+from sqlext.spec.metadata.view_metadata import ViewMetadata, decode_view_metadata, encode_view_metadata
 
 _ADDED_LAST = -1
 

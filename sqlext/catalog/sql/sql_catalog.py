@@ -29,7 +29,7 @@ from sqlext.errors import (
     SqlextError,
 )
 from sqlext.properties import GC_ENABLED
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, resolved
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import configured_location, is_below, join, require_below, same_place

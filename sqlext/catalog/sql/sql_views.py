@@ -15,7 +15,7 @@ from sqlext.errors import (
     NotFoundError,
     SqlextError,
 )
-from sqlext.spec.view_metadata import ViewMetadata, decode_view_metadata
+from sqlext.spec.metadata.view_metadata import ViewMetadata, decode_view_metadata
 from sqlext.storage.file_io import FolderIO
 
 

@@ -15,8 +15,8 @@ from sqlext.scan.metadata_tables.files import (
 )
 from sqlext.scan.metadata_tables.metadata_table import MetadataTable, TableState
 from sqlext.scan.metadata_tables.readable_metrics import readable_metrics, readable_metrics_type
-from sqlext.spec.manifest import ManifestContent
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.manifests.manifest import ManifestContent
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 def _schema(metadata: TableMetadata) -> pa.Schema:

@@ -11,9 +11,9 @@ import pyarrow as pa
 from sqlext.scan.metadata_tables.metadata_table import MetadataTable, TableState
 from sqlext.scan.metadata_tables.partition_struct import partition_fields, partition_type, partition_values
 from sqlext.scan.metadata_tables.readable_metrics import readable_metrics, readable_metrics_type
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest import ManifestContent, ManifestEntry, ManifestFile
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _ROWS_AT_A_TIME = 1_000
 

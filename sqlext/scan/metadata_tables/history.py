@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from sqlext.scan.metadata_tables.arrow_type import INSTANT
 from sqlext.scan.metadata_tables.metadata_table import MetadataTable, TableState, fixed
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _SNAPSHOTS = pa.schema(
     [

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlext.scan.filter.value_range import decode_bound
 from sqlext.scan.metadata_tables.metadata_table import MetadataTable, TableState, fixed
 from sqlext.scan.metadata_tables.partition_struct import result_types
-from sqlext.scan.value_range import decode_bound
-from sqlext.spec.manifest import FieldSummary, ManifestContent, ManifestFile
+from sqlext.spec.manifests.manifest import FieldSummary, ManifestContent, ManifestFile
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import Type
 
 _SUMMARY = pa.struct(

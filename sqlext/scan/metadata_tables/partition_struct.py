@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlext.scan.measured_column import measured_columns
+from sqlext.scan.filter.measured_column import measured_columns
 from sqlext.scan.metadata_tables.arrow_type import arrow_type, readable
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import NestedField, Type, UnknownType
 

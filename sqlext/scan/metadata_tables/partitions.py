@@ -10,10 +10,10 @@ from sqlext.scan.metadata_tables.arrow_type import INSTANT
 from sqlext.scan.metadata_tables.files import entries_of, listed_manifests
 from sqlext.scan.metadata_tables.metadata_table import MetadataTable, TableState
 from sqlext.scan.metadata_tables.partition_struct import partition_fields, partition_type, partition_values
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest import ManifestContent
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import ManifestContent
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _COUNTS = {
     Content.DATA: ("record_count", "file_count"),

@@ -7,16 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlext.scan.deletion_vector import read_deletion_vector
+from sqlext.scan.deletes.deletion_vector import read_deletion_vector
+from sqlext.scan.deletes.position_delete import read_position_deletes
+from sqlext.scan.files.readable_files import require_readable
 from sqlext.scan.metadata_tables.arrow_type import arrow_field
 from sqlext.scan.metadata_tables.files import entries_of, listed_manifests
 from sqlext.scan.metadata_tables.metadata_table import MetadataTable, TableState
 from sqlext.scan.metadata_tables.partition_struct import partition_fields, partition_type, partition_values
-from sqlext.scan.position_delete import read_position_deletes
-from sqlext.scan.readable_files import require_readable
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest import ManifestContent
-from sqlext.spec.table_metadata import TableMetadata
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import ManifestContent
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 def _schema(metadata: TableMetadata) -> pa.Schema:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlext.scan.filter.value_range import decode_bound
 from sqlext.scan.metadata_tables.arrow_type import arrow_type, readable
-from sqlext.scan.value_range import decode_bound
-from sqlext.spec.content_file import ContentFile
 from sqlext.spec.field_path import path_text
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import nested_fields
-from sqlext.spec.table_metadata import TableMetadata
 from sqlext.spec.types import NestedField, Type, VariantType, is_primitive
 
 

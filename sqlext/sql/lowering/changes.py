@@ -25,7 +25,7 @@ from sqlext.spec.types import (
     UnknownType,
     VariantType,
 )
-from sqlext.sql.quoting import quote_identifier, quote_string
+from sqlext.sql.tokens.quoting import quote_identifier, quote_string
 
 CHANGE_TYPE = "_change_type"
 ORDINAL = "_change_ordinal"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import target_relation
 from sqlext.sql.lowering.text import filtered, showing_hidden, with_ctes
-from sqlext.sql.statement import Delete
+from sqlext.sql.statements.statement import Delete
 
 
 def lower_delete(statement: Delete, schema: Schema, target: str) -> str:

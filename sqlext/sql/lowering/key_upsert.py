@@ -25,12 +25,12 @@ from sqlext.sql.binding import (
     target_relation,
     value_text,
 )
-from sqlext.sql.expression_slice import column_references, equated_columns, has_subquery, plain_column
 from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.lowering.merge_source import source_text
 from sqlext.sql.lowering.text import selected, stored_uuid, with_ctes
-from sqlext.sql.statement import Merge, MergeClause, Slice
-from sqlext.sql.token_cursor import tokenize
+from sqlext.sql.statements.statement import Merge, MergeClause, Slice
+from sqlext.sql.tokens.expression_slice import column_references, equated_columns, has_subquery, plain_column
+from sqlext.sql.tokens.token_cursor import tokenize
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.row_kind import GIVEN_KIND
-from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.row_order import UNORDERED, RowOrder
 from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.row_order import is_later, last_of, place
 from sqlext.sql.lowering.text import selected
-from sqlext.sql.quoting import quote_identifier
+from sqlext.sql.tokens.quoting import quote_identifier
 
 
 def lower_keyed_changes(

@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import BoundClause, Relation, bind_clause, source_relation, target_relation
-from sqlext.sql.expression_slice import column_references, has_subquery
 from sqlext.sql.lowering.merge_source import marked_source_text, source_text
 from sqlext.sql.lowering.text import fresh_name, selected, showing_hidden, with_ctes
-from sqlext.sql.quoting import quote_identifier
-from sqlext.sql.statement import ClauseAction, ClauseKind, Merge
-from sqlext.sql.type_name import spark_type_text
+from sqlext.sql.statements.statement import ClauseAction, ClauseKind, Merge
+from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.tokens.expression_slice import column_references, has_subquery
+from sqlext.sql.tokens.quoting import quote_identifier
 
 _OPERATIONS: Mapping[ClauseAction, str] = {"delete": "1Y", "update": "2Y", "insert": "3Y"}
 # A target row that stays as it is, beside a source row that matches it.

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import Relation, bind_assignments, clause_name, source_relation, star_values, target_relation
-from sqlext.sql.expression_slice import plain_column
 from sqlext.sql.lowering.key_upsert import compared_keys
-from sqlext.sql.statement import ClauseKind, Merge, MergeClause, Slice
+from sqlext.sql.statements.statement import ClauseKind, Merge, MergeClause, Slice
+from sqlext.sql.tokens.expression_slice import plain_column
 
 
 def compares_keys(merge: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool = False) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sqlext.sql.binding import UNNAMED_SOURCE
-from sqlext.sql.quoting import quote_identifier
-from sqlext.sql.statement import Merge
+from sqlext.sql.statements.statement import Merge
+from sqlext.sql.tokens.quoting import quote_identifier
 
 
 def source_text(merge: Merge) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.merge_engine import NULL_TAKING_FUNCTIONS, ColumnMerge, MergeEngine
 from sqlext.spec.row_kind import GIVEN_KIND
-from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.row_order import RowOrder
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
@@ -20,8 +20,8 @@ from sqlext.sql.binding import assigned_value
 from sqlext.sql.lowering.column_merge import GivenValues, merged_value
 from sqlext.sql.lowering.row_order import is_later, last_first, place, rank, struct_of
 from sqlext.sql.lowering.text import fresh_name, selected
-from sqlext.sql.quoting import quote_identifier
-from sqlext.sql.statement import TableName
+from sqlext.sql.statements.statement import TableName
+from sqlext.sql.tokens.quoting import quote_identifier
 
 _KIND, _ROW_ID = quote_identifier(GIVEN_KIND), quote_identifier(ROW_ID.name)
 _BRINGS, _TAKES = "`__operation` = 2Y", "`__operation` = 1Y"

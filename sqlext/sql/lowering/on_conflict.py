@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sqlext.errors import AnalysisError
+from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.name_case import name_key
 from sqlext.spec.row_kind import GIVEN_KIND
-from sqlext.spec.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import (
     Assigned,
@@ -22,10 +22,10 @@ from sqlext.sql.binding import (
     qualify,
     target_relation,
 )
-from sqlext.sql.expression_slice import plain_column
 from sqlext.sql.lowering.text import selected, showing_hidden, with_ctes
-from sqlext.sql.quoting import quote_identifier
-from sqlext.sql.statement import Insert, OnConflict, Slice
+from sqlext.sql.statements.statement import Insert, OnConflict, Slice
+from sqlext.sql.tokens.expression_slice import plain_column
+from sqlext.sql.tokens.quoting import quote_identifier
 
 EXCLUDED = "excluded"
 _WHERE = "ON CONFLICT DO UPDATE"

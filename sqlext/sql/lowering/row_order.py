@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sqlext.spec.row_order import RowOrder
-from sqlext.sql.quoting import quote_identifier, quote_string
+from sqlext.sql.tokens.quoting import quote_identifier, quote_string
 
 
 def place(order: RowOrder, values: Iterable[str] | None = None) -> str:

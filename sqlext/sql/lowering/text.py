@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sqlext.sql.binding import Relation
-from sqlext.sql.quoting import quote_identifier
-from sqlext.sql.statement import Slice
+from sqlext.sql.statements.statement import Slice
+from sqlext.sql.tokens.quoting import quote_identifier
 
 _HEX = "[0-9a-fA-F]"
 _ANY_UUID = f"^(?:urn:)?(?:uuid:)?[{{]?({_HEX}{{8}})-?({_HEX}{{4}})-?({_HEX}{{4}})-?({_HEX}{{4}})-?({_HEX}{{12}})[}}]?$"

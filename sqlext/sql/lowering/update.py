@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlext.spec.row_lineage import ROW_ID
+from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import Assigned, bind_assignments, new_value, target_relation
 from sqlext.sql.lowering.text import filtered, selected, showing_hidden, with_ctes
-from sqlext.sql.statement import Slice, Update
+from sqlext.sql.statements.statement import Slice, Update
 
 
 def lower_update(

@@ -13,7 +13,7 @@ from small_tables import Writer, warehouse_catalog
 from sqlext.catalog import decoded_metadata
 from sqlext.catalog.decoded_metadata import DecodedMetadata
 from sqlext.errors import CorruptionError
-from sqlext.spec.table_metadata import decode_table_metadata, encode_table_metadata
+from sqlext.spec.metadata.table_metadata import decode_table_metadata, encode_table_metadata
 
 
 def test_what_a_commit_wrote_is_not_decoded_by_the_next_statement(tmp_path: Path) -> None:

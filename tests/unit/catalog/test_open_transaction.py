@@ -22,8 +22,8 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.commit.table_creation import CreateTable
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import AnalysisError, CommitConflict, CommitStateUnknown, UnsupportedError, ValidationConflict
 from sqlext.spec.sort_order import UNSORTED
 from sqlext.storage.file_io import LocalFileIO

@@ -20,8 +20,8 @@ from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import CommitConflict, ValidationConflict
 from sqlext.storage.file_io import LocalFileIO
 

@@ -17,7 +17,7 @@ from small_tables import (
 )
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.commit.append import AppendFiles
+from sqlext.commit.actions.append import AppendFiles
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,

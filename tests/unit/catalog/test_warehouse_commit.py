@@ -18,7 +18,7 @@ from small_tables import (
     warehouse_catalog,
 )
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.commit.append import AppendFiles
+from sqlext.commit.actions.append import AppendFiles
 from sqlext.errors import (
     CommitConflict,
     CommitStateUnknown,

@@ -14,8 +14,8 @@ from small_tables import ORDERS, Clock, Writer, warehouse_catalog
 from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.commit.table_creation import CreateTable
-from sqlext.commit.transaction import commit
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.loop.transaction import commit
 from sqlext.errors import CommitConflict, CorruptionError, NotFoundError, SqlextError, StorageError
 from sqlext.storage.file_io import LocalFileIO
 

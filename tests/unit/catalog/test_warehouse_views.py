@@ -12,8 +12,8 @@ from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import AlreadyExistsError, AnalysisError, CommitConflict, CorruptionError, NotFoundError
-from sqlext.spec.view_metadata import new_view_metadata
-from unit.spec.test_view_metadata import INTS, version, view
+from sqlext.spec.metadata.view_metadata import new_view_metadata
+from unit.spec.metadata.test_view_metadata import INTS, version, view
 
 VIEW = TableIdentifier(("db",), "big_orders")
 

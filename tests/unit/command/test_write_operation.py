@@ -15,7 +15,7 @@ import pytest
 from catalog.made_tables import create
 from small_tables import ARROW_SCHEMA, warehouse_catalog
 from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.spark.write_job import task_identity, write_on_driver
+from sqlext.spark.query.write_job import task_identity, write_on_driver
 from sqlext.storage.file_io import FileStatus, LocalFileIO
 from sqlext.write.task import write_rows
 

@@ -14,19 +14,19 @@ import pytest
 import sqlext.commit
 from small_tables import ORDERS, SCHEMA, UNPARTITIONED, Writer, data_file, warehouse_catalog
 from sqlext.commit.action import Action, CommitContext
-from sqlext.commit.add_files import AddFiles
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.compaction import RewriteFiles
-from sqlext.commit.delete_file_rewrite import RewriteDeleteFiles
-from sqlext.commit.overwrite import OverwriteFiles
-from sqlext.commit.overwrite_rows import OverwriteRows
-from sqlext.commit.recorded_action import RecordedAction
-from sqlext.commit.row_delta import RowDelta
-from sqlext.commit.schema_change import WriteWithSchema
-from sqlext.commit.stream_progress import AdvanceStream, StreamProgress
-from sqlext.commit.table_creation import CreateTable, ReplaceTable
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spec.content_file import ContentFile
+from sqlext.commit.actions.add_files import AddFiles
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.compaction import RewriteFiles
+from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
+from sqlext.commit.actions.overwrite import OverwriteFiles
+from sqlext.commit.actions.overwrite_rows import OverwriteRows
+from sqlext.commit.actions.recorded_action import RecordedAction
+from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.actions.schema_change import WriteWithSchema
+from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
+from sqlext.commit.actions.table_creation import CreateTable, ReplaceTable
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.sort_order import UNSORTED
 
 OTHER = "file:///elsewhere/1.parquet"
@@ -51,8 +51,8 @@ NOT_THEIRS: dict[type, Callable[[Sequence[ContentFile], int], Action]] = {
 
 def _actions() -> Iterator[type]:
     """Those of the package that are made of files, or of another action."""
-    for module in pkgutil.iter_modules(sqlext.commit.__path__):
-        found = importlib.import_module(f"sqlext.commit.{module.name}")
+    for module in pkgutil.walk_packages(sqlext.commit.__path__, "sqlext.commit."):
+        found = importlib.import_module(module.name)
         for one in vars(found).values():
             is_here = isinstance(one, type) and one.__module__ == found.__name__ and not one.__name__.startswith("_")
             if is_here and "begin" in vars(one) and is_dataclass(one):

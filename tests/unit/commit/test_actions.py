@@ -21,22 +21,22 @@ from small_tables import (
 )
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import CommitContext
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.overwrite import OverwriteFiles
-from sqlext.commit.overwrite_rows import OverwriteRows
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.row_delta import RowDelta
-from sqlext.commit.table_creation import CreateTable, ReplaceTable
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.overwrite import OverwriteFiles
+from sqlext.commit.actions.overwrite_rows import OverwriteRows
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.actions.table_creation import CreateTable, ReplaceTable
 from sqlext.errors import AlreadyExistsError, UnsupportedError
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spec.content_file import ContentFile
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.expression import Comparison
-from sqlext.spec.manifest import EntryStatus, ManifestEntry, ManifestFile
-from sqlext.spec.metadata_update import apply_updates
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.manifest import EntryStatus, ManifestEntry, ManifestFile
+from sqlext.spec.metadata.metadata_update import apply_updates
+from sqlext.spec.metadata.table_metadata import new_table_metadata
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED
-from sqlext.spec.table_metadata import new_table_metadata
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType, NestedField, StringType
 

@@ -16,11 +16,11 @@ from small_tables import (
     warehouse_catalog,
 )
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.order_change import ChangeWriteOrder, SortTerm
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.schema_change import ChangeSchema, WriteWithSchema
-from sqlext.commit.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.order_change import ChangeWriteOrder, SortTerm
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.schema_change import ChangeSchema, WriteWithSchema
+from sqlext.commit.actions.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
 from sqlext.errors import SqlextError, ValidationConflict
 from sqlext.spec.constraint import varchar_lengths
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec

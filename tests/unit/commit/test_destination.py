@@ -9,8 +9,8 @@ import pytest
 from small_tables import Writer, warehouse_catalog
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Destination
-from sqlext.commit.reference_change import CreateReference
-from sqlext.commit.row_delta import RowDelta
+from sqlext.commit.actions.reference_change import CreateReference
+from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.errors import AnalysisError, ValidationConflict
 from sqlext.spec.expression import AlwaysTrue
 

@@ -22,15 +22,15 @@ from small_tables import (
 )
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Action
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.deletion_vectors import DeletedRows
-from sqlext.commit.overwrite import OverwriteFiles
-from sqlext.commit.row_delta import RowDelta
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.overwrite import OverwriteFiles
+from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.errors import ValidationConflict
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import plan_scan
-from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, In
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.storage.file_io import LocalFileIO
 
 SEED = 20261121

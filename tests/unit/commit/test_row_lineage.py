@@ -10,12 +10,12 @@ import pytest
 
 from small_tables import BY_REGION, ORDERS, Writer, data_file, ids_read_by_pyiceberg, warehouse_catalog
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.overwrite import OverwriteFiles
-from sqlext.commit.property_change import ChangeProperties
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.overwrite import OverwriteFiles
+from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.errors import AnalysisError
-from sqlext.scan.manifest_cache import ManifestCache
-from sqlext.spec.manifest import ManifestEntry, encode_manifest_list
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.manifests.manifest import ManifestEntry, encode_manifest_list
 from sqlext.storage.location import to_local_path
 
 SHARED = ManifestCache()

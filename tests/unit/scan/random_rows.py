@@ -10,7 +10,6 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from sqlext.spec.content_file import Content, ContentFile
 from sqlext.spec.expression import (
     AlwaysFalse,
     AlwaysTrue,
@@ -28,6 +27,7 @@ from sqlext.spec.expression import (
     Predicate,
     StartsWith,
 )
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import encode
 from sqlext.spec.transform import BucketTransform

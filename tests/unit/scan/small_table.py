@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sqlext.spec.content_file import Content, ContentFile
-from sqlext.spec.manifest import (
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import (
     EntryStatus,
     ManifestContent,
     ManifestEntry,
@@ -20,11 +20,11 @@ from sqlext.spec.manifest import (
     encode_manifest_list,
     summarise_partitions,
 )
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
-from sqlext.spec.snapshot import Snapshot
 from sqlext.spec.sort_order import UNSORTED
-from sqlext.spec.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import IntegerType, NestedField, StringType
 from sqlext.storage.file_io import LocalFileIO

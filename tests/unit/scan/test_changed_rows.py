@@ -10,15 +10,15 @@ from pyroaring import BitMap64
 from small_tables import Writer, data_file, equality_deletes, position_deletes, warehouse_catalog
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Action
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.deletion_vectors import DeletedRows
-from sqlext.commit.overwrite import OverwriteFiles
-from sqlext.commit.row_delta import RowDelta
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.overwrite import OverwriteFiles
+from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.scan.changed_rows import ChangedRows, RowsOfFile, changed_rows
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import ScanPlan, plan_scan
-from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.manifests.content_file import ContentFile
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sqlext.scan.equality_delete_use import EqualityDeleteUse, equality_delete_use
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.expression import AlwaysFalse, AlwaysTrue, Comparison, Predicate
-from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.manifests.manifest import ManifestContent
 from sqlext.spec.partition_spec import UNPARTITIONED
 from unit.scan.small_table import RecordingIO, SmallTable, added, bounds, data_file, equality_delete_file
 

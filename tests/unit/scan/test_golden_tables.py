@@ -16,15 +16,15 @@ from pyroaring import BitMap64
 
 from golden_tables.canonical import canonical_value, sorted_rows
 from golden_tables.relocation import unpack
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, plan_scan
 from sqlext.spec.expression import AlwaysTrue, Comparison, In, IsNull, Predicate, StartsWith
-from sqlext.spec.manifest import decode_manifest
-from sqlext.spec.manifest_columns import decode_manifest_columns
-from sqlext.spec.snapshot import Snapshot
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.spec.manifests.manifest import decode_manifest
+from sqlext.spec.manifests.manifest_columns import decode_manifest_columns
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import to_local_path
 

@@ -13,7 +13,7 @@ from pyroaring import BitMap64
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.key_lookup import KeyMatches, find_keys, row_ids
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.storage.file_io import LocalFileIO
 
 KEYS = pa.table({"id": [7, 2, 9]})

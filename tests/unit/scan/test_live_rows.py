@@ -16,7 +16,7 @@ from pyroaring import BitMap64
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
     DecimalType,

@@ -12,10 +12,10 @@ import pytest
 from pyiceberg.table import StaticTable
 
 from golden_tables.relocation import unpack
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
-from sqlext.spec.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import LocalFileIO
 
 GOLDEN = Path(__file__).parents[2] / "golden_tables"

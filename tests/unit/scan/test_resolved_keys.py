@@ -14,7 +14,7 @@ from pyroaring import BitMap64
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.resolved_keys import ResolvedKeys, can_resolve
 from sqlext.scan.scan_plan import EqualityDeleteFile, EqualityDeleteGroup, FileScanTask, ScanPlan
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DoubleType, IntegerType, LongType, NestedField, StringType

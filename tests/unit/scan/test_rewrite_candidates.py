@@ -18,7 +18,7 @@ from sqlext.scan.rewrite_candidates import (
 )
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.scan.sorted_runs import Bucket, SortedRun
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 
 RULES = RewriteRules(delete_ratio=0.1, min_files=3, delete_files=4, target_bytes=1_000_000)
 ROW = 10

@@ -9,12 +9,12 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
-from sqlext.scan.deletion_vector import DeletedPositions
-from sqlext.scan.manifest_cache import ManifestCache
+from sqlext.scan.deletes.deletion_vector import DeletedPositions
+from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, goes_whole, plan_scan
-from sqlext.spec.content_file import ContentFile
 from sqlext.spec.expression import AlwaysTrue, Comparison, Predicate
-from sqlext.spec.manifest import ManifestContent
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.manifest import ManifestContent
 from sqlext.spec.partition_spec import UNPARTITIONED
 from unit.scan.small_table import (
     RecordingIO,

@@ -15,8 +15,8 @@ from sqlext.scan.sorted_runs import (
     has_many_deleted_keys,
     runs_to_merge,
 )
-from sqlext.spec.content_file import PUFFIN, Content, ContentFile
-from sqlext.spec.manifest import EntryStatus, ManifestEntry
+from sqlext.spec.manifests.content_file import PUFFIN, Content, ContentFile
+from sqlext.spec.manifests.manifest import EntryStatus, ManifestEntry
 
 RULES = CompactionRules()
 MB = 1024 * 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from sqlext.spark.driver_rows import _typed
+from sqlext.spark.query.driver_rows import _typed
 
 NEVER = pa.struct([pa.field("x", pa.int32(), nullable=False)])
 

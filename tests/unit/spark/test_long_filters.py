@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sqlext.scan.projection import project
-from sqlext.scan.pruning import may_match
-from sqlext.scan.value_range import point_range
-from sqlext.spark.pushdown import exact_predicate, predicate_of
+from sqlext.scan.filter.projection import project
+from sqlext.scan.filter.pruning import may_match
+from sqlext.scan.filter.value_range import point_range
+from sqlext.spark.scan.pushdown import exact_predicate, predicate_of
 from sqlext.spec.expression import Predicate, bind_fields, conjunction, disjunction, negate, push_down_not
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema

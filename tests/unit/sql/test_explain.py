@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.sql.parser import parse
-from sqlext.sql.statement import Delete, Explain, Insert, Merge, Update
+from sqlext.sql.statements.statement import Delete, Explain, Insert, Merge, Update
 
 MERGE = "MERGE INTO lake.db.t AS t USING s ON t.id = s.id WHEN MATCHED THEN DELETE"
 

@@ -11,12 +11,12 @@ from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, NestedField, StringType
 from sqlext.sql.binding import Relation, qualify
-from sqlext.sql.expression_slice import column_references, equated_columns, has_subquery, plain_column
-from sqlext.sql.literal_query import literal_query
 from sqlext.sql.lowering.key_upsert import _spelled
 from sqlext.sql.parser import parse
 from sqlext.sql.row_rules import checked_columns, require_plain_check
-from sqlext.sql.statement import CreateTable, Delete, Insert, Merge, Update
+from sqlext.sql.statements.statement import CreateTable, Delete, Insert, Merge, Update
+from sqlext.sql.tokens.expression_slice import column_references, equated_columns, has_subquery, plain_column
+from sqlext.sql.tokens.literal_query import literal_query
 
 # Python ends a recursion at 1,000 calls.
 SIZES = (1, 30, 1_200)

@@ -4,7 +4,7 @@ import pytest
 
 from sqlext.errors import ParseError, UnsupportedError
 from sqlext.sql.parser import parse
-from sqlext.sql.statement import CreateTable, Delete, Insert, Merge, ShowCreateTable, Update
+from sqlext.sql.statements.statement import CreateTable, Delete, Insert, Merge, ShowCreateTable, Update
 
 LAKE = ("lake", "db")
 SPARK = ("spark_catalog", "default")

@@ -1,16 +1,16 @@
 import pytest
 
-from sqlext.command.table_definition import define_table
+from sqlext.command.ddl.table_definition import define_table
 from sqlext.errors import UnsupportedError
+from sqlext.spec.metadata.table_metadata import new_table_metadata
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED
-from sqlext.spec.table_metadata import new_table_metadata
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import IntegerType, NestedField, TimestamptzNanoType
 from sqlext.sql.parser import parse
 from sqlext.sql.show_create_table import create_table_text
-from sqlext.sql.statement import TableName
+from sqlext.sql.statements.statement import TableName
 
 NAME = TableName(("lake", "d`b", "t"))
 

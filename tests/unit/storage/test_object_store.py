@@ -13,7 +13,7 @@ from catalog.made_tables import DB, changed, create
 from catalog.s3_server import KEY, SECRET, Answer, Application, S3Server
 from small_tables import ORDERS, Writer
 from sqlext.catalog.catalog_settings import open_catalog
-from sqlext.commit.property_change import ChangeProperties
+from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.errors import AnalysisError, CommitStateUnknown, StorageError, UnsupportedError
 from sqlext.storage.object_store import ObjectStoreIO, S3Credential, S3Settings
 from sqlext.storage.scheme_io import SchemeIO, s3_settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlext.spec.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.streaming.batch_figures import BatchFigures
 
 

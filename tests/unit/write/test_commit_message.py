@@ -5,7 +5,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from sqlext.errors import StorageError
-from sqlext.spec.content_file import Content, ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.write.commit_message import (
     MESSAGE_SCHEMA,
     counts_message,

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sqlext.errors import DataError, StorageError
-from sqlext.spec.content_file import Content
+from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import parse_transform

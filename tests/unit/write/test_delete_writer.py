@@ -8,8 +8,8 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.errors import StorageError, UnsupportedError
-from sqlext.scan.position_delete import read_position_deletes
-from sqlext.spec.content_file import Content
+from sqlext.scan.deletes.position_delete import read_position_deletes
+from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import parse_transform

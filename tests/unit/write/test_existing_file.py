@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sqlext.errors import CorruptionError, NotFoundError
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.name_mapping import MappedField, NameMapping
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from sqlext.errors import CorruptionError, StorageError
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.metadata.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
-from sqlext.spec.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import (
     DoubleType,

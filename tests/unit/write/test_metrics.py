@@ -18,7 +18,7 @@ from pyiceberg.io.pyarrow import (
 from pyiceberg.schema import Schema as PyIcebergSchema
 
 from sqlext.errors import AnalysisError
-from sqlext.spec.content_file import ContentFile
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import decode
 from sqlext.spec.types import (

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyroaring import BitMap64
 
-from sqlext.spec.content_file import Content
+from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DecimalType, NestedField
 from sqlext.storage import file_io

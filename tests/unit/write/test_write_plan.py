@@ -5,9 +5,9 @@ import pickle
 import pytest
 
 from sqlext.errors import AnalysisError
+from sqlext.spec.metadata.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.partition_spec import UNPARTITIONED
 from sqlext.spec.sort_order import UNSORTED
-from sqlext.spec.table_metadata import TableMetadata, new_table_metadata
 from sqlext.write.write_plan import WritePlan
 from unit.write.write_tables import KEYED
 

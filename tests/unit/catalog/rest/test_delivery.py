@@ -20,10 +20,10 @@ from small_tables import ORDERS, UNPARTITIONED, Writer, data_file, rows_of
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
-from sqlext.commit.append import AppendFiles
-from sqlext.commit.property_change import ChangeProperties
-from sqlext.commit.reference_change import CreateReference
-from sqlext.commit.table_creation import ReplaceTable
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.reference_change import CreateReference
+from sqlext.commit.actions.table_creation import ReplaceTable
 from sqlext.errors import CommitStateUnknown, SqlextError, UnsupportedError
 from sqlext.spec.sort_order import UNSORTED
 

@@ -19,7 +19,7 @@ from small_tables import ORDERS, Writer, data_file, rows_of
 from sqlext.catalog.catalog import TableCommit
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.rest.metadata_difference import updates
-from sqlext.commit.append import AppendFiles
+from sqlext.commit.actions.append import AppendFiles
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,

@@ -1,0 +1,128 @@
+"""Copy-on-write: data files that hold a changed row are replaced by new ones, with their other rows as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyroaring import BitMap64
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.change.distribution import distribute, keeps_order, partition_expressions, write_distributed
+from sqlext.command.change.enforced_key import Removed, require_unique_keys
+from sqlext.command.change.held_change import HeldChange, hold_change, touched_files
+from sqlext.command.change.row_level import Target, commit_change, has_row_ids
+from sqlext.command.change.strategy import RowChange, changed_counts, has_new_rows
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.commit.actions.overwrite import OverwriteFiles
+from sqlext.scan.scan_plan import FileScanTask, goes_whole
+from sqlext.spark.query.driver_rows import is_small
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.write_job import run_few, run_write, task_identity
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.sql.tokens.quoting import quote_identifier
+from sqlext.write.row_operation import DELETE, INSERT, UPDATE
+from sqlext.write.task import write_rows
+
+_PLACE = ("_file", "_pos")
+
+
+def copy_on_write(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+    """Whole files are replaced, in any format version; see `Strategy`.
+
+    The change is evaluated once and held by Spark, as it is needed for the places of old rows and for the new ones. A
+    file whose rows all go is not read again. Equality deletes stay, for the files that they still apply to.
+    """
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
+    with operation.cleaned_on_failure():
+        held = hold_change(spark, target, operation, change)
+        touched = touched_files(environment, target, held.found.positions)
+        action = replace_files(environment, spark, target, change, held, touched)
+    if action.added or touched:
+        commit_change(environment, target, action)
+    return changed_counts(held.found)
+
+
+def replace_files(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    change: RowChange,
+    held: HeldChange,
+    touched: Sequence[FileScanTask],
+) -> OverwriteFiles:
+    """Writes the new files; the action that puts them in the place of `touched`, all files that lose a row."""
+    added = _rewrite(spark, target, held.operation, held.rows, _partly_kept(touched, held.found.positions))
+    if not (change.distinct_keys or change.keeps_keys):
+        removed = Removed(paths=frozenset(task.file.file_path for task in touched))
+        require_unique_keys(environment, spark, target, added, removed)
+    snapshot = target.version.snapshot
+    return OverwriteFiles(
+        added,
+        deleted_files=[task.file for task in touched],
+        base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+        read_filter=held.reads.coming,
+        needed_filter=held.reads.going,
+        isolation=change.isolation,
+        unique_key=target.table.metadata.schema().identifier_field_ids if held.reads.unique_key else (),
+    )
+
+
+def _partly_kept(touched: Sequence[FileScanTask], positions: Mapping[str, BitMap64]) -> list[str]:
+    """Paths of those that hold other rows too, as far as counts tell."""
+    return [task.file.file_path for task in touched if not goes_whole(task, positions)]
+
+
+def _rewrite(
+    spark: SparkSession, target: Target, operation: WriteOperation, rows: DataFrame, kept_from: list[str]
+) -> Sequence[ContentFile]:
+    """Data files of the new rows, and of the rows of `kept_from` that the change leaves as they are."""
+    metadata = target.table.metadata
+    moved = [_kept(spark, target, rows, kept_from)] if kept_from else []
+    inserted: list[DataFrame] = []
+    if has_new_rows(rows):
+        moved.append(_new(target, rows, UPDATE))
+        inserted.append(_new(target, rows, INSERT))
+    if not (moved or inserted):
+        return ()
+    plan = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
+    task = write_rows(plan, task_identity=task_identity)
+    if keeps_order(metadata):
+        return write_distributed(_united([*moved, *inserted]).drop(*_PLACE), metadata, task).data_files
+    # Rows of one file stay together and in their order: what pruned files before prunes them after it.
+    by_file = [*(F.expr(text) for text in partition_expressions(metadata)), F.col("_file")]
+    stable = [one.repartition(*by_file).sortWithinPartitions(*_PLACE) for one in [_united(moved)] if moved]
+    spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
+    written = run_few(spread.drop(*_PLACE), task) if is_small(spread) else None
+    return (written or run_write(spread.drop(*_PLACE), task)).data_files
+
+
+def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str]) -> DataFrame:
+    """The live rows of data files, but for those that the change replaces or deletes."""
+    columns = ", ".join(map(quote_identifier, [*_columns(target), *_PLACE]))
+    stored = lowered_query(spark, f"SELECT {columns} FROM {target.relation}").where(F.col("_file").isin(paths))
+    gone = rows.where(F.col("__operation").isin(DELETE, UPDATE)).select(*_PLACE)
+    return stored.join(gone, list(_PLACE), "left_anti").select(*map(quote_identifier, [*_columns(target), *_PLACE]))
+
+
+def _new(target: Target, rows: DataFrame, operation: int) -> DataFrame:
+    """The rows that an operation brings, in the columns of those that are kept; the commit is their last change."""
+    chosen = rows.where(F.col("__operation") == operation)
+    if has_row_ids(target):
+        chosen = chosen.withColumn(LAST_UPDATED.name, F.lit(None).cast("bigint"))
+    return chosen.select(*map(quote_identifier, [*_columns(target), *_PLACE]))
+
+
+def _columns(target: Target) -> list[str]:
+    lineage = (ROW_ID.name, LAST_UPDATED.name) if has_row_ids(target) else ()
+    return [*(field.name for field in target.table.metadata.schema().fields), *lineage]
+
+
+def _united(frames: Sequence[DataFrame]) -> DataFrame:
+    first, *others = frames
+    for one in others:
+        first = first.union(one)
+    return first

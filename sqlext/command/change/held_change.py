@@ -1,0 +1,66 @@
+"""A change that Spark holds: evaluated once, its places known before a file is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyroaring import BitMap64
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.change.reads import Reads, reads_of
+from sqlext.command.change.row_level import Target
+from sqlext.command.change.strategy import (
+    RowChange,
+    changed_rows,
+    has_new_rows,
+    most_rows,
+    reach_of,
+    require_one_change,
+)
+from sqlext.command.environment import Environment
+from sqlext.command.write_operation import WriteOperation
+from sqlext.scan.scan_plan import FileScanTask
+from sqlext.spark.query.write_job import WrittenFiles, find_positions, run_few, run_write, task_identity
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.write.task import write_changes
+
+
+@dataclass(frozen=True, slots=True)
+class HeldChange:
+    """`rows` are those of the lowered SELECT, `found` has the positions that they delete and counts, and no file."""
+
+    operation: WriteOperation
+    rows: DataFrame
+    reads: Reads
+    found: WrittenFiles
+
+
+def hold_change(spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange) -> HeldChange:
+    """Evaluates the change. The rows are held to the table's rules on the way. Errors: see `Strategy`."""
+    query = changed_rows(spark, operation, change)
+    reads = reads_of(query, target.version, reach_of(change, target), target.overtaken)
+    rows = query.localCheckpoint()
+    if has_new_rows(rows):
+        found = _counted(target, operation, change, rows)
+    else:
+        found = find_positions(rows, shows_matches=change.shows_matches)
+    require_one_change(spark, target, change, found)
+    return HeldChange(operation, rows, reads, found)
+
+
+def _counted(target: Target, operation: WriteOperation, change: RowChange, rows: DataFrame) -> WrittenFiles:
+    task = write_changes(
+        operation.plan, task_identity=task_identity, distinct_keys=change.distinct_keys, writes_rows=False
+    )
+    return run_few(rows, task, most_rows(target)) or run_write(rows, task)
+
+
+def touched_files(
+    environment: Environment, target: Target, positions: Mapping[str, BitMap64]
+) -> Sequence[FileScanTask]:
+    """The files that hold a row which goes."""
+    if not any(positions.values()):
+        return []
+    tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
+    return [task for task in tasks if positions.get(task.file.file_path)]

@@ -1,0 +1,109 @@
+"""Deletion by metadata: data files that hold only rows to delete leave the table unread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyroaring import BitMap64
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.change.row_level import Target, commit_change, delete_rows
+from sqlext.command.change.strategy import RowChange, change_query
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.write_operation import begin_write
+from sqlext.commit.actions.overwrite import OverwriteFiles
+from sqlext.commit.actions.overwrite_rows import OverwriteRows
+from sqlext.scan.filter.file_filter import FileFilter
+from sqlext.scan.scan_plan import FileScanTask, goes_whole
+from sqlext.spark.query.write_job import find_positions
+from sqlext.spark.session import journal
+from sqlext.spec.expression import Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredFiles:
+    """Of the files that may have rows to delete, those that have no others, and those that must be read to know.
+
+    The commit finds the `whole` ones itself, whatever was added or removed by then.
+    """
+
+    whole: Sequence[FileScanTask]
+    undecided: Sequence[FileScanTask]
+
+
+def covered_files(environment: Environment, target: Target, row_filter: Predicate) -> CoveredFiles:
+    """Decided by partitions and bounds alone; `row_filter` selects exactly the rows to delete."""
+    metadata = target.table.metadata
+    files = FileFilter(row_filter, schema=metadata.schema(), specs=metadata.specs_by_id())
+    whole: list[FileScanTask] = []
+    undecided: list[FileScanTask] = []
+    for task in environment.scans.plan(target.version, row_filter).tasks:
+        (whole if files.file_must_match(task.file) else undecided).append(task)
+    return CoveredFiles(whole, undecided)
+
+
+def delete_everything(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+    """All files go, delete files too, whoever has added them until the commit; see `Strategy`."""
+    live = spark.sql(f"SELECT count(*) FROM {target.relation}").collect()[0][0]
+    if target.version.snapshot is not None:
+        commit_change(environment, target, OverwriteFiles(delete_all=True))
+    return Counts(deleted=live)
+
+
+def metadata_delete(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
+    """Covered files go, and rows of others by position; see `Strategy`. The change has a row filter.
+
+    Rows that others add meanwhile go too where they are in files of such rows alone; any other file with some of them
+    is a conflict.
+    """
+    row_filter = change.row_filter
+    if row_filter is None:
+        raise ValueError("a deletion by metadata needs a row filter")
+    covered = covered_files(environment, target, row_filter)
+    if not (covered.whole or covered.undecided):
+        return Counts()
+    deleted = _live_rows(spark, target, covered.whole)
+    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+    with operation.cleaned_on_failure():
+        positions = _positions(spark, change, covered.undecided)
+        emptied = [task for task in covered.undecided if goes_whole(task, positions)]
+        partial = {
+            task.file.file_path: (task.spec_id, task.partition)
+            for task in covered.undecided
+            if positions.get(task.file.file_path) and not goes_whole(task, positions)
+        }
+        deletes = delete_rows(operation, {path: positions[path] for path in partial}, partial)
+        snapshot = target.version.snapshot
+        action = OverwriteRows(
+            row_filter,
+            deleted_files=[task.file for task in emptied],
+            delete_files=deletes.files,
+            deleted_rows=deletes.rows,
+            referenced_data_files=frozenset(partial),
+            base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+        )
+    if covered.whole or emptied or partial:
+        commit_change(environment, target, action)
+    return Counts(deleted=deleted + sum(len(bitmap) for bitmap in positions.values()))
+
+
+def _live_rows(spark: SparkSession, target: Target, tasks: Sequence[FileScanTask]) -> int:
+    """Counted by Spark only where deletes by key apply."""
+    by_key = [task.file.file_path for task in tasks if task.has_equality_deletes]
+    known = sum(task.file.record_count - task.deleted_rows for task in tasks if not task.has_equality_deletes)
+    if not by_key:
+        return known
+    rows = spark.sql(f"SELECT `_file` FROM {target.relation}").where(F.col("_file").isin(by_key))
+    return known + int(rows.count())
+
+
+def _positions(spark: SparkSession, change: RowChange, tasks: Sequence[FileScanTask]) -> Mapping[str, BitMap64]:
+    """Positions of the rows to delete in files that only a look at them decides."""
+    if not tasks:
+        return {}
+    journal.record(change.lowered)
+    selected = change_query(spark, change).where(F.col("_file").isin([task.file.file_path for task in tasks]))
+    return find_positions(selected).positions

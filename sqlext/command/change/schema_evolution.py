@@ -1,0 +1,99 @@
+"""Columns that a write brings along: the table as it will be, for the statement that makes it so.
+
+Asked for by WITH SCHEMA EVOLUTION, by a write's option `mergeSchema` (or Iceberg's `merge-schema`), or for a session by
+`spark.sql.iceberg.merge-schema`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.change.row_level import Target
+from sqlext.command.environment import Environment
+from sqlext.commit.actions.schema_change import schema_updates
+from sqlext.spark.catalog.data_type import schema_from_spark
+from sqlext.spark.session.session_settings import is_case_sensitive
+from sqlext.spec.metadata.metadata_update import apply_updates
+from sqlext.spec.name_case import name_key
+from sqlext.spec.row_kind import ROW_KIND
+from sqlext.spec.schema_change import SchemaChange, changed_schema
+from sqlext.spec.schema_union import union_changes
+from sqlext.spec.types import NestedField
+from sqlext.sql.statements.statement import Merge
+from sqlext.sql.tokens.expression_slice import plain_column
+
+_SESSION_SETTING = "spark.sql.iceberg.merge-schema"
+
+
+def merges_schema(spark: SparkSession) -> bool:
+    """Whether the session's writes take new columns on."""
+    return str(spark.conf.get(_SESSION_SETTING, "false")).lower() == "true"
+
+
+def grown(
+    environment: Environment, target: Target, changes: Iterable[SchemaChange], *, case_sensitive: bool = False
+) -> Target:
+    """The target with the changes made, under a metadata location that only this process knows; itself without any."""
+    base = target.table.metadata
+    schema = changed_schema(
+        base.schema(), tuple(changes), base.last_column_id, base.format_version, case_sensitive=case_sensitive
+    )
+    updates = schema_updates(base, schema)
+    if not updates:
+        return target
+    metadata = apply_updates(base, updates, now_ms=environment.clock())
+    token = uuid.UUID(int=environment.rng.getrandbits(128), version=4)
+    table = LoadedTable(target.table.identifier, metadata, f"{target.table.metadata_location}~{token}")
+    held = environment.catalogs.hold(table.metadata_location, metadata)
+    version = replace(
+        target.version,
+        handle=replace(target.version.handle, metadata_location=table.metadata_location),
+        metadata=metadata,
+    )
+    return replace(target, table=table, version=version, grown_from=target.table, held=held)
+
+
+def changes_for_rows(target: Target, rows: DataFrame, *, by_name: bool) -> Iterable[SchemaChange]:
+    """What the table lacks to take all columns of the rows; without names, those beyond the table's are new."""
+    metadata = target.table.metadata
+    columns = metadata.schema().fields
+    incoming = _fields(rows)
+    if not by_name:
+        places = zip(columns, incoming, strict=False)
+        incoming = [*(replace(given, name=field.name) for field, given in places), *incoming[len(columns) :]]
+    return union_changes(
+        columns, incoming, metadata.format_version, case_sensitive=is_case_sensitive(rows.sparkSession)
+    )
+
+
+def changes_for_merge(target: Target, merge: Merge, source: DataFrame) -> Iterable[SchemaChange]:
+    """What the table lacks for the columns that the clauses take over from the source: all by a star, else by name."""
+    metadata = target.table.metadata
+    incoming = _fields(source)
+    exact = is_case_sensitive(source.sparkSession)
+    if not any(clause.star for clause in merge.clauses):
+        assigned = _columns_taken_over(merge, exact)
+        incoming = [field for field in incoming if name_key(field.name, exact) in assigned]
+    return union_changes(metadata.schema().fields, incoming, metadata.format_version, case_sensitive=exact)
+
+
+def _columns_taken_over(merge: Merge, case_sensitive: bool) -> frozenset[str]:
+    """Columns that are assigned the source's column of their own name."""
+    assignments = [assignment for clause in merge.clauses for assignment in clause.assignments]
+    taken = []
+    for assignment in assignments:
+        value = plain_column(assignment.value.text)
+        name = name_key(assignment.column[-1], case_sensitive)
+        if value is not None and name_key(value[-1], case_sensitive) == name:
+            taken.append(name)
+    return frozenset(taken)
+
+
+def _fields(rows: DataFrame) -> Sequence[NestedField]:
+    fields = schema_from_spark(rows.schema.jsonValue()).fields
+    return [field for field in fields if field.name.lower() != ROW_KIND.name]

@@ -1,0 +1,183 @@
+"""What stores the changes of a table's snapshots, where its `changelog-producer` says so.
+
+The changes of a commit are found on the snapshot that is about to land, against the one that it follows, so that they
+are right whatever landed before it. A snapshot that only adds files has none stored: its files are its changes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.changelog.few_changes import few_changes
+from sqlext.command.changelog.full_compaction import last_told
+from sqlext.command.environment import Environment
+from sqlext.command.write_operation import begin_write
+from sqlext.commit.action import StagedChange
+from sqlext.commit.snapshot.changelog_storage import remove_changelog, write_changelog_manifests
+from sqlext.properties import CHANGELOG_PRODUCER
+from sqlext.spark.catalog.catalogs import handle_of
+from sqlext.spark.query.driver_rows import ALL_ROWS, is_small
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.write_job import WriteTask, WrittenFiles, run_few, run_write, task_identity, write_on_driver
+from sqlext.spec.metadata.metadata_update import apply_updates
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.stored_changelog import (
+    CHANGELOG_ID,
+    FULL_COMPACTION,
+    LOOKUP,
+    StoredChangelog,
+    changelog_table,
+)
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.row_kind import ROW_KIND
+from sqlext.sql.lowering.changes import lower_changes, lower_kinds
+from sqlext.storage.file_io import FileIO
+from sqlext.write.task import write_rows
+
+# Changes that are no more than these, or are likely not to be, are written by the driver.
+_FEW_ROWS = 65_536
+_CHANGING = ("overwrite", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class LookupRecorder:
+    """Stores each commit's changes with the rows that they replaced, as `Recorder`."""
+
+    environment: Environment
+    spark: SparkSession
+    catalog: str
+    table: LoadedTable
+
+    def record(self, change: StagedChange, snapshot: Snapshot) -> Mapping[str, str]:
+        if snapshot.operation not in _CHANGING:
+            return {}
+        catalogs = self.environment.catalogs
+        metadata = apply_updates(change.start, change.updates, now_ms=self.environment.clock())
+        # The snapshot is in no file yet: scans find it by a name of its own.
+        name = str(uuid.UUID(int=self.environment.rng.getrandbits(128), version=4))
+        location = f"{self.table.metadata_location.rpartition('/')[0]}/{name}.metadata.json"
+        catalogs.keep_pending(location, metadata)
+        try:
+            staged = LoadedTable(self.table.identifier, metadata, location)
+            parent = snapshot.parent_snapshot_id
+            before = None if parent is None else metadata.snapshot_or_none(parent)
+            id = _store_difference(self.environment, self.spark, self.catalog, staged, before, snapshot)
+        finally:
+            catalogs.release_pending(name)
+        return StoredChangelog(id, LOOKUP).summary()
+
+    def discard(self, entries: Mapping[str, str]) -> None:
+        _discard(self.environment, self.catalog, self.table, entries)
+
+
+class CompactionRecorder:
+    """Stores the net changes since the last full compaction with the snapshot of the next, as `Recorder`: those up to
+    the snapshot `until` that is compacted. They are the same for each attempt of its commit."""
+
+    def __init__(
+        self, environment: Environment, spark: SparkSession, catalog: str, table: LoadedTable, until: Snapshot
+    ) -> None:
+        self._environment = environment
+        self._spark = spark
+        self._catalog = catalog
+        self._table = table
+        self._until = until
+        self._entries: Mapping[str, str] | None = None
+
+    def record(self, change: StagedChange, snapshot: Snapshot) -> Mapping[str, str]:
+        if self._entries is None:
+            metadata, until = self._table.metadata, self._until
+            start = last_told(metadata, until)
+            before = metadata.snapshot_or_none(start)
+            id = _store_difference(self._environment, self._spark, self._catalog, self._table, before, until)
+            self._entries = StoredChangelog(id, FULL_COMPACTION, (start, until.snapshot_id)).summary()
+        return self._entries
+
+    def discard(self, entries: Mapping[str, str]) -> None:
+        _discard(self._environment, self._catalog, self._table, entries)
+
+
+def _store_difference(
+    environment: Environment,
+    spark: SparkSession,
+    catalog: str,
+    table: LoadedTable,
+    before: Snapshot | None,
+    after: Snapshot,
+) -> str:
+    """Stores what lies between two snapshots; the changelog's id."""
+    schema, name, handle = table.metadata.schema(), str(table.identifier), handle_of(catalog, table)
+    io = environment.catalogs.catalog(catalog).io
+    likely = _likely_rows(after) if before is not None and before.snapshot_id == after.parent_snapshot_id else None
+    many = likely is not None and likely > _FEW_ROWS
+    found = None if many else few_changes(environment, handle, before, after, _FEW_ROWS)
+    if found is not None:
+        return _write_changelog(environment, io, table.metadata, name, partial(write_on_driver, found))
+    step = ChangeFeed(environment).step(handle, before, after, 0)
+    rows = lowered_query(spark, lower_kinds(lower_changes([step], schema), schema))
+    return write_changelog(environment, io, table.metadata, name, rows, likely)
+
+
+def _discard(environment: Environment, catalog: str, table: LoadedTable, entries: Mapping[str, str]) -> None:
+    remove_changelog(environment.catalogs.catalog(catalog).io, table.metadata, entries[CHANGELOG_ID])
+
+
+def recorder_of(
+    environment: Environment, spark: SparkSession, catalog: str, table: LoadedTable
+) -> LookupRecorder | None:
+    """What stores the changes of each commit to the table; None where nothing does."""
+    metadata = table.metadata
+    if CHANGELOG_PRODUCER.of(metadata.properties) != LOOKUP or not can_store_changes(metadata):
+        return None
+    return LookupRecorder(environment, spark, catalog, table)
+
+
+def can_store_changes(metadata: TableMetadata) -> bool:
+    """Whether the rows have room for their kinds: a table of another engine may have a column of that name."""
+    return metadata.schema().column(ROW_KIND.name, case_sensitive=False) is None
+
+
+def write_changelog(
+    environment: Environment, io: FileIO, metadata: TableMetadata, name: str, rows: DataFrame, likely: int | None = None
+) -> str:
+    """Stores rows of the columns of the table `name` with `ROW_KIND` behind them; the changelog's id.
+
+    `likely` is how many there are, as far as that is known before. If it fails nothing is left.
+    """
+
+    def write(task: WriteTask) -> WrittenFiles:
+        few = likely is not None and likely <= _FEW_ROWS
+        written = run_few(rows, task, _FEW_ROWS if few else ALL_ROWS) if few or is_small(rows) else None
+        return written or run_write(rows, task)
+
+    return _write_changelog(environment, io, metadata, name, write)
+
+
+def _write_changelog(
+    environment: Environment,
+    io: FileIO,
+    metadata: TableMetadata,
+    name: str,
+    write: Callable[[WriteTask], WrittenFiles],
+) -> str:
+    operation = begin_write(changelog_table(metadata), io, name, environment.rng)
+    with operation.cleaned_on_failure():
+        written = write(write_rows(operation.plan, task_identity=task_identity))
+        write_changelog_manifests(operation.io, metadata, operation.plan.operation_id, written.data_files)
+    return operation.plan.operation_id
+
+
+def _likely_rows(snapshot: Snapshot) -> int | None:
+    """As many changes as the summary tells of; what equality deletes hit is not known."""
+    summary = snapshot.summary
+    if summary.get("added-equality-deletes", "0") != "0":
+        return None
+    told = (summary.get(name, "0") for name in ("added-records", "deleted-records", "added-position-deletes"))
+    return sum(int(text) if text.isdecimal() else 0 for text in told)

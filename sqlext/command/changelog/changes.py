@@ -1,0 +1,177 @@
+"""`table_changes('catalog.namespace.table', from, to)` and `catalog.namespace.table.changes`: a table's change feed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlext.command.changelog.change_spans import Pair, Span, ancestors, history_between, told_spans
+from sqlext.command.environment import Environment
+from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.scan.changed_files import changed_files
+from sqlext.scan.scan_plan import ScanPlan
+from sqlext.spark.bridge.catalog_bridge import ChangeView
+from sqlext.spark.catalog.catalogs import TableVersion, handle_of
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.catalog.time_travel import pinned_snapshot, travel
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.sql.lowering.changes import ChangeStep, can_compare, change_schema, lower_changes
+from sqlext.sql.tokens.quoting import quote_name, quote_string
+
+_NET = "net"
+_EACH = "each"
+
+
+class ChangeFeed:
+    """Answers what a change feed is as SQL."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+
+    def sql(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """{"sql": …} for the changes behind the place `from` up to `to`: a snapshot's id, a reference or a time.
+
+        Without `from` everything is a change, without `to` the newest snapshot is meant. `mode` is `each` for the
+        changes of every snapshot, or `net` for the difference between the two places.
+
+        Errors: NotFoundError for a place that is not there; AnalysisError CHANGES_MODE_INVALID, CHANGES_OF_NO_TABLE,
+        CHANGES_NOT_BEHIND where `from` is not behind `to`, CHANGES_EXPIRED where snapshots between them have expired.
+        """
+        mode = str(arguments["mode"] or _EACH).lower()
+        if mode not in (_EACH, _NET):
+            raise AnalysisError("CHANGES_MODE_INVALID", mode=arguments["mode"])
+        handle, metadata = self.table(tuple(arguments["table"]))
+        end = self.snapshot(handle, metadata, arguments["to"]) or self.head(handle)
+        start = None if end is None else self.snapshot(handle, metadata, arguments["from"])
+        return {"sql": lower_changes(self.steps(handle, metadata, start, end, net=mode == _NET), metadata.schema())}
+
+    def view(self, parts: tuple[str, ...]) -> ChangeView:
+        """What `catalog.namespace.table.changes` is: all changes that the table still knows of."""
+        text = self.sql({"table": parts, "from": None, "to": None, "mode": None})["sql"]
+        schema = self._environment.catalogs.locate(parts)[1].metadata.schema()
+        return ChangeView(text, change_schema(schema))
+
+    def steps(
+        self, handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot | None, *, net: bool
+    ) -> Sequence[ChangeStep]:
+        """What each snapshot behind `start` up to `end` did, or with `net` what lies between the two."""
+        if end is None:
+            return [self.nothing(handle)]
+        if net:
+            return [self.net_step(handle, metadata, start, end, 0)]
+        spans = told_spans(snapshot_pairs(handle, metadata, start, end)) or [Span(end, end)]
+        return [self._told(handle, span, number) for number, span in enumerate(spans)]
+
+    def net_step(
+        self, handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot, ordinal: int
+    ) -> ChangeStep:
+        """What lies between two snapshots, by the stored changelogs where all between them have some: then no row is
+        read that has not changed."""
+        chain = history_between(metadata, start, end) if can_compare(metadata.schema()) else None
+        spans = told_spans(chain or ())
+        changelogs = [one.changelog for one in spans if one.changelog is not None]
+        if not changelogs or not all(one.costs_its_changes for one in spans):
+            return self.step(handle, start, end, ordinal)
+        parts = [self._told(handle, one, ordinal) for one in spans]
+        return replace(self.nothing(handle), ordinal=ordinal, snapshot_id=end.snapshot_id, parts=parts)
+
+    def _told(self, handle: TableHandle, span: Span, ordinal: int) -> ChangeStep:
+        """What a part of the history did, by the stored changelog that tells it if there is one."""
+        if span.changelog is None or not self._is_there(handle, span.changelog):
+            return self.step(handle, span.before, span.after, ordinal)
+        relation = _relation(handle, span.changelog, changelog=True)
+        return ChangeStep(
+            None, _relation(handle, span.after), ordinal, span.after.snapshot_id, (), (), (), stored=relation
+        )
+
+    def _is_there(self, handle: TableHandle, snapshot: Snapshot) -> bool:
+        """Whether a snapshot's changelog is: another engine may have removed it, as a file that it does not know."""
+        version = self._environment.catalogs.version(
+            replace(pinned_snapshot(handle, snapshot.snapshot_id), changelog=True)
+        )
+        return version.snapshot is not None and version.io.exists(version.snapshot.manifest_list)
+
+    def nothing(self, handle: TableHandle) -> ChangeStep:
+        """A step without changes."""
+        return ChangeStep(None, quote_name((*_name(handle), *_branch(handle))), 0, 0, (), (), ())
+
+    def table(self, parts: tuple[str, ...]) -> tuple[TableHandle, TableMetadata]:
+        """The table that the name means, at the head of main or of the branch in the name; AnalysisError
+        CHANGES_OF_NO_TABLE."""
+        place, table = self._environment.catalogs.locate(parts)
+        if place.metadata_table is not None or place.at.keys() - {"branch"}:
+            raise AnalysisError("CHANGES_OF_NO_TABLE", name=".".join(parts))
+        return travel(handle_of(parts[0], table), table.metadata, place.at), table.metadata
+
+    def head(self, handle: TableHandle) -> Snapshot | None:
+        """The newest snapshot at the handle's branch."""
+        return self._environment.catalogs.version(handle).snapshot
+
+    def snapshot(self, handle: TableHandle, metadata: TableMetadata, place: Mapping[str, Any]) -> Snapshot | None:
+        """The snapshot that is meant, None for none."""
+        if not place:
+            return None
+        found = travel(replace(handle, branch=None), metadata, place)
+        return self._environment.catalogs.version(found).snapshot
+
+    def step(self, handle: TableHandle, before: Snapshot | None, after: Snapshot, ordinal: int) -> ChangeStep:
+        """What lies between two snapshots of the table at the handle's version of its metadata."""
+        then = ScanPlan() if before is None else self.plan(handle, before)
+        files = changed_files(then, self.plan(handle, after))
+        return ChangeStep(
+            None if before is None else _relation(handle, before),
+            _relation(handle, after),
+            ordinal,
+            after.snapshot_id,
+            files.removed,
+            files.added,
+            files.touched,
+        )
+
+    def append_step(self, handle: TableHandle, snapshot: Snapshot, ordinal: int) -> ChangeStep:
+        """What a snapshot did that only added files, whatever has become of the one before it: these have its sequence
+        number."""
+        tasks = self.plan(handle, snapshot).tasks
+        added = sorted(task.file.file_path for task in tasks if task.sequence_number == snapshot.sequence_number)
+        return ChangeStep(None, _relation(handle, snapshot), ordinal, snapshot.snapshot_id, (), added, ())
+
+    def plan(self, handle: TableHandle, snapshot: Snapshot) -> ScanPlan:
+        """All files of a snapshot."""
+        version: TableVersion = self._environment.catalogs.version(pinned_snapshot(handle, snapshot.snapshot_id))
+        return self._environment.scans.plan(version, AlwaysTrue(), with_metrics=False)
+
+
+def snapshot_pairs(
+    handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot
+) -> Sequence[Pair]:
+    """Each snapshot behind `start` up to `end` with the one before it, oldest first.
+
+    AnalysisError CHANGES_NOT_BEHIND, or CHANGES_EXPIRED where snapshots between the two have expired.
+    """
+    pairs = history_between(metadata, start, end)
+    if pairs is None:
+        assert start is not None
+        oldest = ancestors(metadata, end)[-1].parent_snapshot_id
+        condition = "CHANGES_NOT_BEHIND" if oldest is None else "CHANGES_EXPIRED"
+        raise AnalysisError(condition, name=handle.full_name, start=start.snapshot_id, end=end.snapshot_id)
+    return pairs
+
+
+def _relation(handle: TableHandle, snapshot: Snapshot, *, changelog: bool = False) -> str:
+    """The snapshot's rows in the columns that the table has now, or those of its changelog."""
+    file = handle.metadata_location.rpartition("/")[2]
+    pin = f"@{file}//{snapshot.snapshot_id}{'/changelog' if changelog else ''}"
+    return f"{quote_name(_name(handle))} VERSION AS OF {quote_string(pin)}"
+
+
+def _name(handle: TableHandle) -> tuple[str, ...]:
+    if handle.catalog is None:
+        raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=handle.full_name)
+    return (handle.catalog, *handle.namespace, handle.name)
+
+
+def _branch(handle: TableHandle) -> tuple[str, ...]:
+    return () if handle.branch is None else (f"branch_{handle.branch}",)

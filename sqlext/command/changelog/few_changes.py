@@ -1,0 +1,61 @@
+"""What lies between two snapshots, found by the driver at the places of the rows: no query, while they are few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.environment import Environment
+from sqlext.scan.changed_rows import RowsOfFile, changed_rows
+from sqlext.scan.files.readable_files import require_allowed
+from sqlext.scan.row_changes import row_changes
+from sqlext.scan.scan_plan import ScanPlan
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.query.driver_rows import SMALL_BYTES
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField
+from sqlext.storage.location import is_object
+from sqlext.write.arrow_schema import schema_to_arrow
+from sqlext.write.positioned_values import has_positioned_values, values_at
+
+
+def few_changes(
+    environment: Environment, handle: TableHandle, before: Snapshot | None, after: Snapshot, most: int
+) -> pa.Table | None:
+    """The rows that came or went, in the columns that the table has now with `ROW_KIND` behind them: as a change feed
+    tells them.
+
+    None where they are more than `most`, and where only a query can find or read them. Errors: those of a scan.
+    """
+    feed = ChangeFeed(environment)
+    version = environment.catalogs.version(handle)
+    schema = version.metadata.schema()
+    key = [schema.column_path(id) for id in schema.identifier_field_ids]
+    if not all(map(has_positioned_values, schema.fields)) or any(len(path) > 1 for path in key):
+        return None
+    plans = ScanPlan() if before is None else feed.plan(handle, before), feed.plan(handle, after)
+    changed = changed_rows(*plans, most)
+    if changed is None or changed.bytes > SMALL_BYTES:
+        return None
+    files = [rows.file for rows in (*changed.went, *changed.came)]
+    by_field_id = all(environment.scans.reads_by_field_id(version, plan) for plan in plans)
+    if not by_field_id or any(is_object(file.file_path) for file in files):
+        return None
+    require_allowed(version.io, files)
+    went, came = (_rows(side, schema) for side in (changed.went, changed.came))
+    return row_changes(went, came, [path[0] for path in key])
+
+
+def _rows(places: Sequence[RowsOfFile], schema: Schema) -> pa.Table:
+    empty = schema_to_arrow(schema).empty_table()
+    return pa.concat_tables([empty, *(_rows_of_file(rows, schema.fields, empty.schema) for rows in places)])
+
+
+def _rows_of_file(rows: RowsOfFile, fields: Sequence[NestedField], stored: pa.Schema) -> pa.Table:
+    positions = np.frombuffer(rows.positions.to_array(), np.uint64)
+    columns = values_at(rows.file.file_path, positions, fields)
+    return pa.table([column.cast(field.type) for column, field in zip(columns, stored, strict=True)], schema=stored)

@@ -1,0 +1,299 @@
+"""Compaction: runs of buckets, and files of other partitions, that are due are written anew, in a commit of its own.
+
+It gives way to whoever else writes: where another commit has deleted rows of its files it runs again, or gives up. What
+was committed before it stays, whatever becomes of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.change.distribution import write_distributed
+from sqlext.command.change.row_level import Target, has_row_ids
+from sqlext.command.changelog.changelog_recorder import CompactionRecorder
+from sqlext.command.changelog.full_compaction import full_compaction_is_due
+from sqlext.command.compaction.deleted_keys import mark_deleted_keys
+from sqlext.command.compaction.due_compaction import DueCompaction, Merge, compacts_itself, due, everything
+from sqlext.command.compaction.merged_position_deletes import merge_position_deletes
+from sqlext.command.compaction.small_runs import merge_small_runs
+from sqlext.command.environment import Environment
+from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.commit.action import Action, Destination
+from sqlext.commit.actions.bucket_change import ChangeBuckets
+from sqlext.commit.actions.compaction import RewriteFiles
+from sqlext.commit.actions.recorded_action import RecordedAction
+from sqlext.commit.rules.bucket_layout import bucket_count, bucket_field, is_dynamic
+from sqlext.commit.snapshot.changelog_storage import remove_unneeded_changelogs
+from sqlext.errors import SqlextError, StaleRead
+from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER
+from sqlext.scan.filter.file_filter import partition_key
+from sqlext.scan.sorted_runs import Bucket, find_buckets
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.write_job import task_identity
+from sqlext.spark.session import journal
+from sqlext.spark.session.session_settings import session_id
+from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spec.metadata.reference import MAIN_BRANCH
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.reserved_columns import require_writable_names
+from sqlext.sql.statements.statement import TableName
+from sqlext.sql.tokens.quoting import quote_identifier
+from sqlext.write.task import write_rows
+
+_LOG = logging.getLogger("sqlext")
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a compaction did. `given_up` are the buckets that others went on changing."""
+
+    buckets: int = 0
+    replaced_files: int = 0
+    added_files: int = 0
+    replaced_bytes: int = 0
+    given_up: int = 0
+
+
+_Due = Callable[[Target, Sequence[Bucket]], DueCompaction]
+
+
+def compact_after_commit(
+    environment: Environment, spark: SparkSession, target: Target, trigger_ms: int | None = None
+) -> None:
+    """Merges what a commit to the table has made due, where the table compacts itself.
+
+    `trigger_ms` is the time between the batches of a stream. A failure is a warning: the commit has landed.
+    """
+    metadata = target.table.metadata
+    if target.destination.wap_id is not None:
+        return
+
+    def after_commit(target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
+        """By the table's rules; all of it where its changes are to be stored."""
+        metadata, head = target.table.metadata, target.version.snapshot
+        if head is not None and full_compaction_is_due(metadata, head, environment.clock(), trigger_ms):
+            return everything(environment, target, buckets, tells=True)
+        return due(environment, target, buckets)
+
+    try:
+        if not compacts_itself(metadata) or environment.transactions.is_open(session_id(spark)):
+            return
+        name = TableName((target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name))
+        done = _compact(environment, spark, name, target.destination.branch, after_commit)
+        if done.buckets and CHANGELOG_PRODUCER.of(metadata.properties) != "none":
+            _remove_unneeded_changelogs(environment, name)
+        if done.given_up:
+            _LOG.warning("%d merges of %s are given up: others change its files", done.given_up, name)
+    except Exception as failure:
+        _LOG.warning("%s is not compacted: %s", target.name, failure)
+
+
+def compact_table(
+    environment: Environment,
+    spark: SparkSession,
+    name: TableName,
+    branch: str = MAIN_BRANCH,
+    *,
+    full: bool = False,
+    chosen: Callable[[Target], Predicate] | None = None,
+) -> Compacted:
+    """Merges what is due; with `full` all that can be, of an earlier partitioning too.
+
+    `chosen` gives a predicate on the table's rows: buckets, or partitions, that have none of them are left as they are.
+    Errors: those of reading and writing, ValidationConflict where the branch was set back meanwhile.
+    """
+
+    def asked(target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
+        if chosen is not None:
+            plan = environment.scans.plan(target.version, chosen(target))
+            keys = {partition_key(task.file) for task in plan.tasks}
+            buckets = [one for one in buckets if partition_key(one.files[0]) in keys]
+        if full:
+            return everything(environment, target, buckets, tells=chosen is None)
+        found = due(environment, target, buckets)
+        # Rows are marked in all buckets, not only in those.
+        return replace(found, marks=False) if chosen is not None else found
+
+    return _compact(environment, spark, name, branch, asked)
+
+
+def _remove_unneeded_changelogs(environment: Environment, name: TableName) -> None:
+    """Each time that the table is looked after: it is others who expire its snapshots."""
+    catalog = environment.catalogs.catalog(name.catalog)
+    remove_unneeded_changelogs(catalog.io, environment.catalogs.load(name.parts).metadata, environment.clock())
+
+
+def _compact(environment: Environment, spark: SparkSession, name: TableName, branch: str, find: _Due) -> Compacted:
+    environment = replace(environment, overtaken=None)
+    done = Compacted()
+    for attempt in range(_TRIES):
+        target = _grown(environment, _target(environment, name, branch))
+        found = find(target, _buckets(environment, target))
+        try:
+            rewritten = _rewrite_deletes(environment, target, found)
+        except StaleRead as conflict:
+            _LOG.info("%s: %s", name, conflict)
+            continue
+        if rewritten:
+            target = _target(environment, name, branch)
+            found = find(target, _buckets(environment, target))
+        if not found.merges:
+            return done
+        given_up = 0
+        commits = _commits(target, found.merges, apart=attempt > 0)
+        for together in commits:
+            tells = found.tells and together is commits[-1]
+            try:
+                done = _added(done, together, _rewrite(environment, spark, target, together, tells=tells))
+            except StaleRead as conflict:
+                given_up += len(together)
+                _LOG.info("%s: %s", name, conflict)
+        done = replace(done, given_up=given_up)
+    return done
+
+
+def _rewrite_deletes(environment: Environment, target: Target, found: DueCompaction) -> bool:
+    """Whether it has committed other delete files."""
+    if found.marks and mark_deleted_keys(environment, target):
+        return True
+    return bool(found.merged_deletes) and merge_position_deletes(environment, target, found.merged_deletes)
+
+
+def _target(environment: Environment, name: TableName, branch: str) -> Target:
+    table = environment.catalogs.load(name.parts)
+    at = None if branch == MAIN_BRANCH else branch
+    require_writable_names((field.name for field in table.metadata.schema().fields), str(name))
+    return Target(name, table, environment.version(name.catalog, table, at), Destination(branch))
+
+
+def _buckets(environment: Environment, target: Target) -> list[Bucket]:
+    return find_buckets(environment.scans.live_entries(target.version))
+
+
+def _commits(target: Target, merges: Sequence[Merge], *, apart: bool) -> list[Sequence[Merge]]:
+    """What is committed together: all that stays in its bucket, and all that moves; bucket by bucket where a first try
+    was overtaken."""
+    if apart:
+        return [[one] for one in merges]
+    spec_id = target.table.metadata.default_spec_id
+    staying = [one for one in merges if one.bucket.spec_id == spec_id]
+    moving = [one for one in merges if one.bucket.spec_id != spec_id]
+    return [group for group in (staying, moving) if group]
+
+
+def _rewrite(
+    environment: Environment, spark: SparkSession, target: Target, merges: Sequence[Merge], *, tells: bool
+) -> Sequence[ContentFile]:
+    """Writes and commits; the new files. StaleRead where others have changed rows of the files since."""
+    snapshot = target.version.snapshot
+    assert snapshot is not None
+    files = [file for merge in merges for file in merge.files]
+    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+    with operation.cleaned_on_failure():
+        added = merge_small_runs(environment, target, operation, _parts(target, merges))
+        if added is None:
+            added = _written(spark, target, operation, merges)
+        _require_all_rows(environment, target, files, added)
+        action: Action = RewriteFiles(files, added, snapshot.sequence_number, snapshot.snapshot_id)
+    if tells:
+        recorder = CompactionRecorder(environment, spark, target.name.catalog, target.table, snapshot)
+        action = RecordedAction(action, recorder)
+    environment.commit(target.name.catalog, target.table, action, target.destination)
+    return added
+
+
+def _parts(target: Target, merges: Sequence[Merge]) -> Sequence[frozenset[str]]:
+    """The paths of what is written together: each bucket or file to be, or all where rows go to others."""
+    if any(merge.bucket.spec_id != target.table.metadata.default_spec_id for merge in merges):
+        return [frozenset(file.file_path for merge in merges for file in merge.files)]
+    return [frozenset(part) for merge in merges for part in _divided(merge) if part]
+
+
+def _divided(merge: Merge) -> Sequence[Sequence[str]]:
+    """Its files' paths by the file that they become, each of about as many rows."""
+    parts: list[list[str]] = [[] for _ in range(merge.written_as)]
+    rows = [0] * merge.written_as
+    for file in sorted(merge.files, key=lambda one: one.record_count, reverse=True):
+        least = rows.index(min(rows))
+        parts[least].append(file.file_path)
+        rows[least] += file.record_count
+    return parts
+
+
+def _written(
+    spark: SparkSession, target: Target, operation: WriteOperation, merges: Sequence[Merge]
+) -> Sequence[ContentFile]:
+    """The live rows of their files, in the table's distribution and order."""
+    metadata = target.table.metadata
+    paths = [file.file_path for merge in merges for file in merge.files]
+    in_buckets = bucket_count(metadata) is not None
+    lineage = (ROW_ID.name, LAST_UPDATED.name) if has_row_ids(target) else ()
+    columns = [*(field.name for field in metadata.schema().fields), *lineage]
+    lowered = f"SELECT {', '.join(map(quote_identifier, columns))}\nFROM {target.relation}"
+    journal.record(lowered)
+    rows = lowered_query(spark, lowered).where(F.col("_file").isin(paths))
+    plan = operation.plan.with_row_lineage() if lineage else operation.plan
+    tasks = None if in_buckets else sum(merge.written_as for merge in merges)
+    return write_distributed(rows, metadata, write_rows(plan, task_identity=task_identity), tasks).data_files
+
+
+def _require_all_rows(
+    environment: Environment, target: Target, files: Sequence[ContentFile], added: Sequence[ContentFile]
+) -> None:
+    """Counts the rows once more before the old files go; how many equality deletes take, only a reader knows."""
+    paths = {file.file_path for file in files}
+    plan = environment.scans.plan(target.version, AlwaysTrue(), keep_deleted=True)
+    tasks = [task for task in plan.tasks if task.file.file_path in paths]
+    there = sum(task.file.record_count - task.deleted_rows for task in tasks)
+    written = sum(file.record_count for file in added)
+    if len(tasks) != len(paths) or written > there or (written < there and not plan.equality_groups):
+        reason = f"{len(paths)} files with {there} rows became {written} rows"
+        raise SqlextError("INTERNAL_ERROR", asked="compaction", reason=reason)
+
+
+def _added(done: Compacted, merges: Sequence[Merge], added: Sequence[ContentFile]) -> Compacted:
+    files = [file for merge in merges for file in merge.files]
+    return replace(
+        done,
+        buckets=done.buckets + len(merges),
+        replaced_files=done.replaced_files + len(files),
+        added_files=done.added_files + len(added),
+        replaced_bytes=done.replaced_bytes + sum(file.file_size_in_bytes for file in files),
+    )
+
+
+def _grown(environment: Environment, target: Target) -> Target:
+    """The table with as many buckets as its rows need, where their number goes by itself; its files are not moved."""
+    metadata = target.table.metadata
+    count = bucket_count(metadata)
+    if count is None or not is_dynamic(metadata):
+        return target
+    needed, most = count, BUCKET_TARGET_ROWS.of(metadata.properties)
+    rows = _rows_to_divide(metadata, _buckets(environment, target))
+    while rows > most * needed:
+        needed *= 2
+    if needed == count:
+        return target
+    environment.commit(target.name.catalog, target.table, ChangeBuckets(needed, dynamic=True))
+    return _target(environment, target.name, target.destination.branch)
+
+
+def _rows_to_divide(metadata: TableMetadata, buckets: Sequence[Bucket]) -> int:
+    """Those of the largest partition of the user's, over its buckets."""
+    divided = bucket_field(metadata.schema(), metadata.spec())
+    places = [place for place, field in enumerate(metadata.spec().fields) if field != divided]
+    rows: dict[tuple[Any, ...], int] = {}
+    for bucket in buckets:
+        if bucket.spec_id == metadata.default_spec_id:
+            key = tuple(repr(bucket.partition[place]) for place in places)
+            rows[key] = rows.get(key, 0) + bucket.rows
+    return max(rows.values(), default=0)

@@ -1,0 +1,77 @@
+"""Rows that are deleted by key, marked by position instead: readers and compactions need not look keys up any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyroaring import BitMap64
+
+from sqlext.command.change.row_level import Target, delete_rows
+from sqlext.command.environment import Environment
+from sqlext.command.write_operation import begin_write
+from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
+from sqlext.scan.equality_delete_use import EqualityDeleteUse
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan
+from sqlext.spec.expression import AlwaysTrue
+
+
+def mark_deleted_keys(environment: Environment, target: Target) -> bool:
+    """Takes the table's equality deletes out, in a commit that marks the rows which they hit.
+
+    False where the driver cannot look all keys up, and where there are none. Errors: those of a scan and of writing,
+    StaleRead where another commit has taken out a file of such a row.
+    """
+    version = target.version
+    whole = environment.scans.plan(version, AlwaysTrue(), keep_deleted=True)
+    use = environment.scans.equality_delete_use(version, whole, AlwaysTrue())
+    positions = _rows_deleted_by_key(environment, target, whole) if use else None
+    if positions is None:
+        return False
+    conversion = converted(environment, target, whole, use, positions)
+    environment.commit(target.name.catalog, target.table, conversion, target.destination)
+    return True
+
+
+def _rows_deleted_by_key(environment: Environment, target: Target, whole: ScanPlan) -> Mapping[str, BitMap64] | None:
+    """The positions, by data file, of rows that no position delete takes; None where only a join can tell them.
+
+    `whole` is the plan of a whole scan, with the files of which no row is left.
+    """
+    plan = environment.scans.with_positions(target.version, whole)
+    if plan is None:
+        return None
+    after = plan.by_path()
+    found = {
+        task.file.file_path: _deleted(after.get(task.file.file_path), task) - task.deleted_positions()
+        for task in whole.tasks
+        if task.has_equality_deletes
+    }
+    return {path: positions for path, positions in found.items() if positions}
+
+
+def _deleted(task: FileScanTask | None, of: FileScanTask) -> BitMap64:
+    """All rows of a file that has none left."""
+    return BitMap64(range(of.file.record_count)) if task is None else task.deleted_positions()
+
+
+def converted(
+    environment: Environment,
+    target: Target,
+    whole: ScanPlan,
+    use: EqualityDeleteUse,
+    positions: Mapping[str, BitMap64],
+) -> RewriteDeleteFiles:
+    """The action, with the delete files that it adds. They are gone where it fails."""
+    snapshot = target.version.snapshot
+    assert snapshot is not None
+    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+    with operation.cleaned_on_failure():
+        partitions = {task.file.file_path: (task.spec_id, task.partition) for task in whole.tasks}
+        deletes = delete_rows(operation, positions, partitions)
+    return RewriteDeleteFiles(
+        (*use.live, *use.dead),
+        snapshot.snapshot_id,
+        delete_files=deletes.files,
+        deleted_rows=deletes.rows,
+        referenced_data_files=frozenset(positions),
+    )

@@ -1,0 +1,128 @@
+"""What of a table a compaction writes anew, and which files become one.
+
+A bucket has sorted runs, of which the newest are merged. A partition of a table without buckets has files in no order,
+of which small ones are merged, and those written anew of which many rows are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlext.command.change.row_level import Target
+from sqlext.command.changelog.changelog_recorder import can_store_changes
+from sqlext.command.environment import Environment
+from sqlext.commit.rules.bucket_layout import bucket_count, is_dynamic
+from sqlext.properties import CHANGELOG_PRODUCER, WRITE_ONLY
+from sqlext.scan.filter.file_filter import PartitionKey, partition_key
+from sqlext.scan.rewrite_candidates import (
+    RewriteGroup,
+    RewriteRules,
+    all_groups,
+    due_groups,
+    has_many_deleted_rows,
+    has_many_position_deletes,
+    whole_group,
+)
+from sqlext.scan.scan_plan import FileScanTask
+from sqlext.scan.sorted_runs import Bucket, CompactionRules, has_many_deleted_keys, runs_to_merge
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.metadata.stored_changelog import FULL_COMPACTION
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """The files of a bucket that become one run, or of another partition that become `written_as` files."""
+
+    bucket: Bucket
+    files: tuple[ContentFile, ...]
+    written_as: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DueCompaction:
+    """What is to be merged. `tells`: with the last of it the changes since the last time are stored. `marks`: less is,
+    once the rows that are deleted by key are marked. `merged_deletes` are partitions whose position-delete files are to
+    become fewer."""
+
+    merges: Sequence[Merge]
+    tells: bool = False
+    marks: bool = False
+    merged_deletes: frozenset[PartitionKey] = frozenset()
+
+
+def compacts_itself(metadata: TableMetadata) -> bool:
+    """Whether what a commit makes due is compacted after it: of buckets unless `write-only` leaves that to others, of
+    other tables only where that property is false. AnalysisError INVALID_TABLE_PROPERTY."""
+    write_only = WRITE_ONLY.of(metadata.properties)
+    return bucket_count(metadata) is not None if write_only is None else not write_only
+
+
+def due(environment: Environment, target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
+    """By the table's rules; of an earlier partitioning all where the number of buckets goes by itself."""
+    metadata = target.table.metadata
+    rules = CompactionRules.of(metadata.properties)
+    marks = any(has_many_deleted_keys(one, rules) for one in buckets)
+    if bucket_count(metadata) is None:
+        merged_deletes = _many_position_deletes(metadata, buckets)
+        return DueCompaction(_due_files(environment, target, buckets), marks=marks, merged_deletes=merged_deletes)
+    return DueCompaction(_due_runs(metadata, buckets, rules), marks=marks)
+
+
+def everything(environment: Environment, target: Target, buckets: Sequence[Bucket], *, tells: bool) -> DueCompaction:
+    """All that can be merged, of an earlier partitioning too. `tells`: its changes are stored, if the table's are."""
+    metadata = target.table.metadata
+    if bucket_count(metadata) is None:
+        return DueCompaction(_all_files(environment, target, buckets))
+    merges = [Merge(one, one.files) for one in buckets if one.spec_id != metadata.default_spec_id or not one.is_merged]
+    stored = CHANGELOG_PRODUCER.of(metadata.properties) == FULL_COMPACTION and can_store_changes(metadata)
+    return DueCompaction(merges, tells=tells and stored)
+
+
+def _due_runs(metadata: TableMetadata, buckets: Sequence[Bucket], rules: CompactionRules) -> list[Merge]:
+    found = []
+    for bucket in buckets:
+        moves = bucket.spec_id != metadata.default_spec_id
+        count = (len(bucket.runs) if is_dynamic(metadata) else 0) if moves else runs_to_merge(bucket, rules)
+        if count:
+            found.append(Merge(bucket, tuple(file for run in bucket.runs[:count] for file in run.files)))
+    return found
+
+
+def _due_files(environment: Environment, target: Target, partitions: Sequence[Bucket]) -> list[Merge]:
+    """Of the table's own partitioning; rows of an earlier one stay."""
+    metadata = target.table.metadata
+    rules = RewriteRules.of(metadata.properties)
+    own = [one for one in partitions if one.spec_id == metadata.default_spec_id]
+    worn = {partition_key(one.files[0]) for one in own if has_many_deleted_rows(one, rules)}
+    tasks = _tasks(environment, target) if worn else None
+    return _merges(own, lambda one: due_groups(one, rules, tasks if partition_key(one.files[0]) in worn else None))
+
+
+def _many_position_deletes(metadata: TableMetadata, partitions: Sequence[Bucket]) -> frozenset[PartitionKey]:
+    """Of format version 2, since later ones have vectors."""
+    rules = RewriteRules.of(metadata.properties)
+    many = [one for one in partitions if has_many_position_deletes(one, rules)]
+    return frozenset(partition_key(one.files[0]) for one in many) if metadata.format_version == 2 else frozenset()
+
+
+def _all_files(environment: Environment, target: Target, partitions: Sequence[Bucket]) -> list[Merge]:
+    metadata = target.table.metadata
+    rules, tasks = RewriteRules.of(metadata.properties), _tasks(environment, target)
+    own = [one for one in partitions if one.spec_id == metadata.default_spec_id]
+    moving = [one for one in partitions if one.spec_id != metadata.default_spec_id]
+    return [
+        *_merges(own, lambda one: all_groups(one, rules, tasks)),
+        *_merges(moving, lambda one: [whole_group(one, rules)]),
+    ]
+
+
+def _merges(partitions: Sequence[Bucket], groups: Callable[[Bucket], Sequence[RewriteGroup]]) -> list[Merge]:
+    return [Merge(one, group.files, group.written_as) for one in partitions for group in groups(one)]
+
+
+def _tasks(environment: Environment, target: Target) -> Mapping[str, FileScanTask]:
+    """By path, with those of which no row is left."""
+    return environment.scans.plan(target.version, AlwaysTrue(), keep_deleted=True).by_path()

@@ -1,0 +1,136 @@
+"""Small runs of buckets, and small files of other tables, merged by the driver: no query and no task of Spark's.
+
+Rows go from file to file, a part at a time in each of a few threads: as many are in memory as in tasks of a job. A part
+is sorted as a whole where the table has an order; else its rows are in memory file by file, the oldest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import pyarrow as pa
+
+from sqlext.command.change.distribution import keeps_order, ordered
+from sqlext.command.change.row_level import Target, has_row_ids
+from sqlext.command.environment import Environment
+from sqlext.command.write_operation import WriteOperation
+from sqlext.commit.snapshot.own_files import delete_files
+from sqlext.scan.live_rows import RowColumns, live_rows
+from sqlext.scan.scan_plan import ScanPlan
+from sqlext.spark.query.driver_rows import SMALL_BYTES
+from sqlext.spark.query.write_job import write_on_driver
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spec.types import UnknownType, VariantType
+from sqlext.write.arrow_schema import schema_to_arrow
+from sqlext.write.task import write_rows
+
+_THREADS = 2
+# Of a part that is sorted, of which there are a few copies meanwhile; and of all, which take some seconds, and by a
+# query two to four times the CPU.
+_MOST_OF_PART = 2
+_MOST = 8
+# What a text is taken to have, as Spark does.
+_TEXT_BYTES = 20
+
+
+def merge_small_runs(
+    environment: Environment, target: Target, operation: WriteOperation, parts: Sequence[Collection[str]]
+) -> Sequence[ContentFile] | None:
+    """Writes the live rows of the target's data files, of which each part has the paths of some, part by part in the
+    table's order, with their lineage where the table has row ids.
+
+    None where they are many, or where only a query can read them, tell which are live, or sort them: nothing is left
+    then. Errors: those of a scan and of writing; the caller removes the files of the operation.
+    """
+    plan = _small_plan(environment, target, {path for part in parts for path in part})
+    if plan is None:
+        return None
+    oldest_first = sorted(plan.tasks, key=lambda task: (task.sequence_number, task.file.file_path))
+    of_parts = [replace(plan, tasks=tuple(t for t in oldest_first if t.file.file_path in part)) for part in parts]
+    arrow = schema_to_arrow(target.table.metadata.schema())
+    sorts = keeps_order(target.table.metadata)
+    if sorts and any(_bytes(part, arrow) > _MOST_OF_PART * SMALL_BYTES for part in of_parts):
+        return None
+    with ThreadPoolExecutor(_THREADS) as threads:
+        written = list(threads.map(partial(_merge, target, operation), of_parts, range(len(of_parts))))
+    if None in written:
+        delete_files(operation.io, (file.file_path for files in written for file in files or ()))
+        return None
+    return [file for files in written for file in files or ()]
+
+
+def _small_plan(environment: Environment, target: Target, paths: Collection[str]) -> ScanPlan | None:
+    """The scan of those files without equality deletes, if it is one for the driver."""
+    version, schema = target.version, target.table.metadata.schema()
+    if any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids):
+        return None
+    whole = environment.scans.plan(version, AlwaysTrue())
+    part = replace(whole, tasks=tuple(task for task in whole.tasks if task.file.file_path in paths))
+    if _bytes(part, schema_to_arrow(schema)) > _MOST * SMALL_BYTES:
+        return None
+    return (
+        environment.scans.with_positions(version, part) if environment.scans.reads_by_field_id(version, part) else None
+    )
+
+
+def _merge(target: Target, operation: WriteOperation, plan: ScanPlan, number: int) -> Sequence[ContentFile] | None:
+    written_by = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
+    task = write_rows(written_by, task_identity=lambda: (number, 0))
+    if keeps_order(target.table.metadata):
+        rows = rows_of(target, plan)
+        return None if rows is None else write_on_driver(rows, task).data_files
+    only_by_query = False
+
+    def file_by_file() -> Iterator[pa.RecordBatch]:
+        nonlocal only_by_query
+        for rows in _live_rows(target, plan):
+            if rows is None:
+                only_by_query = True
+                return
+            yield from rows.to_batches()
+
+    files = write_on_driver(file_by_file(), task).data_files
+    if not only_by_query:
+        return files
+    delete_files(operation.io, (file.file_path for file in files))
+    return None
+
+
+def rows_of(target: Target, plan: ScanPlan) -> pa.Table | None:
+    """The rows of a scan without equality deletes in the table's columns and order, with their lineage behind them
+    where the table has row ids; None where only a query can read or sort them."""
+    found = []
+    for rows in _live_rows(target, plan):
+        if rows is None:
+            return None
+        found.append(rows)
+    return ordered(pa.concat_tables(found), target.table.metadata)
+
+
+def _live_rows(target: Target, plan: ScanPlan) -> Iterator[pa.Table | None]:
+    """No rows, and those of each file; None for a file that only a query can read."""
+    schema, lineage = target.table.metadata.schema(), has_row_ids(target)
+    arrow = schema_to_arrow(schema)
+    behind = (ROW_ID, LAST_UPDATED) if lineage else ()
+    shape = pa.schema([*((one.name, one.type) for one in arrow), *((one.name, pa.int64()) for one in behind)])
+    yield shape.empty_table()
+    for task in plan.tasks:
+        rows = live_rows(target.version.io, task, RowColumns(schema.fields, arrow), lineage=lineage)
+        yield None if rows is None else rows.cast(shape)
+
+
+def _bytes(plan: ScanPlan, arrow: pa.Schema) -> int:
+    """In memory as far as types tell, or in files where that is more, as it is with long texts."""
+    return max(plan.record_count * sum(_value_bytes(field.type) for field in arrow), plan.size_in_bytes)
+
+
+def _value_bytes(type: pa.DataType) -> int:
+    if pa.types.is_nested(type):
+        return sum(_value_bytes(type.field(index).type) for index in range(type.num_fields))
+    fixed = pa.types.is_primitive(type) or pa.types.is_fixed_size_binary(type)
+    return 1 + type.bit_width // 8 if fixed else _TEXT_BYTES

@@ -1,0 +1,1 @@
+"""Statements that define tables: CREATE, REPLACE, ALTER, branches and tags, SHOW CREATE, UNDROP."""

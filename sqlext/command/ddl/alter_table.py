@@ -1,0 +1,158 @@
+"""ALTER TABLE: changes of columns, partition fields and the write order, each one commit."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.ddl.default_value import default_value
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Outcome
+from sqlext.commit.action import Action
+from sqlext.commit.actions import order_change
+from sqlext.commit.actions.order_change import ChangeWriteOrder
+from sqlext.commit.actions.schema_change import ChangeSchema
+from sqlext.commit.actions.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
+from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.spark.catalog.data_type import type_to_spark
+from sqlext.spark.session.session_settings import is_case_sensitive
+from sqlext.spec.constraint import check_constraints
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.schema import Schema
+from sqlext.spec.schema_change import (
+    AddColumn,
+    DropColumn,
+    RenameColumn,
+    ReplaceColumns,
+    SchemaChange,
+    SetDefault,
+    WidenColumn,
+)
+from sqlext.spec.transform import parse_transform
+from sqlext.spec.types import NestedField, Type
+from sqlext.sql.binding import resolve_field
+from sqlext.sql.row_rules import checked_columns
+from sqlext.sql.statements.statement import (
+    AddPartitionField,
+    AlterColumns,
+    AlterPartitioning,
+    AlterWriteOrder,
+    ColumnAddition,
+    ColumnChange,
+    ColumnDefault,
+    ColumnType,
+    DropPartitionField,
+    PartitionTerm,
+    ReplacedColumns,
+    SortTerm,
+    TableName,
+)
+from sqlext.sql.syntax.type_name import TimestampSetting, parse_type
+
+
+def alter_columns(environment: Environment, spark: SparkSession, statement: AlterColumns) -> Outcome:
+    """Runs the statement; no rows."""
+    table = environment.catalogs.load(statement.table.parts)
+    exact = is_case_sensitive(spark)
+    changes = tuple(_schema_change(spark, change, table.metadata.schema(), exact) for change in statement.changes)
+    for change in changes:
+        _require_unchecked(change, table.metadata)
+    environment.commit(statement.table.catalog, table, ChangeSchema(changes, exact))
+    return Outcome()
+
+
+def alter_partitioning(environment: Environment, spark: SparkSession, statement: AlterPartitioning) -> Outcome:
+    """Runs the statement; no rows. Data files stay as they are."""
+    match statement.change:
+        case AddPartitionField():
+            changes: tuple[SpecChange, ...] = (_added_field(statement.change),)
+        case DropPartitionField(term=term):
+            changes = (DropField(_field_term(term)),)
+        case replaced:
+            changes = (DropField(_field_term(replaced.old)), _added_field(replaced.new))
+    return _commit(environment, statement.table, ChangeSpec(changes))
+
+
+def alter_write_order(environment: Environment, spark: SparkSession, statement: AlterWriteOrder) -> Outcome:
+    """Runs the statement; no rows. Data files stay as they are."""
+    terms = tuple(_sort_term(term) for term in statement.ordering)
+    return _commit(environment, statement.table, ChangeWriteOrder(terms, statement.distribution))
+
+
+def _commit(environment: Environment, name: TableName, action: Action) -> Outcome:
+    environment.commit(name.catalog, environment.catalogs.load(name.parts), action)
+    return Outcome()
+
+
+def _require_unchecked(change: SchemaChange, metadata: TableMetadata) -> None:
+    """A CHECK names its columns, so those must keep their names."""
+    if not isinstance(change, DropColumn | RenameColumn | ReplaceColumns):
+        return
+    schema = metadata.schema()
+    for check in check_constraints(metadata.properties):
+        for column in checked_columns(schema, check.expression):
+            if isinstance(change, ReplaceColumns) or change.path[0].lower() == column.lower():
+                way_out = f"ALTER TABLE … DROP CONSTRAINT {check.name} first"
+                raise AnalysisError("COLUMN_IN_USE", name=column, use=f"the constraint {check.name}", way_out=way_out)
+
+
+def _schema_change(spark: SparkSession, change: ColumnChange, schema: Schema, exact: bool) -> SchemaChange:
+    match change:
+        case ColumnAddition():
+            return _addition(spark, change)
+        case ColumnType():
+            return _widening(spark, change)
+        case ColumnDefault(path=path, default=default):
+            field = resolve_field(schema, path, case_sensitive=exact)
+            return SetDefault(path, None if default is None else default_value(spark, field, default.text))
+        case ReplacedColumns(columns=columns):
+            return ReplaceColumns(tuple(_addition(spark, column) for column in columns))
+    return change
+
+
+def _addition(spark: SparkSession, change: ColumnAddition) -> AddColumn:
+    lengths: dict[int, int] = {}
+    column_type = _column_type(spark, change.type_text, lengths)
+    field = NestedField(0, change.path[-1], column_type, change.required)
+    default = None if change.default is None else default_value(spark, field, change.default.text)
+    if isinstance(default, str) and len(default) > lengths.get(0, len(default)):
+        reason = f"it has more than {lengths[0]} characters"
+        raise AnalysisError("INVALID_DEFAULT_VALUE", value=default, column=change.path[-1], reason=reason)
+    return AddColumn(change.path, column_type, change.required, change.comment, default, change.position, lengths)
+
+
+def _widening(spark: SparkSession, change: ColumnType) -> WidenColumn:
+    lengths: dict[int, int] = {}
+    column_type = _column_type(spark, change.type_text, lengths)
+    if lengths.keys() - {0}:
+        reason = "a length inside another type goes by the field's name: ALTER COLUMN tags.element TYPE VARCHAR(9)"
+        raise UnsupportedError("UNSUPPORTED_TYPE", type=change.type_text, reason=reason)
+    return WidenColumn(change.path, column_type, lengths.get(0))
+
+
+def _column_type(spark: SparkSession, text: str, lengths: dict[int, int]) -> Type:
+    """The type as SQL spells it, with the lengths of its VARCHARs; UnsupportedError for one that Spark cannot show."""
+    setting = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
+    column_type = parse_type(text, timestamp_type=setting, lengths=lengths)
+    type_to_spark(column_type)
+    return column_type
+
+
+def _added_field(change: AddPartitionField) -> AddField:
+    return AddField(_field_term(change.term), change.name)
+
+
+def _field_term(term: PartitionTerm) -> FieldTerm:
+    text = term.transform if term.parameter is None else f"{term.transform}[{term.parameter}]"
+    return FieldTerm(term.column, parse_transform(text))
+
+
+def _sort_term(sort: SortTerm) -> order_change.SortTerm:
+    term = _field_term(sort.term)
+    return order_change.SortTerm(
+        term.column,
+        term.transform,
+        "desc" if sort.descending else "asc",
+        "nulls-first" if sort.nulls_first else "nulls-last",
+    )

@@ -1,0 +1,198 @@
+"""CREATE TABLE, REPLACE TABLE and their AS SELECT forms: one commit, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.identifier import TableIdentifier, quoted
+from sqlext.command.change.enforced_key import require_distinct_files
+from sqlext.command.check_definition import check_properties, require_condition
+from sqlext.command.ddl.default_value import default_value
+from sqlext.command.ddl.table_definition import (
+    TableDefinition,
+    assign_ids,
+    complete,
+    define_table,
+    described_terms,
+    with_identifier_fields,
+)
+from sqlext.command.dml.data_frame_write import write_files
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Outcome
+from sqlext.command.write_operation import begin_write
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.table_creation import CreateTable as CreateTableAction
+from sqlext.commit.actions.table_creation import ReplaceTable
+from sqlext.commit.loop.transaction import commit
+from sqlext.errors import AlreadyExistsError, AnalysisError, NotFoundError, UnsupportedError
+from sqlext.properties import ROWKIND_FIELD
+from sqlext.spark.catalog.data_type import as_nullable, require_spark_types, schema_from_spark
+from sqlext.spark.catalog.frame_options import WriteOptions, write_options
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.store_assignment import align
+from sqlext.spark.session.session_settings import is_case_sensitive
+from sqlext.spec.constraint import check_constraints
+from sqlext.spec.metadata.table_metadata import new_table_metadata
+from sqlext.spec.schema import Schema
+from sqlext.sql.statements.statement import CreateTable, TableName
+from sqlext.sql.syntax.type_name import TimestampSetting
+
+
+def create_table(environment: Environment, spark: SparkSession, statement: CreateTable) -> Outcome:
+    """Runs the statement; no rows. Errors: AlreadyExistsError, NotFoundError for REPLACE of no table."""
+    defaults = environment.catalogs.table_defaults(statement.name.catalog)
+    statement = replace(statement, properties={**defaults, **statement.properties})
+    catalog = environment.catalogs.catalog(statement.name.catalog)
+    identifier = TableIdentifier(statement.name.parts[1:-1], statement.name.table)
+    exists = catalog.table_exists(identifier)
+    if exists and not statement.or_replace:
+        if statement.if_not_exists:
+            return Outcome()
+        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=statement.name)
+    if statement.must_exist and not exists:
+        raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=statement.name)
+    query = None if statement.as_select is None else lowered_query(spark, statement.as_select.text)
+    timestamp_type = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
+    base = catalog.load_table(identifier) if exists else None
+    replaced = None if base is None else base.metadata
+    default = partial(default_value, spark)
+    definition = define_table(
+        statement,
+        _query_schema(query),
+        timestamp_type,
+        default,
+        replaced,
+        case_sensitive=is_case_sensitive(spark),
+    )
+    require_spark_types(definition.schema)
+    checks = check_properties(spark, statement.checks, definition.schema)
+    definition = replace(definition, properties={**definition.properties, **checks})
+    _define(environment, spark, statement.name, statement.location, definition, base, query)
+    return Outcome()
+
+
+def create_of_data_frame(
+    environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame
+) -> None:
+    """The table that a DataFrame's `create`, `replace` or `saveAsTable` asks for, as the shim describes it.
+
+    Errors: AlreadyExistsError, NotFoundError for `replace` of no table, AnalysisError for another provider.
+    """
+    name = TableName((arguments["catalog"], *arguments["namespace"], arguments["name"]))
+    properties = {**environment.catalogs.table_defaults(name.catalog), **arguments["properties"]}
+    _require_no_options(arguments["options"])
+    _require_provider(spark, name, properties.get("provider"))
+    catalog = environment.catalogs.catalog(name.catalog)
+    identifier = TableIdentifier(name.parts[1:-1], name.table)
+    exists = catalog.table_exists(identifier)
+    if exists and not arguments["replaces"]:
+        if arguments["if_not_exists"]:
+            return
+        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
+    if not (exists or arguments["creates"]):
+        raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name)
+    base = catalog.load_table(identifier) if exists else None
+    columns = schema_from_spark(json.loads(arguments["schema"]))
+    replaced = None if base is None else base.metadata
+    schema = assign_ids(columns, replaced)
+    terms = described_terms(arguments["partitioning"])
+    definition = complete(
+        with_identifier_fields(schema, ()), terms, (), properties, replaced, case_sensitive=is_case_sensitive(spark)
+    )
+    _define(environment, spark, name, properties.get("location"), definition, base, rows)
+
+
+def _define(
+    environment: Environment,
+    spark: SparkSession,
+    name: TableName,
+    given_location: str | None,
+    definition: TableDefinition,
+    base: LoadedTable | None,
+    query: DataFrame | None,
+) -> None:
+    """Creates or replaces the table, with the query's rows in the same commit."""
+    kinds = ROWKIND_FIELD.of(definition.properties)
+    if query is not None and kinds is not None:
+        way_out = "Create the table without AS, and write with INSERT"
+        raise AnalysisError("ROW_KINDS_BYPASSED", name=name, column=kinds, way_out=way_out)
+    for check in check_constraints(definition.properties):
+        require_condition(spark, check.name, check.expression, definition.schema)
+    catalog = environment.catalogs.catalog(name.catalog)
+    identifier = TableIdentifier(name.parts[1:-1], name.table)
+    location = given_location or (base.metadata.location if base else catalog.default_table_location(identifier))
+    table_uuid = str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))
+    metadata = new_table_metadata(
+        definition.schema,
+        definition.spec,
+        definition.sort_order,
+        location,
+        definition.properties,
+        definition.format_version,
+        table_uuid,
+        environment.clock(),
+    )
+    if query is not None and base is None and not catalog.namespace_exists(identifier.namespace):
+        raise NotFoundError(
+            "SCHEMA_NOT_FOUND", name=quoted(name.catalog, *identifier.namespace)
+        )  # before a file is made
+    operation = begin_write(metadata, catalog.io, str(name), environment.rng)
+    initial = None
+    if query is not None:
+        try:
+            with operation.cleaned_on_failure():
+                rows = align(spark, query, name.parts, definition.schema, by_name=False)
+                files = write_files(operation, metadata, rows).data_files
+                require_distinct_files(catalog.io, metadata, files, str(name))
+                initial = AppendFiles(files)
+        except BaseException:
+            if base is None:
+                catalog.discard_creation(identifier)
+            raise
+    action_type = CreateTableAction if base is None else ReplaceTable
+    action = action_type(
+        schema=definition.schema,
+        spec=definition.spec,
+        sort_order=definition.sort_order,
+        properties=definition.properties,
+        format_version=definition.format_version,
+        location=location,
+        initial=initial,
+    )
+    commit(
+        catalog,
+        identifier,
+        action,
+        base=base,
+        clock=environment.clock,
+        rng=environment.rng,
+        sleep=environment.sleep,
+        queue=environment.queue,
+    )
+
+
+def _require_no_options(options: Mapping[str, str]) -> None:
+    """A table is made with properties; options that would have an effect on a write to one that is there have none."""
+    if write_options(options) != WriteOptions():
+        reason = "it is about a write to a table that is there. Use tableProperty for the new one"
+        raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name=", ".join(sorted(options)), reason=reason)
+
+
+def _query_schema(query: DataFrame | None) -> Schema | None:
+    """Every column may hold null, as in Spark's own CREATE TABLE … AS: what a query gives binds no later row."""
+    return None if query is None else schema_from_spark(as_nullable(query.schema.jsonValue()))
+
+
+def _require_provider(spark: SparkSession, name: TableName, provider: str | None) -> None:
+    """Where none is named, `saveAsTable` names the session's default; Parquet is what the data files are."""
+    lawful = ("iceberg", "parquet", (spark.conf.get("spark.sql.sources.default") or "").lower())
+    if provider is not None and provider.lower() not in lawful:
+        raise AnalysisError("UNSUPPORTED_PROVIDER", table=name, provider=provider)

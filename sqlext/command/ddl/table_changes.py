@@ -1,0 +1,88 @@
+"""Table definitions and property changes that come through Spark's own catalog interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.ddl.table_definition import complete, described_terms, with_identifier_fields
+from sqlext.command.environment import Environment
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.loop.transaction import commit
+from sqlext.errors import UnsupportedError
+from sqlext.properties import as_stored
+from sqlext.property_names import require_changeable, require_valid_properties
+from sqlext.spec.schema import Schema
+from sqlext.storage.location import same_place
+from sqlext.write.bloom_filters import BloomFilters
+from sqlext.write.metrics import MetricsConfig
+
+
+class TableDefinitions:
+    """What `CatalogBridge` needs of the commands."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+
+    def create(
+        self,
+        session: str,
+        parts: tuple[str, ...],
+        schema: Schema,
+        partitioning: list[Mapping[str, Any]],
+        properties: Mapping[str, str],
+        *,
+        case_sensitive: bool,
+    ) -> None:
+        """An empty table from Spark's columns, transforms and properties."""
+        environment = self._environment.within(session)
+        catalog = environment.catalogs.catalog(parts[0])
+        identifier = TableIdentifier(parts[1:-1], parts[-1])
+        properties = {**environment.catalogs.table_defaults(parts[0]), **properties}
+        definition = complete(
+            with_identifier_fields(schema, ()),
+            described_terms(partitioning),
+            (),
+            properties,
+            case_sensitive=case_sensitive,
+        )
+        action = CreateTable(
+            schema=definition.schema,
+            spec=definition.spec,
+            sort_order=definition.sort_order,
+            properties=definition.properties,
+            format_version=definition.format_version,
+            location=properties.get("location") or catalog.default_table_location(identifier),
+            initial=None,
+        )
+        commit(
+            catalog,
+            identifier,
+            action,
+            base=None,
+            clock=environment.clock,
+            rng=environment.rng,
+            sleep=environment.sleep,
+        )
+
+    def alter_properties(
+        self, session: str, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]
+    ) -> None:
+        """SET and UNSET TBLPROPERTIES, in one commit. AnalysisError for a name or a value that is none.
+
+        Spark says SET LOCATION as a property: UnsupportedError for another one than the table's.
+        """
+        changed = dict(changed)
+        moved_to = changed.pop("location", None)
+        require_changeable({*changed, *removed})
+        require_valid_properties(changed)
+        MetricsConfig.from_properties(changed)
+        environment = self._environment.within(session)
+        table = environment.catalogs.load(parts)
+        BloomFilters.from_properties(changed).warn_of_those_not_written(table.metadata.schema())
+        location = table.metadata.location
+        if moved_to is not None and same_place(moved_to) != same_place(location):
+            raise UnsupportedError("TABLE_LOCATION_FIXED", name=".".join(parts), location=location)
+        environment.commit(parts[0], table, ChangeProperties(*as_stored(changed, removed)))

@@ -1,0 +1,280 @@
+"""What a CREATE TABLE defines, from SQL or from Spark's catalog interface: schema, spec, order, properties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from sqlext.commit.rules.bucket_layout import with_buckets
+from sqlext.commit.rules.upsert_rules import require_upsert_rules
+from sqlext.errors import AnalysisError
+from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored, outlives_replacement
+from sqlext.property_names import require_valid_properties
+from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
+from sqlext.spec.field_path import FieldPath, listed_paths, path_text
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.name_case import require_distinct_fields
+from sqlext.spec.nesting import require_levels
+from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionField, PartitionSpec, overlapped_field
+from sqlext.spec.replaced_schema import assign_kept_ids
+from sqlext.spec.reserved_columns import require_own_names
+from sqlext.spec.schema import Schema, assign_fresh_ids
+from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
+from sqlext.spec.stored_fields import require_storable
+from sqlext.spec.transform import Transform, parse_transform
+from sqlext.spec.types import NestedField
+from sqlext.spec.version_feature import require_version
+from sqlext.sql.binding import resolve_field
+from sqlext.sql.row_rules import require_plain_check
+from sqlext.sql.statements.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
+from sqlext.sql.syntax.type_name import TimestampSetting, parse_type
+from sqlext.write.bloom_filters import BloomFilters
+from sqlext.write.metrics import MetricsConfig
+
+# Keys that Spark adds to the properties by itself, or that say what the metadata says elsewhere.
+_NOT_STORED = frozenset({"provider", "owner", "location", "external", "is_managed_location"})
+
+# Said by the metadata itself.
+_SAID_ELSEWHERE = frozenset({FORMAT_VERSION.name, PRIMARY_KEY.name})
+
+# What Iceberg's own catalogs put into every new table.
+DEFAULT_PROPERTIES: Mapping[str, str] = {"write.parquet.compression-codec": "zstd"}
+
+# A column and the text of its DEFAULT to the stored value.
+DefaultValue = Callable[[NestedField, str], Any]
+
+# Transform name, column by parts, number of buckets or width, and the partition field's name where it is given.
+PartitionTerms = Iterable[tuple[str, Sequence[str], int | None, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """All of a new table's metadata but its location and uuid."""
+
+    schema: Schema
+    spec: PartitionSpec
+    sort_order: SortOrder
+    properties: Mapping[str, str]
+    format_version: int
+
+
+def define_table(
+    statement: CreateTable,
+    query_schema: Schema | None,
+    timestamp_type: TimestampSetting,
+    default: DefaultValue,
+    replaced: TableMetadata | None = None,
+    *,
+    case_sensitive: bool = False,
+) -> TableDefinition:
+    """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT.
+
+    `replaced` is the table that is there before. `default` computes the stored value of a column's DEFAULT.
+    """
+    lengths: dict[int, int] = {}
+    columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type, lengths, default)
+    schema = assign_ids(columns, replaced)
+    key = _primary_key(statement)
+    keyed = with_identifier_fields(schema, [(name,) for name in key])
+    fresh = dict(zip(columns.field_ids, schema.field_ids, strict=True))
+    properties = {
+        **_settable(statement.properties),
+        **_key_properties(statement),
+        **{f"{LENGTH_PREFIX}{fresh[id]}": str(length) for id, length in lengths.items()},
+    }
+    if statement.comment is not None:
+        properties["comment"] = statement.comment
+    terms = [(t.transform, t.column, t.parameter, t.name) for t in statement.partitioning]
+    return complete(keyed, terms, statement.ordering, properties, replaced, case_sensitive=case_sensitive)
+
+
+def assign_ids(columns: Schema, replaced: TableMetadata | None) -> Schema:
+    """The columns with the ids that they get in the table."""
+    if replaced is None:
+        return assign_fresh_ids(columns)
+    return assign_kept_ids(columns, replaced.schema(), replaced.last_column_id, replaced.format_version)
+
+
+def complete(
+    schema: Schema,
+    terms: PartitionTerms,
+    ordering: Sequence[SortTerm],
+    properties: Mapping[str, str],
+    replaced: TableMetadata | None = None,
+    *,
+    case_sensitive: bool,
+) -> TableDefinition:
+    """The definition with partition spec, sort order and format version taken out of terms and properties.
+
+    Of the table that is `replaced` it has the properties that outlive this and are not given anew.
+    AnalysisError RESERVED_COLUMN_NAME; COLUMN_ALREADY_EXISTS for two columns of one name, or two fields of a struct.
+    """
+    require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
+    MetricsConfig.from_properties(properties)
+    BloomFilters.from_properties(properties).warn_of_those_not_written(schema)
+    require_own_names(field.name for field in schema.fields)
+    require_distinct_fields(schema.fields, case_sensitive)
+    schema = _keyed_by_property(schema, properties)
+    given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
+    stored, gone = as_stored(given)
+    before = {} if replaced is None else replaced.properties
+    kept = {name: text for name, text in before.items() if outlives_replacement(name) and name not in gone}
+    stored = {**DEFAULT_PROPERTIES, **kept, **stored}
+    version = FORMAT_VERSION.of(properties)
+    layout = with_buckets(schema, _partition_spec(schema, terms), _sort_order(schema, ordering), stored, version)
+    definition = TableDefinition(schema, layout.spec, layout.sort_order, layout.properties, version)
+    require_version(schema, definition.format_version)
+    require_storable(schema)
+    require_levels(schema)
+    if KEY_ENFORCED.of(definition.properties) and not definition.schema.identifier_field_ids:
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set and there is none to enforce")
+    for check in check_constraints(definition.properties):
+        require_plain_check(check.name, check.expression, schema)
+    require_upsert_rules(definition.schema, definition.spec, definition.properties, "the new table")
+    return definition
+
+
+def _keyed_by_property(schema: Schema, properties: Mapping[str, str]) -> Schema:
+    """The schema with the key that the property `primary-key` names, if it does."""
+    text = PRIMARY_KEY.of(properties)
+    if text is None:
+        return schema
+    if schema.identifier_field_ids:
+        raise AnalysisError(
+            "INVALID_PRIMARY_KEY", reason=f"it is declared both as the property {PRIMARY_KEY.name} and in SQL"
+        )
+    key = listed_paths(text)
+    if key is None:
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{PRIMARY_KEY.name} = {text} is no list of columns")
+    return with_identifier_fields(schema, key)
+
+
+def with_identifier_fields(schema: Schema, key: Sequence[FieldPath]) -> Schema:
+    """The schema with `key` as its identifier fields, which become required.
+
+    Errors: AnalysisError for a column that is not there, a key column twice, or a type that cannot be a key.
+    """
+    ids = [resolve_field(schema, path).id for path in key]
+    if len(set(ids)) != len(ids):
+        named = ", ".join(map(path_text, key))
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"a column is named twice in ({named})")
+    fields = tuple(replace(field, required=True) if field.id in ids else field for field in schema.fields)
+    keyed = Schema(fields, schema.schema_id, tuple(sorted(ids)))
+    keyed.validate_identifier_fields()
+    return keyed
+
+
+def _primary_key(statement: CreateTable) -> tuple[str, ...]:
+    on_columns = tuple(column.name for column in statement.columns if column.primary_key)
+    if len(on_columns) > 1 or (on_columns and statement.primary_key):
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason="it is declared more than once; write PRIMARY KEY (a, b)")
+    return statement.primary_key or on_columns
+
+
+def _settable(properties: Mapping[str, str]) -> Mapping[str, str]:
+    """What a user's own properties may be; those that Spark puts among them say something else."""
+    for name in properties:
+        if name.startswith(LENGTH_PREFIX):
+            reason = "ids are given by the table"
+            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out="the type VARCHAR(n)")
+        if name in _NOT_STORED:
+            reason, way_out = "Spark keeps it for itself", "the clause USING or LOCATION"
+            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
+    return properties
+
+
+def _key_properties(statement: CreateTable) -> Mapping[str, str]:
+    """What ENFORCED and RELY say of the key; what holds without them is not kept."""
+    said = ((KEY_ENFORCED.name, statement.key_enforced), (KEY_RELY, statement.key_rely))
+    for name, value in said:
+        if value is not None and statement.properties.get(name, str(value)).lower() != str(value).lower():
+            raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the property {name} contradicts what stands behind it")
+    return {name: "true" for name, value in said if value}
+
+
+def _schema(
+    columns: Sequence[ColumnDefinition],
+    timestamp_type: TimestampSetting,
+    lengths: dict[int, int],
+    default: DefaultValue,
+) -> Schema:
+    ids = count(1)
+    fields = []
+    for column in columns:
+        id = next(ids)
+        type = parse_type(column.type_text, timestamp_type=timestamp_type, ids=ids, id=id, lengths=lengths)
+        field = NestedField(id, column.name, type, not column.nullable, column.comment)
+        if column.default_text is not None:
+            value = default(field, column.default_text)
+            # No row is there that would have to get the default when it is read.
+            field = replace(field, write_default=value)
+        fields.append(field)
+    return Schema(tuple(fields))
+
+
+def _partition_spec(schema: Schema, terms: PartitionTerms) -> PartitionSpec:
+    fields: list[PartitionField] = []
+    for number, (transform_name, column, parameter, name) in enumerate(terms):
+        source = resolve_field(schema, tuple(column))
+        transform = _transform(transform_name, parameter)
+        if not transform.can_transform(source.type):
+            raise AnalysisError(
+                "INVALID_PARTITION_TRANSFORM",
+                transform=transform_name,
+                reason=f"column {'.'.join(column)} has type {source.type}",
+            )
+        overlapped = overlapped_field(fields, source.id, transform)
+        if overlapped is not None:
+            reason = f"it is redundant beside the partition field {overlapped.name}. Name one of the two"
+            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=f"{transform} of {source.name}", reason=reason)
+        field_name = name or _field_name(schema.column_name(source.id), transform_name)
+        fields.append(PartitionField(source.id, FIRST_PARTITION_FIELD_ID + number, field_name, transform))
+    names = [field.name for field in fields]
+    for name in names:
+        if names.count(name) > 1:
+            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=name, reason="it is there twice")
+    return PartitionSpec(0, tuple(fields))
+
+
+def _transform(name: str, parameter: int | None) -> Transform:
+    return parse_transform(name if parameter is None else f"{name}[{parameter}]")
+
+
+def _field_name(column: str, transform: str) -> str:
+    """Iceberg's own names, which readers of the `partition` struct know."""
+    suffix = {"identity": "", "truncate": "_trunc"}.get(transform, f"_{transform}")
+    return column + suffix
+
+
+def _sort_order(schema: Schema, ordering: Sequence[SortTerm]) -> SortOrder:
+    if not ordering:
+        return UNSORTED
+    return SortOrder(1, tuple(_sort_field(schema, term) for term in ordering))
+
+
+def _sort_field(schema: Schema, sort: SortTerm) -> SortField:
+    term: PartitionTerm = sort.term
+    return SortField(
+        resolve_field(schema, term.column).id,
+        _transform(term.transform, term.parameter),
+        "desc" if sort.descending else "asc",
+        "nulls-first" if sort.nulls_first else "nulls-last",
+    )
+
+
+def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> PartitionTerms:
+    """Partition terms of Spark's own transforms, as the shim describes them."""
+    return [
+        (
+            _SPARK_TRANSFORMS.get(term["name"], term["name"]),
+            term["columns"][0],
+            int(term["numbers"][0]) if term["numbers"] else None,
+            None,
+        )
+        for term in partitioning
+    ]
+
+
+_SPARK_TRANSFORMS = {"years": "year", "months": "month", "days": "day", "hours": "hour"}

@@ -1,0 +1,269 @@
+"""INSERT INTO, UPSERT INTO and INSERT OVERWRITE: the user's query, put into the table's columns by Spark's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.change.distribution import at_most
+from sqlext.command.change.enforced_key import is_enforced
+from sqlext.command.change.explanation import Explanation
+from sqlext.command.change.row_level import Target, load_target
+from sqlext.command.change.schema_evolution import changes_for_rows, grown, merges_schema
+from sqlext.command.compaction.compaction import compact_after_commit
+from sqlext.command.dml.data_frame_write import WriteMode, asked_mode, in_tasks, is_upsert, with_options, write_rows_to
+from sqlext.command.dml.literal_insert import append_literals, literal_rows
+from sqlext.command.dml.literal_upsert import upserts_literals
+from sqlext.command.dml.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
+from sqlext.command.dml.static_partition import replaced_partition, require_constants, static_partition
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts, Outcome
+from sqlext.command.upsert.change_batch import align_changes, row_kind_column
+from sqlext.command.upsert.upsert import explain_upsert, upsert, upsert_held
+from sqlext.errors import AnalysisError
+from sqlext.spark.catalog.frame_options import WriteOptions, write_options
+from sqlext.spark.query.lowered_sql import lowered_expression, lowered_query, rows_for_columns
+from sqlext.spark.query.store_assignment import align
+from sqlext.spark.session import journal
+from sqlext.spark.session.session_settings import is_case_sensitive
+from sqlext.spec.name_case import name_key
+from sqlext.spec.row_kind import ROW_KIND
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField, UnknownType
+from sqlext.sql.binding import resolve_column
+from sqlext.sql.default_value import mentions_default
+from sqlext.sql.literal import write_default_text
+from sqlext.sql.statements.statement import Insert
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Where the rows of a statement go, and how: by their keys with `upserts`, and new columns with them if `evolving`.
+
+    `query` is their source, and `columns` are those that its values are for; none where names decide.
+    """
+
+    target: Target
+    upserts: bool
+    evolving: bool
+    query: str
+    columns: Sequence[NestedField]
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The statement's rows in the columns of its target, which has those that the statement gives it.
+
+    Rows that go in by their keys may have `ROW_KIND` behind their columns.
+    """
+
+    target: Target
+    rows: DataFrame
+
+
+def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
+    """Runs the statement; one row of counts."""
+    options = write_options(statement.options)
+    with at_most(options.parallelism, spark):
+        return _insert(environment, spark, _as_asked(statement, options))
+
+
+def _insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
+    way = _way(environment, spark, statement)
+    target = way.target
+    literals = _literals(environment, spark, statement, way)
+    if literals is None:
+        source = _source(environment, spark, statement, way)
+        target = source.target
+        counts = _written(environment, spark, statement, source, upserts=way.upserts)
+    elif way.upserts:
+        counts = upsert_held(environment, target, literals, distinct_keys=True)
+    else:
+        counts = Counts(inserted=append_literals(environment, spark, target, literals))
+    compact_after_commit(environment, spark, target)
+    return Outcome([counts.row()])
+
+
+def _literals(environment: Environment, spark: SparkSession, statement: Insert, way: _Way) -> pa.Table | None:
+    """The rows, where they go into the table as they are written."""
+    if way.evolving or (way.upserts and not upserts_literals(environment, way.target)):
+        return None
+    return literal_rows(spark, statement, way.query, way.target)
+
+
+def _written(
+    environment: Environment, spark: SparkSession, statement: Insert, source: _Source, *, upserts: bool
+) -> Counts:
+    target, rows = source.target, source.rows
+    if statement.conflict is not None:
+        return insert_on_conflict(environment, spark, target, statement, statement.conflict, rows)
+    if upserts:
+        return upsert(environment, spark, target, rows)
+    rows = in_tasks(rows, write_options(statement.options))
+    return Counts(inserted=write_rows_to(environment, target, rows, _mode(spark, statement, target)))
+
+
+def _as_asked(statement: Insert, options: WriteOptions) -> Insert:
+    """The statement as an overwrite, where the option `overwrite-enabled` makes it one.
+
+    AnalysisError UPSERT_WITH_OVERWRITE beside ON CONFLICT.
+    """
+    if options.overwrite and statement.conflict is not None:
+        raise AnalysisError("UPSERT_WITH_OVERWRITE", name=statement.table)
+    return replace(statement, overwrite=True) if options.overwrite else statement
+
+
+def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:
+    """How the statement would write its rows."""
+    statement = _as_asked(statement, write_options(statement.options))
+    way = _way(environment, spark, statement)
+    source = _source(environment, spark, statement, way)
+    target, rows = source.target, source.rows
+    if statement.conflict is not None:
+        return explain_on_conflict(environment, spark, target, statement, statement.conflict, rows)
+    if way.upserts:
+        return explain_upsert(environment, spark, target, rows)
+    match _mode(spark, statement, target).mode:
+        case "append":
+            reason = "new rows are looked for in the table first, as its key is enforced"
+            if not is_enforced(target.table.metadata):
+                reason = "rows come in as they are, and those of the table are not looked at"
+            return Explanation("append", reason, rows)
+        case "overwrite":
+            return Explanation("overwrite", "all files of the table go", rows)
+        case "overwrite partitions":
+            return Explanation("overwrite partitions", "all files of partitions that get rows go", rows)
+        case "overwrite where":
+            return Explanation("overwrite where", "files of the partition go, and of others its rows", rows)
+
+
+def _way(environment: Environment, spark: SparkSession, statement: Insert) -> _Way:
+    """Errors: those of names and options."""
+    options = write_options(statement.options)
+    if statement.upsert:
+        options = replace(options, upsert=True)
+    target = with_options(load_target(environment, spark, statement.table, options.branch), options)
+    if statement.conflict is not None:
+        require_key_named(target, statement.conflict, case_sensitive=is_case_sensitive(spark))
+    exact = is_case_sensitive(spark)
+    require_constants(spark, static_partition(statement, target.table.metadata, case_sensitive=exact))
+    upserts = statement.conflict is not None or is_upsert(target, options, overwrites=statement.overwrite)
+    evolving = statement.evolving or (merges_schema(spark) if options.merge_schema is None else options.merge_schema)
+    schema, wide = target.table.metadata.schema(), evolving or upserts
+    columns = _value_columns(statement, schema, evolving=wide, exact=exact)
+    query = _query(statement)
+    journal.record(query)
+    return _Way(target, upserts, evolving, query, columns)
+
+
+def _source(environment: Environment, spark: SparkSession, statement: Insert, way: _Way) -> _Source:
+    """Errors: those of names and the assignment of values."""
+    target, upserts, evolving = way.target, way.upserts, way.evolving
+    rows = _rows(spark, statement, way)
+    kind = row_kind_column(target, statement.columns or rows.columns) if upserts else None
+    rows, by_name = _in_columns(rows, statement, target, evolving=evolving, kind=kind)
+    if evolving:
+        exact = is_case_sensitive(spark)
+        target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name), case_sensitive=exact)
+    if upserts:
+        return _Source(target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
+    aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
+    return _Source(target, aligned)
+
+
+def _rows(spark: SparkSession, statement: Insert, way: _Way) -> DataFrame:
+    """The query's rows. A column with their kinds may stand anywhere among those of the table, where none are named."""
+    if not way.columns or not mentions_default(way.query):
+        return lowered_query(spark, way.query)
+    beside = ROW_KIND.name if way.upserts and statement.columns is None else None
+    return rows_for_columns(spark, way.query, [write_default_text(column) for column in way.columns], beside)
+
+
+def _value_columns(statement: Insert, schema: Schema, *, evolving: bool, exact: bool) -> Sequence[NestedField]:
+    """The columns that the source's values are for, by position; none where names decide. `exact`: with their case."""
+    if statement.by_name:
+        return ()
+    static = {name_key(name, exact) for name, value in statement.static_partition if value is not None}
+    listed = statement.columns or [field.name for field in schema.fields if name_key(field.name, exact) not in static]
+    if not evolving:
+        return [resolve_column(schema, name, case_sensitive=exact) for name in listed]
+    return [schema.column(name, exact) or NestedField(0, name, UnknownType()) for name in listed]
+
+
+def _query(statement: Insert) -> str:
+    """The source under the WITH before the INSERT; a source may begin with a WITH of its own."""
+    source = statement.source.text
+    return source if statement.ctes is None else f"{statement.ctes.text} ({source})"
+
+
+def _in_columns(
+    rows: DataFrame, statement: Insert, target: Target, *, evolving: bool, kind: str | None
+) -> tuple[DataFrame, bool]:
+    """The rows under the names of the columns they are for, and whether names decide.
+
+    When the table is `evolving` columns that it lacks keep their names; so does `kind`, which is no column of it.
+    """
+    schema = target.table.metadata.schema()
+    exact = is_case_sensitive(rows.sparkSession)
+    static = static_partition(statement, target.table.metadata, case_sensitive=exact)
+    if statement.columns is None and not static:
+        return rows, statement.by_name
+    if not statement.by_name:
+        given = [value.field.name for value in static]
+        names = _given_columns(rows, statement, schema, given, evolving=evolving, exact=exact, kind=kind)
+        rows = rows.toDF(*names)
+    for value in static:
+        rows = rows.withColumn(value.field.name, lowered_expression(value.text))
+    return rows, True
+
+
+def _given_columns(
+    rows: DataFrame,
+    statement: Insert,
+    schema: Schema,
+    static: Sequence[str],
+    *,
+    evolving: bool,
+    exact: bool,
+    kind: str | None,
+) -> list[str]:
+    if statement.columns is None:
+        names = [field.name for field in schema.fields if field.name not in static]
+        names += rows.columns[len(names) :] if evolving else []
+        if kind is not None and kind not in names:
+            names.insert(rows.columns.index(kind), kind)
+    else:
+        listed = statement.columns
+        names = [name if name == kind else _column_name(schema, name, exact, evolving=evolving) for name in listed]
+    if len(names) != len(rows.columns):
+        raise AnalysisError(
+            "INSERT_COLUMN_ARITY_MISMATCH",
+            name=statement.table,
+            reason="too many data columns" if len(rows.columns) > len(names) else "not enough data columns",
+            columns=", ".join(names),
+            values=", ".join(rows.columns),
+        )
+    return names
+
+
+def _column_name(schema: Schema, name: str, exact: bool, *, evolving: bool) -> str:
+    if evolving and schema.column(name, exact) is None:
+        return name
+    return resolve_column(schema, name, case_sensitive=exact).name
+
+
+def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:
+    """Static overwrite replaces the whole table or the partition named; dynamic what the new rows touch."""
+    if not statement.overwrite:
+        return WriteMode("append")
+    options = write_options(statement.options)
+    if options.overwrite is not None:
+        return WriteMode(asked_mode("overwrite", options, target))
+    dynamic = (spark.conf.get("spark.sql.sources.partitionOverwriteMode") or "static").lower() == "dynamic"
+    if dynamic and not target.table.metadata.spec().is_unpartitioned:
+        return WriteMode("overwrite partitions")
+    static = static_partition(statement, target.table.metadata, case_sensitive=is_case_sensitive(spark))
+    return WriteMode("overwrite where", replaced_partition(spark, static, target)) if static else WriteMode("overwrite")

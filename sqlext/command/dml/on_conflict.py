@@ -1,0 +1,91 @@
+"""INSERT … ON CONFLICT: rows whose key is new are added, the others do nothing or change the row that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.change.explanation import Explanation, explained
+from sqlext.command.change.mode import by_mode
+from sqlext.command.change.reads import OWN_KEYS
+from sqlext.command.change.row_level import Target, has_row_ids
+from sqlext.command.change.strategy import Choice, RowChange, likely_few
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.upsert.change_batch import one_row_a_key
+from sqlext.command.upsert.upsert import explain_replace_by_key, replace_by_key, require_upsertable
+from sqlext.errors import AnalysisError
+from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
+from sqlext.spark.query.driver_rows import estimate
+from sqlext.spark.query.temporary_relation import named_rows
+from sqlext.spark.session.session_settings import is_case_sensitive
+from sqlext.spec.name_case import name_key
+from sqlext.spec.row_kind import GIVEN_KIND
+from sqlext.sql.lowering.on_conflict import lower_on_conflict, replaces_whole_rows
+from sqlext.sql.statements.statement import Insert, OnConflict
+
+
+def require_key_named(target: Target, conflict: OnConflict, *, case_sensitive: bool) -> None:
+    """AnalysisError for a table without a key, or where the columns named are not its key."""
+    require_upsertable(target)
+    key = [field.name for field in target.table.metadata.schema().identifier_fields]
+    named = {name_key(name, case_sensitive) for name in conflict.columns or key}
+    if named != {name_key(name, case_sensitive) for name in key} and conflict.columns is not None:
+        raise AnalysisError(
+            "ON_CONFLICT_NOT_KEY", name=target.name, columns=", ".join(conflict.columns), key=", ".join(key)
+        )
+
+
+def insert_on_conflict(
+    environment: Environment, spark: SparkSession, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
+) -> Counts:
+    """Writes and commits the rows, which are in the table's columns, perhaps with `ROW_KIND` behind them.
+
+    A key that comes twice among them is refused as in an upsert, unless nothing would be done with either row.
+    """
+    if _is_upsert(target, insert, conflict, is_case_sensitive(spark)):
+        return replace_by_key(environment, spark, target, rows)
+    with _chosen(environment, target, insert, conflict, rows) as choice:
+        return choice.carry_out(environment, spark, target)
+
+
+def explain_on_conflict(
+    environment: Environment, spark: SparkSession, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
+) -> Explanation:
+    """How the rows would be written."""
+    if _is_upsert(target, insert, conflict, is_case_sensitive(spark)):
+        return explain_replace_by_key(environment, spark, target, rows)
+    with _chosen(environment, target, insert, conflict, rows) as choice:
+        return explained(environment, spark, target, choice)
+
+
+def _is_upsert(target: Target, insert: Insert, conflict: OnConflict, case_sensitive: bool) -> bool:
+    metadata = target.table.metadata
+    has_order = bool(UPSERT_SEQUENCE_FIELD.of(metadata.properties))
+    schema = metadata.schema()
+    return not has_order and replaces_whole_rows(insert, conflict, schema, case_sensitive=case_sensitive)
+
+
+@contextmanager
+def _chosen(
+    environment: Environment, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
+) -> Iterator[Choice]:
+    """The way of the change, whose SELECT can be run within the block."""
+    schema, isolation = target.table.metadata.schema(), MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
+    batch = one_row_a_key(target, rows).rows
+    with named_rows(batch, environment.rng) as relation:
+        lowered = lower_on_conflict(
+            insert,
+            conflict,
+            relation,
+            target.relation,
+            schema,
+            row_ids=has_row_ids(target),
+            kinds=GIVEN_KIND in batch.columns,
+            case_sensitive=is_case_sensitive(rows.sparkSession),
+        )
+        few = likely_few(target, estimate(rows).rows)
+        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS, few=few)
+        yield by_mode(target, MERGE_MODE, change)

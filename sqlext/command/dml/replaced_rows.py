@@ -1,0 +1,109 @@
+"""The rows that an overwrite with a condition takes out: whole files, and positions where only some rows go.
+
+Format version 1 has no deletes by position: there such a file is written anew, with the rows that stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyroaring import BitMap64
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.change.distribution import write_distributed
+from sqlext.command.change.row_level import Target, delete_rows
+from sqlext.command.environment import Environment
+from sqlext.command.write_operation import WriteOperation
+from sqlext.commit.actions.overwrite_rows import OverwriteRows
+from sqlext.scan.filter.file_filter import FileFilter
+from sqlext.scan.scan_plan import FileScanTask, goes_whole
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.write_job import find_positions, task_identity
+from sqlext.spark.session import journal
+from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.sql.tokens.quoting import quote_identifier
+from sqlext.write.task import write_rows
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedRows:
+    """`condition` is SQL over the table's columns; `row_filter` says exactly the same, where it can be said."""
+
+    condition: str
+    row_filter: Predicate | None
+
+
+def take_out(
+    environment: Environment, spark: SparkSession, target: Target, operation: WriteOperation, rows: ReplacedRows
+) -> tuple[OverwriteRows, Mapping[str, BitMap64]]:
+    """The removal of what goes, no rows in its place yet, and the positions that go by data file.
+
+    Files are read only where partition and metrics leave it open. Writes delete files for those of which a part goes,
+    or the other rows of these.
+    """
+    undecided = _undecided(environment, target, rows.row_filter)
+    positions = _positions(spark, target, rows.condition) if undecided else {}
+    touched = [task for task in undecided if positions.get(task.file.file_path)]
+    kept_from = [task for task in touched if not goes_whole(task, positions)]
+    partial = {task.file.file_path: positions[task.file.file_path] for task in kept_from}
+    snapshot = target.version.snapshot
+    removal = OverwriteRows(
+        rows.row_filter,
+        deleted_files=[task.file for task in touched if task.file.file_path not in partial],
+        base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+    )
+    if target.table.metadata.format_version < 2:
+        kept = _rewrite(spark, target, operation, rows.condition, list(partial))
+        return replace(removal, added=kept, rewritten_files=[task.file for task in kept_from]), partial
+    partitions = {task.file.file_path: (task.spec_id, task.partition) for task in kept_from}
+    deletes = delete_rows(operation, partial, partitions)
+    marked = replace(
+        removal,
+        delete_files=deletes.files,
+        deleted_rows=deletes.rows,
+        referenced_data_files=frozenset(partial),
+    )
+    return marked, partial
+
+
+def _undecided(environment: Environment, target: Target, row_filter: Predicate | None) -> Sequence[FileScanTask]:
+    """The files that must be read to know which of their rows go."""
+    if row_filter is None:
+        return environment.scans.plan(target.version, AlwaysTrue()).tasks
+    metadata = target.table.metadata
+    files = FileFilter(row_filter, schema=metadata.schema(), specs=metadata.specs_by_id())
+    tasks = environment.scans.plan(target.version, row_filter).tasks
+    return [task for task in tasks if not files.file_must_match(task.file)]
+
+
+def _positions(spark: SparkSession, target: Target, condition: str) -> Mapping[str, BitMap64]:
+    """Positions of the live rows that the condition selects, by data file.
+
+    Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its column `a`.
+    """
+    lowered = f"SELECT `_file`, `_pos`\nFROM {target.relation}\nWHERE (({condition}))"
+    journal.record(lowered)
+    return find_positions(lowered_query(spark, lowered)).positions
+
+
+def _rewrite(
+    spark: SparkSession, target: Target, operation: WriteOperation, condition: str, paths: Sequence[str]
+) -> Sequence[ContentFile]:
+    """Data files of the rows of other ones that the condition does not select."""
+    if not paths:
+        return ()
+    metadata = target.table.metadata
+    columns = ", ".join(quote_identifier(field.name) for field in metadata.schema().fields)
+    lowered = f"SELECT {columns}, `_file`\nFROM {target.relation}\nWHERE ((NOT coalesce(({condition}), false)))"
+    journal.record(lowered)
+    kept = lowered_query(spark, lowered).where(F.col("_file").isin(list(paths))).drop("_file")
+    return write_distributed(kept, metadata, write_rows(operation.plan, task_identity=_second_on_driver)).data_files
+
+
+def _second_on_driver() -> tuple[int, int]:
+    """Of a further write by the driver in one operation, whose first is that of the new rows; a task has its own."""
+    return task_identity() if TaskContext.get() else (1, 0)

@@ -1,0 +1,39 @@
+"""RESTORE TABLE: main goes to an earlier version; what came after stays in the history."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Outcome
+from sqlext.commit.actions.branch_move import MoveBranch, ToSnapshot
+from sqlext.errors import AnalysisError
+from sqlext.spark.catalog.catalogs import handle_of
+from sqlext.spark.catalog.time_travel import travel
+from sqlext.spark.query.instant import MICROSECONDS, milliseconds
+from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.sql.statements.statement import Restore
+
+RESTORE_COLUMNS = (("previous_snapshot_id", "long"), ("current_snapshot_id", "long"))
+
+
+def restore(environment: Environment, spark: SparkSession, statement: Restore) -> Outcome:
+    """Runs the statement; one row with main's snapshots before and after."""
+    table = environment.catalogs.load(statement.table.parts)
+    at = {"version": statement.version} if statement.version is not None else {"timestamp": _time(spark, statement)}
+    handle = travel(handle_of(statement.table.catalog, table), table.metadata, at)
+    version = environment.catalogs.version(handle)
+    assert version.snapshot is not None
+    restored = environment.commit(
+        statement.table.catalog, table, MoveBranch(ToSnapshot(version.snapshot.snapshot_id))
+    ).table
+    return Outcome([[table.metadata.current_snapshot_id, restored.metadata.current_snapshot_id]])
+
+
+def _time(spark: SparkSession, statement: Restore) -> int:
+    """The time in microseconds, as Spark reads the expression."""
+    assert statement.timestamp is not None
+    (value,) = lowered_query(spark, f"SELECT CAST({statement.timestamp.text} AS TIMESTAMP)").collect()[0]
+    if value is None:
+        raise AnalysisError("INVALID_READ_OPTION", option="TIMESTAMP AS OF", value="null", wanted="a time")
+    return milliseconds(value) * MICROSECONDS

@@ -1,0 +1,44 @@
+"""BEGIN, COMMIT, ROLLBACK and savepoints: the transaction of the session."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Outcome
+from sqlext.spark.session.open_transactions import OpenTransactions
+from sqlext.spark.session.session_settings import mark_transaction, session_id
+from sqlext.sql.statements.transaction_statement import (
+    BeginTransaction,
+    CommitTransaction,
+    ReleaseSavepoint,
+    RollBackTransaction,
+    SetSavepoint,
+    TransactionStatement,
+)
+
+
+def control_transaction(environment: Environment, spark: SparkSession, statement: TransactionStatement) -> Outcome:
+    """Runs the statement; errors as `OpenTransactions` and `OpenTransaction` have them."""
+    transactions, session = environment.transactions, session_id(spark)
+    try:
+        _control(transactions, session, statement)
+    finally:
+        mark_transaction(spark, is_open=transactions.is_open(session))
+    return Outcome()
+
+
+def _control(transactions: OpenTransactions, session: str, statement: TransactionStatement) -> None:
+    match statement:
+        case BeginTransaction(serializable):
+            transactions.begin(session, serializable=serializable)
+        case CommitTransaction():
+            transactions.commit(session)
+        case RollBackTransaction(savepoint=None):
+            transactions.roll_back(session)
+        case RollBackTransaction(savepoint=str(name)):
+            transactions.current(session, "ROLLBACK TO").roll_back_to(name)
+        case SetSavepoint(name):
+            transactions.current(session, "SAVEPOINT").set_savepoint(name)
+        case ReleaseSavepoint(name):
+            transactions.current(session, "RELEASE").release(name)

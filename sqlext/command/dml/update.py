@@ -1,0 +1,52 @@
+"""UPDATE: the old positions and the new rows of what the condition selects."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from sqlext.command.change.mode import by_mode
+from sqlext.command.change.row_level import Target, has_row_ids, load_target
+from sqlext.command.change.strategy import Choice, RowChange, likely_few
+from sqlext.command.compaction.compaction import compact_after_commit
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Outcome
+from sqlext.properties import UPDATE_ISOLATION_LEVEL, UPDATE_MODE
+from sqlext.scan.filter.row_estimate import expected_rows
+from sqlext.spark.query.lowered_sql import lowered_change
+from sqlext.spark.query.store_assignment import require_strict_policy
+from sqlext.spark.scan.exact_filter import exact_filter
+from sqlext.spark.session.session_settings import is_case_sensitive
+from sqlext.sql.lowering.update import keeps_keys, kept_columns, lower_update
+from sqlext.sql.statements.statement import Update
+
+
+def update(environment: Environment, spark: SparkSession, statement: Update) -> Outcome:
+    """Runs the statement; one row of counts."""
+    target, choice = choose_update(environment, spark, statement)
+    counts = choice.carry_out(environment, spark, target)
+    compact_after_commit(environment, spark, target)
+    return Outcome([counts.row()])
+
+
+def choose_update(environment: Environment, spark: SparkSession, statement: Update) -> tuple[Target, Choice]:
+    """The target, and the way the change is written."""
+    require_strict_policy(spark)
+    target = load_target(environment, spark, statement.table)
+    schema = target.table.metadata.schema()
+    exact = is_case_sensitive(spark)
+    lowered = lower_update(statement, schema, target.relation, row_ids=has_row_ids(target), case_sensitive=exact)
+    query = None if statement.where is None else lowered_change(spark, lowered)
+    row_filter = None if query is None else exact_filter(spark, query, schema)
+    guessed = None
+    if row_filter is not None:
+        files = [task.file for task in environment.scans.plan(target.version, row_filter).tasks]
+        guessed = expected_rows(row_filter, files, schema)
+    change = RowChange(
+        lowered,
+        UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
+        keeps_keys=keeps_keys(statement, schema, case_sensitive=exact),
+        few=likely_few(target, guessed),
+        kept_columns=kept_columns(statement, schema, case_sensitive=exact),
+        query=query,
+    )
+    return target, by_mode(target, UPDATE_MODE, change)

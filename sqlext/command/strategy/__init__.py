@@ -1,1 +1,0 @@
-"""The ways in which a row-level statement is written, one module each."""

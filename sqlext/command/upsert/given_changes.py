@@ -1,0 +1,68 @@
+"""Rows that go in by their keys, stored as they were given, where the table's `changelog-producer` is `input`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.change.row_level import Target
+from sqlext.command.changelog.changelog_recorder import can_store_changes, write_changelog
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.upsert.change_batch import arrival, has_kinds, kept_changes
+from sqlext.commit.snapshot.changelog_storage import remove_changelog
+from sqlext.errors import CommitStateUnknown
+from sqlext.properties import CHANGELOG_PRODUCER
+from sqlext.spark.query.driver_rows import estimate
+from sqlext.spark.query.literal_rows import are_literals
+from sqlext.spec.metadata.stored_changelog import INPUT, StoredChangelog
+from sqlext.spec.row_kind import ROW_KIND
+from sqlext.sql.tokens.quoting import quote_identifier
+
+Write = Callable[[Target, DataFrame], Counts]
+
+
+def stores_given(target: Target) -> bool:
+    """Whether what is given to the table is stored."""
+    metadata = target.table.metadata
+    is_input = CHANGELOG_PRODUCER.of(metadata.properties) == INPUT and can_store_changes(metadata)
+    return is_input and target.destination.wap_id is None
+
+
+def write_given(
+    environment: Environment, spark: SparkSession, target: Target, rows: DataFrame, write: Write, *, in_order: bool
+) -> Counts:
+    """What `write` does, whose commit names the changelog of the rows: with their kinds, or `+I`. Rows that
+    the table passes over are in neither.
+
+    The rows are evaluated once, for both. Nothing is left of the changelog where nothing was committed.
+    """
+    metadata, name = target.table.metadata, str(target.name)
+    fields = metadata.schema().fields
+    if not (are_literals(rows) and estimate(rows).repeatable):
+        where = arrival([field.name for field in fields], rows) if in_order else []
+        rows = rows.select("*", *where).localCheckpoint()
+    kind = F.col(ROW_KIND.name) if has_kinds(rows, metadata.schema()) else F.lit("+I")
+    columns = [F.col(quote_identifier(field.name)) for field in fields]
+    id = write_changelog(
+        environment,
+        target.version.io,
+        metadata,
+        name,
+        kept_changes(target, rows).select(*columns, kind.alias(ROW_KIND.name)),
+    )
+    told = tuple(StoredChangelog(id, INPUT).summary().items())
+    destination = replace(target.destination, summary=(*target.destination.summary, *told))
+    try:
+        counts = write(replace(target, destination=destination), rows)
+    except CommitStateUnknown:
+        raise
+    except BaseException:
+        remove_changelog(target.version.io, metadata, id)
+        raise
+    if not counts.row()[0]:
+        remove_changelog(target.version.io, metadata, id)
+    return counts

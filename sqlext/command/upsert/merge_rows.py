@@ -1,0 +1,161 @@
+"""Rows into a table whose merge engine combines them with each other and with the stored row of their key.
+
+What comes in is one SELECT that reads the stored rows, as that of a MERGE does, so it is written in the same ways and
+conflicts with the same commits. As any order of two such statements is right, one that another overtook runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.change.explanation import Explanation, explained
+from sqlext.command.change.mode import by_mode
+from sqlext.command.change.reads import OWN_KEYS
+from sqlext.command.change.row_level import Target, has_row_ids
+from sqlext.command.change.strategy import Choice, RowChange, likely_few
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.upsert.change_batch import (
+    arrival,
+    arrival_names,
+    has_kinds,
+    kept_changes,
+    null_in_key,
+    stored_columns,
+)
+from sqlext.commit.rules.merge_rules import merge_engine
+from sqlext.errors import StaleRead, ValidationConflict
+from sqlext.properties import MAX_RERUNS, MERGE_MODE
+from sqlext.spark.query.driver_rows import estimate
+from sqlext.spark.query.literal_rows import are_literals
+from sqlext.spark.query.temporary_relation import named_rows
+from sqlext.spec.merge_engine import MergeEngine
+from sqlext.spec.row_kind import GIVEN_KIND, ROW_KIND
+from sqlext.sql.lowering.merged_rows import GivenRows, lower_merged_rows
+from sqlext.write.refused_rows import NULL_KEY, REPEATED_KEY, RETRACTED_KEY, TIED_KEY, UNKNOWN_ROW_KIND
+from sqlext.write.row_operation import DELETE, UPDATE
+
+_OPERATION = "__operation"
+
+
+def engine_of(target: Target) -> MergeEngine | None:
+    """The engine that combines rows; None where the last row replaces the others. Errors: see `merge_engine`."""
+    metadata = target.table.metadata
+    return merge_engine(metadata.schema(), metadata.properties, str(target.name))
+
+
+def merge_rows(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    engine: MergeEngine,
+    rows: DataFrame,
+    *,
+    isolation: str,
+    in_order: bool,
+) -> Counts:
+    """Writes and commits the rows, which are in the table's columns, perhaps with `ROW_KIND` behind them.
+
+    With `in_order` rows that come from one task, or from one file, come in their order; literals always do.
+    Errors: DataError for rows that the engine does not take, or whose order matters and is not told. StaleRead where
+    another commit changed a row of the same key, while the statement may run again.
+    """
+    with _chosen(environment, target, engine, rows, isolation, in_order=in_order) as choice:
+        try:
+            return choice.carry_out(environment, spark, target)
+        except StaleRead:
+            raise
+        except ValidationConflict as conflict:
+            runs_before = 0 if environment.overtaken is None else environment.overtaken.times
+            may_run_again = runs_before < MAX_RERUNS.of(target.table.metadata.properties)
+            if conflict.condition != "WRITE_CONFLICT" or not may_run_again:
+                raise
+            raise StaleRead(conflict.condition, **conflict.parameters) from conflict
+
+
+def explain_merge_rows(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    engine: MergeEngine,
+    rows: DataFrame,
+    *,
+    isolation: str,
+) -> Explanation:
+    """How `merge_rows` would write the rows."""
+    with _chosen(environment, target, engine, rows, isolation, in_order=False) as choice:
+        return explained(environment, spark, target, choice)
+
+
+@contextmanager
+def _chosen(
+    environment: Environment, target: Target, engine: MergeEngine, rows: DataFrame, isolation: str, *, in_order: bool
+) -> Iterator[Choice]:
+    """The way of the change, whose SELECT can be run within the block."""
+    schema = target.table.metadata.schema()
+    if engine.is_ordered and not in_order and are_literals(rows):
+        rows, in_order = rows.coalesce(1), True
+    in_order = in_order and engine.is_ordered
+    kinds = has_kinds(rows, schema)
+    taken = [field.name for field in schema.fields]
+    with named_rows(_tagged(target, engine, rows, in_order=in_order), environment.rng) as relation:
+        lowered = lower_merged_rows(
+            GivenRows(relation, kinds, arrival_names(taken) if in_order else None),
+            target.relation,
+            schema,
+            engine,
+            target.name,
+            tie=TIED_KEY if engine.sequence else REPEATED_KEY,
+            row_ids=has_row_ids(target),
+        )
+        few = likely_few(target, estimate(rows).rows)
+        change = RowChange(lowered, isolation, keeps_keys=True, reach=OWN_KEYS, few=few)
+        yield by_mode(target, MERGE_MODE, change)
+
+
+def _tagged(target: Target, engine: MergeEngine, rows: DataFrame, *, in_order: bool) -> DataFrame:
+    """The rows as `GivenRows` has them, without those that the engine passes over."""
+    schema = target.table.metadata.schema()
+    taken = [field.name for field in schema.fields]
+    kinds = has_kinds(rows, schema)
+    rows = kept_changes(target, rows)
+    kind = F.col(ROW_KIND.name) if kinds else F.lit("+U")
+    operation = (
+        F.when(F.coalesce(~kind.isin("+I", "-U", "+U", "-D"), F.lit(True)), _code(UNKNOWN_ROW_KIND))
+        .when(null_in_key(schema), _code(NULL_KEY))
+        .when(kind.isin("+I", "+U"), _code(UPDATE))
+        .when(kind == "-U", _code(_before_update(engine)))
+        .otherwise(_code(_deletion(engine)))
+    )
+    given_kind = [kind.alias(GIVEN_KIND)] if kinds else []
+    tagged = rows.select(
+        operation.alias(_OPERATION),
+        *map(F.expr, stored_columns(schema)),
+        *given_kind,
+        *(arrival(taken, rows) if in_order else ()),
+    )
+    return tagged.where(f"{_OPERATION} IS NOT NULL")
+
+
+def _deletion(engine: MergeEngine) -> int | None:
+    """The operation of a row of kind `-D`; None: it is passed over."""
+    return DELETE if engine.removes_on_delete else _retraction(engine)
+
+
+def _before_update(engine: MergeEngine) -> int | None:
+    """That of `-U`, which is no delete."""
+    return None if engine.removes_on_delete and not engine.takes_retractions else _retraction(engine)
+
+
+def _retraction(engine: MergeEngine) -> int | None:
+    if all(one.ignores_retractions for one in engine.columns):
+        return None
+    return DELETE if engine.takes_back else RETRACTED_KEY
+
+
+def _code(number: int | None) -> Column:
+    return F.lit(number).cast("tinyint")

@@ -1,0 +1,143 @@
+"""Named consumers of a table's changes: how far each has got, as state of the table.
+
+A consumer is a table property, which outlives snapshots, rollbacks and renames, and a tag at the snapshot that its
+stream goes on from, by which every engine's expiry keeps that snapshot.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlext.commit.action import CommitContext, StagedChange
+from sqlext.errors import AnalysisError, CorruptionError
+from sqlext.properties import CONSUMER_EXPIRATION
+from sqlext.spec.metadata.metadata_update import (
+    MetadataUpdate,
+    RemoveProperties,
+    RemoveSnapshotRef,
+    SetProperties,
+    SetSnapshotRef,
+)
+from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
+from sqlext.spec.metadata.requirement import AssertRefSnapshotId, AssertTableUUID
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.stream_state import CONSUMER_PREFIX
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+_TAG_PREFIX = "sqlext-consumer-"
+_VERSION = 1
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """All up to `snapshot_id` is consumed (None: nothing yet); the snapshot `needed_id` has to stay for the rest.
+
+    `updated_ms` is when it was last heard of; `branch` is what it reads.
+    """
+
+    snapshot_id: int | None
+    needed_id: int | None
+    updated_ms: int
+    branch: str = MAIN_BRANCH
+
+    def encode(self) -> str:
+        """The property's value."""
+        value = {"snapshot": self.snapshot_id, "needed": self.needed_id, "at": self.updated_ms, "branch": self.branch}
+        return json.dumps({"version": _VERSION, **value})
+
+    def is_where(self, other: Consumer | None) -> bool:
+        """Whether the two have got equally far."""
+        mine = (self.snapshot_id, self.needed_id, self.branch)
+        return other is not None and mine == (other.snapshot_id, other.needed_id, other.branch)
+
+
+def consumers(metadata: TableMetadata, name: str) -> Mapping[str, Consumer]:
+    """The consumers of a table by their ids. CorruptionError CONSUMER_UNREADABLE for a property that is none."""
+    found = {}
+    for key, text in sorted(metadata.properties.items()):
+        if key.startswith(CONSUMER_PREFIX):
+            consumer_id = key.removeprefix(CONSUMER_PREFIX)
+            try:
+                value = json.loads(text)
+                if value["version"] != _VERSION:
+                    raise ValueError(f"its version is {value['version']}")
+                ids = [None if value[key] is None else int(value[key]) for key in ("snapshot", "needed")]
+                found[consumer_id] = Consumer(ids[0], ids[1], int(value["at"]), str(value["branch"]))
+            except (ValueError, TypeError, KeyError) as error:
+                raise CorruptionError("CONSUMER_UNREADABLE", name=name, consumer=consumer_id, reason=error) from None
+    return found
+
+
+def is_expired(metadata: TableMetadata, consumer: Consumer, now_ms: int) -> bool:
+    """Whether nothing has been heard of it for `consumer.expiration-time`, so that it protects no snapshot any more."""
+    expiration_ms = CONSUMER_EXPIRATION.of(metadata.properties)
+    return expiration_ms is not None and consumer.updated_ms + expiration_ms < now_ms
+
+
+def protected_snapshots(metadata: TableMetadata, name: str, now_ms: int) -> frozenset[int]:
+    """The snapshots that no expiry may take away, as a consumer has yet to read what lies behind them.
+
+    These are the one that it goes on from, and all between that one and the head of its branch.
+    """
+    kept: set[int] = set()
+    for consumer in consumers(metadata, name).values():
+        if consumer.needed_id is None or is_expired(metadata, consumer, now_ms):
+            continue
+        chain = []
+        at = metadata.head(consumer.branch)
+        while at is not None and at.snapshot_id != consumer.needed_id:
+            chain.append(at.snapshot_id)
+            at = None if at.parent_snapshot_id is None else metadata.snapshot_or_none(at.parent_snapshot_id)
+        kept.add(consumer.needed_id)
+        if at is not None:
+            kept.update(chain)
+    return frozenset(kept)
+
+
+def require_consumer_id(consumer_id: str) -> None:
+    """AnalysisError INVALID_CONSUMER_ID for one that is no part of a tag's name."""
+    if _ID.fullmatch(consumer_id) is None:
+        raise AnalysisError("INVALID_CONSUMER_ID", consumer=consumer_id)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveConsumer:
+    """Sets how far a consumer has got, or with None takes it away, with its tag. The last writer wins."""
+
+    consumer_id: str
+    to: Consumer | None
+
+    def begin(self, context: CommitContext) -> MoveConsumer:
+        return self
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is None:
+            raise ValueError("a consumer is one of a table")
+        name, tag = CONSUMER_PREFIX + self.consumer_id, _TAG_PREFIX + self.consumer_id
+        known = base.refs.get(tag)
+        updates: list[MetadataUpdate] = []
+        if self.to is not None:
+            updates.append(SetProperties({name: self.to.encode()}))
+        elif name in base.properties:
+            updates.append(RemoveProperties((name,)))
+        needed = None if self.to is None else self.to.needed_id
+        if needed is not None and base.snapshot_or_none(needed) is not None:
+            if known is None or known.snapshot_id != needed:
+                updates.append(SetSnapshotRef(tag, SnapshotReference(needed, "tag")))
+        elif known is not None:
+            updates.append(RemoveSnapshotRef(tag))
+        requirements = (
+            AssertTableUUID(base.table_uuid),
+            AssertRefSnapshotId(tag, None if known is None else known.snapshot_id),
+        )
+        return StagedChange(base, tuple(updates), requirements)
+
+    def finish(self, landed: Snapshot | None) -> None:
+        """No files."""
+
+    def abandon(self) -> None:
+        """No files."""

@@ -1,0 +1,51 @@
+"""Making a table of metadata that is there already, under another catalog or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlext.commit.action import CommitContext, StagedChange
+from sqlext.properties import DATA_PATH, GC_ENABLED, METADATA_PATH
+from sqlext.spec.metadata.requirement import AssertCreate
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+# Where the files of a table go: another table's places.
+_PLACES = frozenset({DATA_PATH.name, METADATA_PATH.name, "write.object-storage.path", "write.folder-storage.path"})
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterTable:
+    """Makes a table whose first metadata is given; `AlreadyExistsError` when one is there."""
+
+    metadata: TableMetadata
+
+    def begin(self, context: CommitContext) -> RegisterTable:
+        return self
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is not None:
+            raise ValueError("a table is registered where there is none")
+        return StagedChange(self.metadata, (), (AssertCreate(),))
+
+    def finish(self, landed: Snapshot | None) -> None:
+        """No files."""
+
+    def abandon(self) -> None:
+        """No files: those of the metadata are another table's."""
+
+
+def shared_copy(metadata: TableMetadata, location: str, table_uuid: str) -> TableMetadata:
+    """A table of its own with the snapshots of another one, whose files it reads and does not own.
+
+    From here on the two go apart, so it has a uuid of its own. `gc.enabled` is false, and the log does not name the
+    other table's metadata files: neither PURGE nor the trimming of old metadata may delete them.
+    """
+    properties = {key: value for key, value in metadata.properties.items() if key not in _PLACES}
+    return replace(
+        metadata,
+        location=location,
+        table_uuid=table_uuid,
+        metadata_log=(),
+        properties={**properties, GC_ENABLED.name: "false"},
+    )

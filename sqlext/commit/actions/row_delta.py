@@ -1,0 +1,125 @@
+"""Row-level changes: new rows and delete files in one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from sqlext.commit.action import CommitContext
+from sqlext.commit.loop.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
+from sqlext.commit.loop.contested_rows import ContestedRows, KeyReader
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.commit.snapshot.removal import Removal, RemoveDeleteFiles, RemoveNothing, RemovePaths
+from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
+from sqlext.spec.expression import Predicate
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class RowDelta:
+    """Adds data files and deletes, and says what it read of the table at `base_snapshot_id`.
+
+    Deletes by position are `deleted_rows`, by data file; in format version 2 position-delete files among `delete_files`
+    hold the same. `referenced_data_files` are those of which rows are deleted. Of these `deleted_files` lose all their
+    rows, which `deleted_rows` has too, and go themselves.
+
+    At either isolation level it conflicts with a commit since then that
+
+    - removed one of `referenced_data_files`;
+    - deleted or replaced one of `deleted_rows`, unless both only delete it: one of the two changes would be lost. Of
+      referenced files without `deleted_rows` any row counts that `read_filter` may select, if this adds rows;
+    - brought a row with a key that `data_files` have, where `unique_key` names the key's columns;
+    - added data files in a partitioning that its equality deletes do not reach, and which may have their keys.
+
+    When `isolation` is serializable also with one that added rows which `read_filter` may select, or took away rows
+    which `needed_filter` may. None: no such row matters beside those above. Where all rows were read, pass
+    `AlwaysTrue()`. The filters name fields of the schema that the commit starts from.
+    """
+
+    data_files: Sequence[ContentFile] = ()
+    delete_files: Sequence[ContentFile] = ()
+    referenced_data_files: frozenset[str] = frozenset()
+    removed_delete_files: Sequence[ContentFile] = ()
+    base_snapshot_id: int | None = None
+    read_filter: Predicate | None = None
+    isolation: str = SERIALIZABLE
+    summary_properties: Mapping[str, str] = field(default_factory=dict)
+    deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
+    unique_key: Sequence[int] = ()
+    needed_filter: Predicate | None = None
+    deleted_files: Sequence[ContentFile] = ()
+
+    def __post_init__(self) -> None:
+        if self.isolation not in ISOLATION_LEVELS:
+            raise ValueError(f"{self.isolation!r} is no isolation level")
+        if any(file.content != Content.DATA for file in (*self.data_files, *self.deleted_files)):
+            raise ValueError("data_files and deleted_files hold data files only")
+        if self.deleted_files and self.removed_delete_files:
+            raise ValueError("deleted_files and removed_delete_files exclude each other")
+        if not {file.file_path for file in self.deleted_files} <= self.deleted_rows.keys():
+            raise ValueError("the rows of deleted_files are not told")
+        if any(file.content == Content.DATA for file in (*self.delete_files, *self.removed_delete_files)):
+            raise ValueError("delete_files holds a data file")
+
+    def begin(self, context: CommitContext) -> SnapshotProduction:
+        read_schema = None if context.planned_on is None else context.planned_on.schema()
+        return SnapshotProduction(_RowDeltaCommit(self, KeyReader(context), read_schema), context)
+
+    def operation(self) -> str:
+        """The snapshot's: append, overwrite or delete."""
+        deletes = bool(self.delete_files or self.deleted_rows or self.deleted_files)
+        if not (deletes or self.removed_delete_files):
+            return "append"
+        return "overwrite" if self.data_files or not deletes else "delete"
+
+
+@dataclass(slots=True)
+class _RowDeltaCommit:
+    """One commit of a row delta."""
+
+    delta: RowDelta
+    keys: KeyReader
+    read_schema: Schema | None = None
+
+    def change(self) -> FileChange:
+        delta = self.delta
+        in_files = any(file.content == Content.POSITION_DELETES for file in delta.delete_files)
+        return FileChange(
+            operation=delta.operation(),
+            added=(*delta.data_files, *delta.delete_files),
+            removal=self._removal(),
+            deleted_rows={} if in_files else {path: delta.deleted_rows[path] for path in self._marked()},
+            summary_properties=delta.summary_properties,
+        )
+
+    def _removal(self) -> Removal:
+        if self.delta.deleted_files:
+            return RemovePaths(frozenset(file.file_path for file in self.delta.deleted_files))
+        removed = frozenset(file.key for file in self.delta.removed_delete_files)
+        return RemoveDeleteFiles(removed) if removed else RemoveNothing()
+
+    def _marked(self) -> AbstractSet[str]:
+        """The data files whose rows are deleted by position."""
+        return self.delta.deleted_rows.keys() - {file.file_path for file in self.delta.deleted_files}
+
+    def validate(self, context: CommitContext, base: TableMetadata) -> None:
+        delta = self.delta
+        self.read_schema = self.read_schema or base.schema()
+        history = History(context, base, delta.base_snapshot_id, self.read_schema)
+        if not history.snapshots:
+            return
+        contested = ContestedRows(context, base, history, self.keys)
+        history.require_files_remain(delta.referenced_data_files)
+        contested.require_rows_untouched(delta.deleted_rows, adds_rows=bool(delta.data_files))
+        if delta.data_files:
+            unknown = delta.referenced_data_files - delta.deleted_rows.keys()
+            history.require_no_new_deletes(unknown, delta.read_filter)
+        if delta.unique_key:
+            contested.require_keys_untaken(delta.data_files, delta.unique_key, delta.deleted_rows)
+        contested.require_reach([file for file in delta.delete_files if file.content == Content.EQUALITY_DELETES])
+        if delta.isolation == SERIALIZABLE:
+            history.require_no_new_rows(delta.read_filter)
+            history.require_no_lost_rows(delta.needed_filter)

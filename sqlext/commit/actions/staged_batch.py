@@ -1,0 +1,234 @@
+"""A micro-batch's files as manifests, before they are committed: a restart commits them, and writes no row again.
+
+As in Flink's committer there is a manifest of data files and one of delete files. What else the commit needs is in a
+JSON file beside them, which is written last and makes them valid:
+`stream-<query id>-<batch id>-<token>.json` in the metadata folder. None of it belongs to a snapshot.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pyroaring import BitMap64
+
+from sqlext.commit.action import Action
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.overwrite import OverwriteFiles
+from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.loop.conflict import SNAPSHOT
+from sqlext.commit.rules.merge_rules import merge_properties
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.commit.snapshot.manifest_writer import ManifestWriter
+from sqlext.errors import SqlextError
+from sqlext.properties import UPSERT_ENABLED
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.constraint import row_rule_properties
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.deletion_vector import decode_deletion_vector, encode_deletion_vector
+from sqlext.spec.manifests.manifest import UNASSIGNED_SEQUENCE_NUMBER, ManifestContent, ManifestFile, decode_manifest
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import join, metadata_location
+
+_VERSION = 1
+
+StagedAction: TypeAlias = AppendFiles | RowDelta | OverwriteFiles
+
+
+@dataclass(frozen=True, slots=True)
+class StagedBatch:
+    """A batch that is ready to be committed. `plan` is the fingerprint of what it was planned to read.
+
+    `location` is that of the JSON file, `manifests` are the other staged files.
+    """
+
+    batch_id: int
+    plan: str
+    location: str
+    manifests: tuple[str, ...]
+    action: StagedAction
+
+    @property
+    def files(self) -> tuple[ContentFile, ...]:
+        """The content files that the batch adds."""
+        match self.action:
+            case AppendFiles(files=files):
+                return tuple(files)
+            case RowDelta(data_files=data, delete_files=deletes):
+                return (*data, *deletes)
+            case OverwriteFiles(added=added):
+                return tuple(added)
+
+
+def stage_batch(
+    io: FileIO,
+    metadata: TableMetadata,
+    action: Action,
+    *,
+    query_id: str,
+    batch_id: int,
+    plan: str,
+    how: str,
+    token: str,
+) -> StagedBatch | None:
+    """Writes the manifests of an action, and what makes them valid.
+
+    `how` says in which way the query writes, `token` tells attempts apart.
+
+    None for an action of which more would have to be kept: one that changes columns, depends on rows that it read, or
+    drops files. Errors of the store.
+    """
+    described = _described(action)
+    if described is None:
+        return None
+    assert isinstance(action, AppendFiles | RowDelta | OverwriteFiles)
+    name = f"stream-{query_id}-{batch_id}-{token}"
+    writer = ManifestWriter(io, ManifestCache(), name, 1, makes_table=False)
+    staged = StagedBatch(batch_id, plan, join(metadata_location(metadata), f"{name}.json"), (), action)
+    # One manifest for each content and spec, as the commit will write them.
+    manifests = writer.add(staged.files, metadata)
+    rows = action.deleted_rows if isinstance(action, RowDelta) else {}
+    touched = writer.add([one.data_file(path) for path, one in rows.items()], metadata)
+    described |= {
+        "version": _VERSION,
+        "batch": batch_id,
+        "plan": plan,
+        "how": how,
+        "made-for": _made_for(metadata),
+        "manifests": [_manifest(one) for one in manifests],
+        "touched": [_manifest(one) for one in touched],
+        "deleted-rows": {path: _encoded(one.positions) for path, one in rows.items()},
+    }
+    io.create(staged.location, json.dumps(described).encode(), make_folders=False)
+    paths = tuple(one.path for one in (*manifests, *touched))
+    return StagedBatch(batch_id, plan, staged.location, paths, action)
+
+
+def staged_files(io: FileIO, metadata: TableMetadata, query_id: str) -> Sequence[str]:
+    """All staged files of a query; those of a batch that is whole have one that ends in `.json`."""
+    prefix = f"stream-{query_id}-"
+    files = (file.path for file in io.list(metadata_location(metadata)))
+    return [path for path in files if path.rpartition("/")[2].startswith(prefix)]
+
+
+def load_staged(io: FileIO, metadata: TableMetadata, location: str, how: str) -> StagedBatch | None:
+    """A batch as it was staged; None where it cannot be committed any more.
+
+    That is so where the query writes in another way, the table has other columns, partitions, key, constraints or
+    another format version now, or where a file is damaged or gone.
+    """
+    try:
+        value = json.loads(io.read(location))
+        if (value["version"], value["how"], value["made-for"]) != (_VERSION, how, _made_for(metadata)):
+            return None
+        files = [file for one in value["manifests"] for file in _files(io, metadata, one)]
+        touched = {file.file_path: file for one in value["touched"] for file in _files(io, metadata, one)}
+        deleted_rows = {
+            path: DeletedRows(touched[path].spec_id, touched[path].partition, _decoded(text))
+            for path, text in value["deleted-rows"].items()
+        }
+        if not all(io.exists(file.file_path) for file in files):
+            return None
+        paths = tuple(str(one["path"]) for one in (*value["manifests"], *value["touched"]))
+        action = _action(value, files, deleted_rows)
+        return StagedBatch(int(value["batch"]), str(value["plan"]), location, paths, action)
+    except (SqlextError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _described(action: Action) -> dict[str, Any] | None:
+    match action:
+        case AppendFiles(summary_properties=summary) if not summary:
+            return {"action": "append"}
+        case OverwriteFiles(deleted_files=(), read_filter=None, needed_filter=None, unique_key=()) as overwrite:
+            way = "all" if overwrite.delete_all else "partitions"
+            return {"action": f"overwrite {way}", "base": overwrite.base_snapshot_id}
+        case RowDelta(isolation=isolation, deleted_files=(), removed_delete_files=()) as delta:
+            if isolation != SNAPSHOT and (delta.read_filter is not None or delta.needed_filter is not None):
+                return None
+            if delta.referenced_data_files != delta.deleted_rows.keys():
+                return None
+            return {"action": "row delta", "base": delta.base_snapshot_id, "unique-key": list(delta.unique_key)}
+    return None
+
+
+def _action(
+    value: Mapping[str, Any], files: Sequence[ContentFile], deleted_rows: Mapping[str, DeletedRows]
+) -> StagedAction:
+    data = [file for file in files if file.content == Content.DATA]
+    match value["action"]:
+        case "append":
+            return AppendFiles(files)
+        case "overwrite all":
+            return OverwriteFiles(files, delete_all=True)
+        case "overwrite partitions":
+            partitions = frozenset((file.spec_id, file.partition) for file in files)
+            return OverwriteFiles(files, partitions=partitions, base_snapshot_id=value["base"])
+        case "row delta":
+            return RowDelta(
+                data_files=data,
+                delete_files=[file for file in files if file.content != Content.DATA],
+                deleted_rows=deleted_rows,
+                referenced_data_files=frozenset(deleted_rows),
+                base_snapshot_id=value["base"],
+                isolation=SNAPSHOT,
+                unique_key=tuple(value["unique-key"]),
+            )
+    raise ValueError(value["action"])
+
+
+def _made_for(metadata: TableMetadata) -> Mapping[str, Any]:
+    """What the batch's rows were written and checked by."""
+    return {
+        "table": metadata.table_uuid,
+        "format-version": metadata.format_version,
+        "schema": metadata.current_schema_id,
+        "spec": metadata.default_spec_id,
+        "rules": dict(row_rule_properties(metadata.properties)),
+        "upserts": metadata.properties.get(UPSERT_ENABLED.name),
+        "merges": merge_properties(metadata.properties),
+    }
+
+
+def _manifest(manifest: ManifestFile) -> Mapping[str, Any]:
+    return {
+        "path": manifest.path,
+        "length": manifest.length,
+        "spec": manifest.spec_id,
+        "content": int(manifest.content),
+    }
+
+
+def _files(io: FileIO, metadata: TableMetadata, described: Mapping[str, Any]) -> Iterable[ContentFile]:
+    unassigned = UNASSIGNED_SEQUENCE_NUMBER
+    manifest = ManifestFile(
+        path=described["path"],
+        length=described["length"],
+        spec_id=described["spec"],
+        content=ManifestContent(described["content"]),
+        sequence_number=unassigned,
+        min_sequence_number=unassigned,
+        added_snapshot_id=1,
+        **dict.fromkeys(_COUNTS),
+    )
+    entries = decode_manifest(io.read(manifest.path), manifest, schema=metadata.schema(), specs=metadata.specs_by_id())
+    return [entry.file for entry in entries]
+
+
+_COUNTS = tuple(f"{what}_{of}_count" for of in ("files", "rows") for what in ("added", "existing", "deleted"))
+
+
+def _encoded(positions: BitMap64) -> str:
+    return base64.b64encode(encode_deletion_vector(positions.serialize())).decode()
+
+
+def _decoded(text: str) -> BitMap64:
+    try:
+        return BitMap64.deserialize(decode_deletion_vector(base64.b64decode(text, validate=True)))
+    except binascii.Error as error:
+        raise ValueError(error) from None

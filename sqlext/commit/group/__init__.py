@@ -1,0 +1,1 @@
+"""Changes of many threads and processes that land in one commit."""

@@ -1,0 +1,1 @@
+"""One commit: attempts, their pace and turn, and which commits of others conflict with it."""

@@ -1,0 +1,199 @@
+"""Whether other commits since a snapshot changed what a statement read (spec: Commit Conflict Resolution and Retry)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Set
+from functools import cached_property
+from itertools import chain
+
+from sqlext.commit.action import CommitContext
+from sqlext.errors import StaleRead, ValidationConflict
+from sqlext.scan.deletes.position_delete import FILE_PATH_ID, PositionDeleteCache
+from sqlext.scan.filter.file_filter import FileFilter, PartitionKey, partition_key
+from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import EntryStatus, ManifestContent, ManifestEntry
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.schema import Schema
+
+SERIALIZABLE = "serializable"
+SNAPSHOT = "snapshot"
+ISOLATION_LEVELS = frozenset({SERIALIZABLE, SNAPSHOT})
+
+
+class History:
+    """The snapshots from one that a statement started at (not included) to the head of the commit's branch."""
+
+    def __init__(
+        self, context: CommitContext, metadata: TableMetadata, since: int | None, read_schema: Schema | None = None
+    ) -> None:
+        """`since` None: the branch had no snapshot. `ValidationConflict` of any method where the history is gone.
+
+        Filters name fields of `read_schema`, by default the current schema.
+        """
+        self._context = context
+        self._metadata = metadata
+        self._since = since
+        self._read_schema = read_schema
+
+    def require_descent(self) -> None:
+        """`ValidationConflict` when the branch's head does not descend from the snapshot that was read."""
+        _ = self.snapshots
+
+    def require_files_remain(self, paths: frozenset[str]) -> None:
+        """`StaleRead` when another commit removed one of these data files."""
+        if not paths:
+            return
+        for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.DELETED):
+            if entry.file.file_path in paths:
+                raise self._stale(f"{by(snapshot)} removed the data file {entry.file.file_path}")
+
+    def require_no_new_deletes(self, paths: frozenset[str], read_filter: Predicate | None) -> None:
+        """`StaleRead` when another commit deleted rows that may be of these data files.
+
+        `read_filter` tells which rows of them matter; None: all.
+        """
+        if not paths:
+            return
+        touched = _TouchedPaths(paths)
+        may_match = self._file_filter(AlwaysTrue() if read_filter is None else read_filter)
+        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
+            if touched.by(entry.file) and may_match.file_may_match(entry.file):
+                raise self._stale(f"{by(snapshot)} deleted rows of the same data files ({entry.file.file_path})")
+
+    def require_no_new_position_deletes(self, paths: frozenset[str], cache: PositionDeleteCache) -> None:
+        """`StaleRead` when another commit deleted rows of these data files by position."""
+        touched = _TouchedPaths(paths)
+        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
+            file = entry.file
+            if file.content != Content.POSITION_DELETES or not touched.by(file):
+                continue
+            # A file of deletes for many data files tells of their paths the first and the last.
+            if file.referenced_data_file is None and paths.isdisjoint(cache.positions(self._context.io, file)):
+                continue
+            raise self._stale(f"{by(snapshot)} deleted rows of the same data files ({file.file_path})")
+
+    def require_no_new_equality_deletes(self, partitions: Set[PartitionKey]) -> None:
+        """`StaleRead` when another commit deleted by key in one of these partitions alone."""
+        specs = self._metadata.specs_by_id()
+        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
+            file = entry.file
+            bound = file.content == Content.EQUALITY_DELETES and not specs[file.spec_id].is_unpartitioned
+            if bound and partition_key(file) in partitions:
+                raise self._stale(f"{by(snapshot)} deleted by key in the same partition ({file.file_path})")
+
+    def require_no_new_rows(self, read_filter: Predicate | None) -> None:
+        """`StaleRead` when another commit added rows that may satisfy the filter; None: no row was read."""
+        if read_filter is None:
+            return
+        may_match = self._file_filter(read_filter)
+        for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED, rewrites=False):
+            if may_match.file_may_match(entry.file):
+                raise self._stale(f"{by(snapshot)} added rows that it would have read ({entry.file.file_path})")
+
+    def require_no_lost_rows(self, read_filter: Predicate | None) -> None:
+        """`StaleRead` when another commit took away rows that may satisfy the filter; None: no row was read.
+
+        A compaction takes none away.
+        """
+        if read_filter is None:
+            return
+        may_match = self._file_filter(read_filter)
+        removed = self.changes(ManifestContent.DATA, EntryStatus.DELETED, rewrites=False)
+        deleted = self.changes(ManifestContent.DELETES, EntryStatus.ADDED, rewrites=False)
+        for snapshot, entry in chain(removed, deleted):
+            if may_match.file_may_match(entry.file):
+                raise self._stale(f"{by(snapshot)} deleted rows that it had read ({entry.file.file_path})")
+
+    def require_whole_files(self, row_filter: Predicate) -> None:
+        """`StaleRead` when another commit added a data file of which perhaps only some rows match."""
+        files = self._file_filter(row_filter)
+        for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED):
+            if files.file_may_match(entry.file) and not files.file_must_match(entry.file):
+                raise self._stale(f"{by(snapshot)} added rows that it may have to replace ({entry.file.file_path})")
+
+    def require_partitions_untouched(self, partitions: Set[PartitionKey]) -> None:
+        """`ValidationConflict` when another commit added files to one of these partitions."""
+        for content in ManifestContent:
+            for snapshot, entry in self.changes(content, EntryStatus.ADDED):
+                if partition_key(entry.file) in partitions:
+                    raise self.conflict(f"{by(snapshot)} changed the same partition ({entry.file.file_path})")
+
+    def changes(
+        self, content: ManifestContent, status: EntryStatus, *, rewrites: bool = True
+    ) -> Iterator[tuple[Snapshot, ManifestEntry]]:
+        """What those snapshots did to files of one content; without `rewrites`, compactions are passed over."""
+        for snapshot in self.snapshots:
+            if rewrites or not is_rewrite(snapshot):
+                for entry in self.changes_of(snapshot, content, status):
+                    yield snapshot, entry
+
+    def changes_of(self, snapshot: Snapshot, content: ManifestContent, status: EntryStatus) -> Iterator[ManifestEntry]:
+        """What one of those snapshots did to files of one content."""
+        io, manifests = self._context.io, self._context.manifests
+        for manifest in manifests.manifests(io, snapshot):
+            if manifest.content == content and manifest.added_snapshot_id == snapshot.snapshot_id:
+                for entry in manifests.entries(io, manifest, self._metadata):
+                    if entry.status == status and entry.snapshot_id == snapshot.snapshot_id:
+                        yield entry
+
+    @cached_property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """Newest first."""
+        found = []
+        snapshot = self._metadata.head(self._context.destination.branch)
+        while snapshot is not None and snapshot.snapshot_id != self._since:
+            found.append(snapshot)
+            parent = snapshot.parent_snapshot_id
+            snapshot = None if parent is None else self._metadata.snapshot_or_none(parent)
+            if snapshot is None and parent is not None:
+                raise self.conflict(f"the history back to the snapshot it read is gone (expired: {parent})")
+        if snapshot is None and self._since is not None:
+            raise self.conflict(f"the snapshot it read, {self._since}, was rolled back or replaced")
+        return tuple(found)
+
+    def _file_filter(self, predicate: Predicate) -> FileFilter:
+        schema = self._metadata.schema()
+        known = self._read_schema or schema
+        if any(known.field_or_none(id) != schema.field_or_none(id) for id in bind_fields(predicate)):
+            # What a literal means may have changed with the column.
+            predicate = AlwaysTrue()
+        return FileFilter(predicate, schema=schema, specs=self._metadata.specs_by_id())
+
+    def conflict(self, reason: str) -> ValidationConflict:
+        """The error that says so."""
+        return ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+
+    def _stale(self, reason: str) -> StaleRead:
+        return StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+
+
+def is_rewrite(snapshot: Snapshot) -> bool:
+    """Whether a snapshot changes files, but no rows: a compaction."""
+    return snapshot.operation == "replace"
+
+
+def by(snapshot: Snapshot) -> str:
+    """Who did it, for messages."""
+    return f"another commit (snapshot {snapshot.snapshot_id}, {snapshot.operation})"
+
+
+class _TouchedPaths:
+    """Which delete files may delete rows of some data files, as far as their own metrics tell."""
+
+    def __init__(self, paths: frozenset[str]) -> None:
+        self._paths = paths
+        self._sorted = sorted(path.encode("utf-8") for path in paths)
+
+    def by(self, delete_file: ContentFile) -> bool:
+        if delete_file.content == Content.EQUALITY_DELETES:
+            return True
+        if delete_file.referenced_data_file is not None:
+            return delete_file.referenced_data_file in self._paths
+        # UTF-8 sorts as its code points do, and a truncated bound errs on the wide side.
+        lower = (delete_file.lower_bounds or {}).get(FILE_PATH_ID, b"")
+        upper = (delete_file.upper_bounds or {}).get(FILE_PATH_ID)
+        position = bisect_left(self._sorted, lower)
+        return position < len(self._sorted) and (upper is None or self._sorted[position] <= upper)

@@ -1,0 +1,203 @@
+"""Rows that two commits change: told by position and by key, so that changes of other rows of the same files pass.
+
+A row that a commit deletes or replaces must not have been changed by another one since it was read, and a key that it
+brings must not have come with another row. What metadata leaves open is read: deletion vectors, position-delete files,
+and of data files the key columns alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from sqlext.commit.action import CommitContext
+from sqlext.commit.loop.conflict import History, by, is_rewrite
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.commit.snapshot.position_deletes import position_delete_index
+from sqlext.errors import StaleRead, ValidationConflict
+from sqlext.scan.deletes.deleted_positions import deleted_positions
+from sqlext.scan.deletes.position_delete import PositionDeleteCache
+from sqlext.scan.filter.file_filter import partition_key
+from sqlext.scan.filter.measured_column import measured_columns
+from sqlext.scan.filter.value_range import metrics_range
+from sqlext.scan.key_values import POSITION, key_values, shared_keys
+from sqlext.spec.field_path import path_text
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import EntryStatus, ManifestContent, ManifestEntry
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+_NAMED_ROWS = 5
+_MOST_BYTES = 256 * 1024 * 1024
+_VALUE_BYTES = 8
+
+
+@dataclass(slots=True)
+class KeyReader:
+    """Key columns of data files by path, each read once in a commit however often it is tried."""
+
+    context: CommitContext
+    _read: dict[tuple[str, tuple[int, ...]], pa.Table | None] = field(default_factory=dict)
+
+    def keys(self, file: ContentFile, field_ids: Sequence[int]) -> pa.Table | None:
+        """As `key_values`; None also for a file of more values than are read."""
+        known = file.file_path, tuple(field_ids)
+        if known not in self._read:
+            small = file.record_count * len(field_ids) * _VALUE_BYTES <= _MOST_BYTES
+            self._read[known] = key_values(self.context.io, file, field_ids) if small else None
+        return self._read[known]
+
+
+class ContestedRows:
+    """What other commits did, as `history` has it, to the rows of one commit."""
+
+    def __init__(self, context: CommitContext, base: TableMetadata, history: History, keys: KeyReader) -> None:
+        self._context = context
+        self._base = base
+        self._history = history
+        self._keys = keys
+        self._cache = PositionDeleteCache()
+
+    def require_rows_untouched(self, deleted: Mapping[str, DeletedRows], *, adds_rows: bool) -> None:
+        """WRITE_CONFLICT when another commit deleted or replaced one of the rows that this one deletes.
+
+        Where neither of the two adds rows, the row is gone whichever comes first, and nothing conflicts.
+        """
+        if not deleted:
+            return
+        for snapshot in self._history.snapshots:
+            if not adds_rows and not self._adds_rows(snapshot):
+                continue
+            for entry in self._history.changes_of(snapshot, ManifestContent.DELETES, EntryStatus.ADDED):
+                for path, positions in self._hit(entry.file, deleted):
+                    raise self._contested(snapshot, self._named_rows(path, positions, deleted[path]))
+
+    def require_keys_untaken(
+        self, added: Sequence[ContentFile], field_ids: Sequence[int], own: Mapping[str, DeletedRows]
+    ) -> None:
+        """WRITE_CONFLICT when a row that came since has the key of one of the `added` files; the rows `own` go."""
+        for snapshot, entry in self._fresh_files():
+            mine = [file for file in added if self._may_share_key(file, entry.file, field_ids)]
+            if not mine:
+                continue
+            theirs = self._keys.keys(entry.file, field_ids)
+            for file in mine:
+                keys = self._keys.keys(file, field_ids)
+                shared = None if theirs is None or keys is None else shared_keys(theirs, keys)
+                if shared is None:
+                    raise self._contested(snapshot, f"perhaps rows of the same keys, in {entry.file.file_path}")
+                if shared.num_rows and (live := self._live(entry, shared, own)).num_rows:
+                    raise self._contested(snapshot, f"the rows of {self._named(live, field_ids)}")
+
+    def require_reach(self, equality_deletes: Sequence[ContentFile]) -> None:
+        """`StaleRead` when a data file has come since, in another partitioning, that may have a deleted key: one of a
+        partitioned spec deletes in its own partition only."""
+        specs = self._base.specs_by_id()
+        bound = [file for file in equality_deletes if not specs[file.spec_id].is_unpartitioned]
+        if not bound:
+            return
+        for snapshot, entry in self._history.changes(ManifestContent.DATA, EntryStatus.ADDED):
+            for file in bound:
+                if entry.file.spec_id != file.spec_id and self._may_share_key(
+                    file, entry.file, file.equality_ids or ()
+                ):
+                    reason = f"{by(snapshot)} added rows in another partitioning ({entry.file.file_path})"
+                    raise StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+
+    # rows by position
+
+    def _hit(self, file: ContentFile, deleted: Mapping[str, DeletedRows]) -> Iterator[tuple[str, BitMap64]]:
+        """Of the deleted rows those that a delete file deletes too, by data file."""
+        if file.content == Content.EQUALITY_DELETES:
+            yield from self._hit_by_key(file, deleted)
+        elif file.is_deletion_vector:
+            path = file.referenced_data_file
+            if path is not None and path in deleted:
+                yield from _common(path, deleted, self._cache.vector(self._context.io, file).positions())
+        elif file.referenced_data_file is None or file.referenced_data_file in deleted:
+            for path, positions in self._cache.positions(self._context.io, file).items():
+                if path in deleted:
+                    yield from _common(path, deleted, positions)
+
+    def _hit_by_key(self, file: ContentFile, deleted: Mapping[str, DeletedRows]) -> Iterator[tuple[str, BitMap64]]:
+        ids = file.equality_ids or ()
+        is_global = self._base.specs_by_id()[file.spec_id].is_unpartitioned
+        keys: pa.Table | None = None
+        for path, rows in deleted.items():
+            data_file = rows.data_file(path)
+            if not is_global and partition_key(data_file) != partition_key(file):
+                continue
+            keys = self._keys.keys(file, ids) if keys is None else keys
+            stored = None if keys is None else key_values(self._context.io, data_file, ids, rows.positions)
+            shared = None if keys is None or stored is None else shared_keys(stored, keys)
+            if shared is None:
+                yield path, rows.positions
+            elif shared.num_rows:
+                yield path, BitMap64(shared.column(POSITION).to_pylist())
+
+    def _adds_rows(self, snapshot: Snapshot) -> bool:
+        added = self._history.changes_of(snapshot, ManifestContent.DATA, EntryStatus.ADDED)
+        return not is_rewrite(snapshot) and next(added, None) is not None
+
+    # rows by key
+
+    def _fresh_files(self) -> list[tuple[Snapshot, ManifestEntry]]:
+        """The live data files that hold rows which came since, or their compactions."""
+        fresh: dict[str, tuple[Snapshot, ManifestEntry]] = {}
+        for snapshot in reversed(self._history.snapshots):
+            changes = self._history.changes_of
+            removed = [e.file.file_path for e in changes(snapshot, ManifestContent.DATA, EntryStatus.DELETED)]
+            moved = any(fresh.pop(path, None) is not None for path in removed)
+            if moved or not is_rewrite(snapshot):
+                for entry in changes(snapshot, ManifestContent.DATA, EntryStatus.ADDED):
+                    fresh[entry.file.file_path] = (snapshot, entry)
+        return list(fresh.values())
+
+    def _may_share_key(self, file: ContentFile, other: ContentFile, field_ids: Sequence[int]) -> bool:
+        columns = measured_columns([self._base.schema()])
+        for field_id in field_ids:
+            one = columns.get(field_id)
+            if one is not None and not metrics_range(file, field_id, one).overlaps(metrics_range(other, field_id, one)):
+                return False
+        return True
+
+    def _live(self, entry: ManifestEntry, rows: pa.Table, own: Mapping[str, DeletedRows]) -> pa.Table:
+        """The rows that no position delete has taken away since, and that this commit does not."""
+        path, spec_ids = entry.file.file_path, {entry.file.spec_id}
+        head = self._base.head(self._context.destination.branch)
+        index = position_delete_index(self._context, self._base, head, spec_ids)
+        deleted = deleted_positions(self._context.io, [entry], index, self._cache)
+        gone = deleted[path].positions() if path in deleted else BitMap64()
+        if path in own:
+            gone = gone | own[path].positions
+        return rows.filter(
+            pa.array([position not in gone for position in rows.column(POSITION).to_pylist()], pa.bool_())
+        )
+
+    # messages
+
+    def _named_rows(self, path: str, positions: BitMap64, rows: DeletedRows) -> str:
+        field_ids = self._base.schema().identifier_field_ids
+        some = BitMap64(list(positions[:_NAMED_ROWS]))
+        keys = key_values(self._context.io, rows.data_file(path), field_ids, some) if field_ids else None
+        if keys is None or not keys.num_rows:
+            return f"the rows {', '.join(map(str, some))} of {path}"
+        return f"the rows of {self._named(keys, field_ids)}"
+
+    def _named(self, keys: pa.Table, field_ids: Sequence[int]) -> str:
+        names = [path_text(self._base.schema().column_path(field_id)) for field_id in field_ids]
+        rows = keys.drop_columns([POSITION]).slice(0, _NAMED_ROWS).rename_columns(names).to_pylist()
+        return ", ".join(json.dumps(row, default=str, ensure_ascii=False) for row in rows)
+
+    def _contested(self, snapshot: Snapshot, rows: str) -> ValidationConflict:
+        return ValidationConflict("WRITE_CONFLICT", name=self._context.name, who=by(snapshot), rows=rows)
+
+
+def _common(path: str, deleted: Mapping[str, DeletedRows], positions: BitMap64) -> Iterator[tuple[str, BitMap64]]:
+    common = deleted[path].positions & positions
+    if common:
+        yield path, common

@@ -1,0 +1,217 @@
+"""The commit: stage, compare-and-swap, and again on newer metadata until it lands, must not, or time is up.
+
+A compare-and-swap that was sent is open until it is known to have landed, or that it never will; that is settled by
+`sqlext.catalog.sent_changes`, whatever the catalog has answered. As long as it is open nothing is staged anew, and no
+file is deleted.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
+from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.sent_changes import brought_snapshots, settled
+from sqlext.commit.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
+from sqlext.commit.loop.attempt_queue import AttemptQueue
+from sqlext.commit.loop.pace import Pace
+from sqlext.commit.loop.same_table import require_same_table
+from sqlext.commit.rules.bucket_layout import require_buckets_kept
+from sqlext.commit.rules.upsert_rules import require_upserts_kept
+from sqlext.errors import (
+    AlreadyExistsError,
+    CommitConflict,
+    CommitStateUnknown,
+    NotFoundError,
+    SqlextError,
+    unsettled,
+)
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.metadata.metadata_update import apply_updates
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class CommitOutcome:
+    """A commit that landed: the table as it left it, its snapshot if it made one, and how often it was tried."""
+
+    table: LoadedTable
+    snapshot: Snapshot | None
+    attempts: int
+
+
+def commit(
+    catalog: Catalog,
+    identifier: TableIdentifier,
+    action: Action,
+    *,
+    base: LoadedTable | None,
+    destination: Destination = MAIN,
+    clock: Callable[[], int],
+    rng: random.Random,
+    sleep: Callable[[float], None] = time.sleep,
+    deadline_s: float | None = None,
+    manifests: ManifestCache | None = None,
+    queue: AttemptQueue | None = None,
+) -> CommitOutcome:
+    """Commits `action` on a table, starting from the version `base`; None makes the table.
+
+    A snapshot that the action makes goes to `destination`.
+
+    `clock` tells milliseconds since 1970, `sleep` takes seconds. After `deadline_s` seconds (default: the table's
+    `commit.retry.total-timeout-ms`) no further attempt is made. `manifests` may be shared with scans of the process,
+    and `queue` with all that it commits.
+
+    Errors: `ValidationConflict`, when another commit changed what the action relies on; `CommitConflict` at the
+    deadline; `AlreadyExistsError` and `NotFoundError`, when the table was made or dropped meanwhile. After any error
+    but `CommitStateUnknown` every file of the action, data files included, has been deleted. That is raised for
+    whatever stops the commit, an interrupt too, while a compare-and-swap may have landed or may yet.
+    """
+    context = CommitContext(
+        name=CatalogNames(catalog.name).table(identifier),
+        commit_id=str(uuid.UUID(int=rng.getrandbits(128), version=4)),
+        io=catalog.io,
+        clock=clock,
+        rng=rng,
+        manifests=ManifestCache() if manifests is None else manifests,
+        destination=destination,
+        planned_on=_metadata(base),
+    )
+    properties: Mapping[str, str] = {} if base is None else base.metadata.properties
+    line = context.commit_id if base is None else base.metadata.table_uuid
+    pace = Pace(clock, rng, sleep, properties, deadline_s, queue, line)
+    return _Commit(catalog, identifier, action.begin(context), context, pace).run(base)
+
+
+class _Commit:
+    """One call of `commit`."""
+
+    def __init__(
+        self, catalog: Catalog, identifier: TableIdentifier, staging: Staging, context: CommitContext, pace: Pace
+    ) -> None:
+        self._catalog = catalog
+        self._identifier = identifier
+        self._staging = staging
+        self._context = context
+        self._pace = pace
+        # True from the moment a compare-and-swap is sent until it is known to have failed.
+        self._may_have_landed = False
+
+    def run(self, base: LoadedTable | None) -> CommitOutcome:
+        try:
+            return self._run(base)
+        except BaseException as error:
+            if self._may_have_landed:
+                self._raise_unsettled(error)
+            else:
+                self._staging.abandon()
+                if base is None or isinstance(error, NotFoundError):
+                    self._catalog.discard_creation(self._identifier)
+            raise
+        finally:
+            self._pace.end()
+
+    def _raise_unsettled(self, error: BaseException) -> None:
+        """`CommitStateUnknown` for whatever ends the commit while it may have landed, but for the process's own end."""
+        if isinstance(error, SqlextError) and error.condition != "CHANGE_STATE_UNKNOWN":
+            raise unsettled(error) from error
+        if isinstance(error, Exception | KeyboardInterrupt):
+            known = error.parameters["reason"] if isinstance(error, SqlextError) else None
+            reason = known or f"{type(error).__name__}: {error}".rstrip(": ")
+            raise CommitStateUnknown(
+                "COMMIT_STATE_UNKNOWN", name=self._context.name, reason=reason, commit_id=self._context.commit_id
+            ) from error
+
+    def _run(self, base: LoadedTable | None) -> CommitOutcome:
+        attempts = 0
+        if self._pace.wait_for_turn(_metadata(base)):
+            base = self._refreshed(base)
+        while True:
+            attempts += 1
+            change = self._stage(base)
+            table = self._swap(base, change)
+            if table is not None:
+                self._pace.landed(table.metadata)
+                return CommitOutcome(table, change.snapshot, attempts)
+            self._pace.wait_for_retry(self._context.name, attempts, _metadata(base))
+            before, base = base, self._refreshed(base)
+            self._pace.tell(has_moved=_location(before) != _location(base))
+
+    def _stage(self, base: LoadedTable | None) -> StagedChange:
+        metadata = _metadata(base)
+        try:
+            change = self._staging.stage(metadata)
+        except FileNotFoundError:
+            # The folder that the new manifests go to is only ever missing when the table has been dropped.
+            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._context.name) from None
+        for requirement in change.requirements:
+            requirement.check(metadata)
+        return change
+
+    def _swap(self, base: LoadedTable | None, change: StagedChange) -> LoadedTable | None:
+        """The table when the change landed, None when the race was lost."""
+        if base is not None and not change.updates:
+            self._staging.finish(change.snapshot)
+            return base
+        updated = apply_updates(change.start, change.updates, now_ms=self._context.clock())
+        if base is not None:
+            require_upserts_kept(base.metadata, updated, self._context.name)
+            require_buckets_kept(base.metadata, updated, self._context.name)
+        sent = TableCommit(self._identifier, base, updated)
+        self._may_have_landed = True
+        try:
+            table: LoadedTable | None = self._catalog.commit(self._identifier, base, updated)
+        except (CommitConflict, AlreadyExistsError, CommitStateUnknown) as answer:
+            table = self._settled(sent, answer)
+        except SqlextError:
+            # Nothing was sent.
+            self._may_have_landed = False
+            raise
+        self._may_have_landed = table is not None
+        if table is not None and _is_as_staged(table.metadata, sent):
+            self._staging.finish(change.snapshot)
+        return table
+
+    def _settled(
+        self, sent: TableCommit, answer: CommitConflict | AlreadyExistsError | CommitStateUnknown
+    ) -> LoadedTable | None:
+        def send(changes: Sequence[TableCommit]) -> Sequence[LoadedTable]:
+            return [self._catalog.commit(one.identifier, one.base, one.updated) for one in changes]
+
+        try:
+            tables = settled(self._catalog, (sent,), answer, send, self._pace.status_checks())
+        except CommitStateUnknown:
+            raise
+        except SqlextError:
+            self._may_have_landed = False
+            raise
+        return None if tables is None else tables[0]
+
+    def _refreshed(self, base: LoadedTable | None) -> LoadedTable | None:
+        """The table as it is now; it must still be the same, with a schema that the action's rows fit."""
+        if base is None:
+            return None
+        current = self._catalog.load_table(self._identifier)
+        require_same_table(base.metadata, current.metadata, self._context.name)
+        return current
+
+
+def _is_as_staged(metadata: TableMetadata, sent: TableCommit) -> bool:
+    """Whether it is the attempt that was staged last which is in the table. One that the catalog had refused, and which
+    has landed all the same, needs files that this one does not."""
+    there = {one.snapshot_id: one.manifest_list for one in metadata.snapshots}
+    return all(there.get(one.snapshot_id, one.manifest_list) == one.manifest_list for one in brought_snapshots(sent))
+
+
+def _metadata(table: LoadedTable | None) -> TableMetadata | None:
+    return None if table is None else table.metadata
+
+
+def _location(table: LoadedTable | None) -> str | None:
+    return None if table is None else table.metadata_location

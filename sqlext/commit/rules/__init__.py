@@ -1,0 +1,1 @@
+"""What a table must be, by its properties, for changes by key."""

@@ -1,0 +1,108 @@
+"""What a table must be so that rows may go in by their key, as its properties ask for.
+
+Held when a table is made and whenever its schema, partitioning or properties change: not at the first write, as in
+Flink's sink, when another engine may long have written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from sqlext.commit.rules.merge_rules import has_merge_engine, merge_engine
+from sqlext.commit.rules.sequence_field import kind_column, row_order
+from sqlext.errors import AnalysisError
+from sqlext.properties import (
+    BUCKET,
+    CHANGELOG_PRODUCER,
+    FULL_COMPACTION_COMMITS,
+    FULL_COMPACTION_INTERVAL,
+    ROWKIND_FIELD,
+    UPSERT_ENABLED,
+    UPSERT_MODE,
+    TableProperty,
+)
+from sqlext.spec.metadata.stored_changelog import FULL_COMPACTION
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.transform import VoidTransform
+
+_T = TypeVar("_T")
+
+
+def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str) -> None:
+    """AnalysisError for the first rule that `after` breaks and `before` did not: a table of another engine may.
+
+    A table without a key may yet get one that tells its partitions.
+    """
+    unchanged = before.current_schema_id == after.current_schema_id and before.default_spec_id == after.default_spec_id
+    if unchanged and before.properties == after.properties:
+        return
+    known = [error.parameters for error in _broken_rules(before.schema(), before.spec(), before.properties, name)]
+    for error in _broken_rules(after.schema(), after.spec(), after.properties, name):
+        may_get_key = error.condition == "UPSERT_PARTITION_NOT_IN_KEY" and not after.schema().identifier_field_ids
+        if error.parameters not in known and not may_get_key:
+            raise error
+
+
+def require_upsert_rules(schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str) -> None:
+    """AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD, INVALID_ROWKIND_FIELD,
+    INVALID_MERGE_ENGINE or INVALID_CHANGELOG_PRODUCER."""
+    for error in _broken_rules(schema, spec, properties, name):
+        raise error
+
+
+def partition_not_in_key(schema: Schema, spec: PartitionSpec, name: str) -> AnalysisError | None:
+    """An equality delete reaches only its own partition: every partition source column must be part of the key."""
+    for field in spec.fields:
+        if not isinstance(field.transform, VoidTransform) and field.source_id not in schema.identifier_field_ids:
+            column = schema.column_name(field.source_id)
+            return AnalysisError("UPSERT_PARTITION_NOT_IN_KEY", name=name, column=column, field=field.name)
+    return None
+
+
+def _unproducible_changelog(schema: Schema, properties: Mapping[str, str]) -> str | None:
+    """Why the table's `changelog-producer` cannot do its work, if it cannot."""
+    producer = _value(CHANGELOG_PRODUCER, properties)
+    if producer in (None, "none"):
+        return None
+    if not schema.identifier_field_ids:
+        return "the table has no primary key"
+    if producer == FULL_COMPACTION and BUCKET.name not in properties:
+        return "only tables in buckets are compacted: set the property bucket at CREATE TABLE, or call rescale"
+    for known in (FULL_COMPACTION_COMMITS, FULL_COMPACTION_INTERVAL):
+        if producer != FULL_COMPACTION and known.name in properties:
+            return f"{known.name} goes with {CHANGELOG_PRODUCER.name} = {FULL_COMPACTION}"
+    return None
+
+
+def _broken_rules(
+    schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str
+) -> Iterator[AnalysisError]:
+    if (_value(UPSERT_ENABLED, properties) or ROWKIND_FIELD.name in properties) and not schema.identifier_field_ids:
+        yield AnalysisError("UPSERT_WITHOUT_KEY", name=name)
+    if _value(UPSERT_MODE, properties) == "equality":
+        error = partition_not_in_key(schema, spec, name)
+        if error is not None:
+            yield error
+    unproducible = _unproducible_changelog(schema, properties)
+    if unproducible is not None:
+        producer = _value(CHANGELOG_PRODUCER, properties)
+        yield AnalysisError("INVALID_CHANGELOG_PRODUCER", name=name, producer=producer, reason=unproducible)
+    rules: list[Callable[[Schema, Mapping[str, str], str], object]] = [row_order, kind_column]
+    if has_merge_engine(properties):
+        rules.append(merge_engine)
+    for rule in rules:
+        try:
+            rule(schema, properties, name)
+        except AnalysisError as broken:
+            yield broken
+
+
+def _value(known: TableProperty[_T], properties: Mapping[str, str]) -> _T:
+    """The default for a value that does not parse, as another engine may have left it; a write refuses that."""
+    try:
+        return known.of(properties)
+    except AnalysisError:
+        return known.default

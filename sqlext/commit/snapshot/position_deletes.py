@@ -1,0 +1,27 @@
+"""The position deletes and deletion vectors that a version of a table has."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from sqlext.commit.action import CommitContext
+from sqlext.scan.deletes.delete_file_index import DeleteFileIndex
+from sqlext.spec.manifests.content_file import Content
+from sqlext.spec.manifests.manifest import ManifestContent
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+
+def position_delete_index(
+    context: CommitContext, base: TableMetadata, head: Snapshot | None, spec_ids: Set[int]
+) -> DeleteFileIndex:
+    """Those of `head` for data files of some partition specs."""
+    io, manifests = context.io, context.manifests
+    entries = [
+        entry
+        for manifest in (() if head is None else manifests.manifests(io, head))
+        if manifest.content == ManifestContent.DELETES and manifest.spec_id in spec_ids
+        for entry in manifests.live_entries(io, manifest, base)
+        if entry.file.content == Content.POSITION_DELETES
+    ]
+    return DeleteFileIndex(entries, specs=base.specs_by_id(), columns={})

@@ -1,0 +1,293 @@
+"""From changed files to a staged snapshot: manifests, manifest list, summary."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeAlias
+
+from sqlext.commit.action import CommitContext, Destination, StagedChange
+from sqlext.commit.snapshot.commit_token import COMMIT_ID_PROPERTY
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows, VectorProduction
+from sqlext.commit.snapshot.engine import ENGINE_NAME, ENGINE_VERSION
+from sqlext.commit.snapshot.manifest_writer import ManifestWriter, merge_groups
+from sqlext.commit.snapshot.own_files import delete_files
+from sqlext.commit.snapshot.removal import Removal, RemoveNothing, Selection, WithVectors
+from sqlext.commit.snapshot.summary import snapshot_summary
+from sqlext.errors import AnalysisError, UnsupportedError, ValidationConflict
+from sqlext.spec.constraint import row_rule_properties
+from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile, encode_manifest_list
+from sqlext.spec.manifests.row_lineage import assign_first_row_ids
+from sqlext.spec.metadata.metadata_update import AddSnapshot, MetadataUpdate, SetSnapshotRef
+from sqlext.spec.metadata.reference import SnapshotReference
+from sqlext.spec.metadata.requirement import AssertRefSnapshotId, AssertTableUUID
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+WAP_ID_PROPERTY = "wap.id"
+"""The snapshot summary's key of the id under which a snapshot was staged (write, audit, publish)."""
+
+
+# What a manifest becomes depends on the table's format version, and on what its files got from its list: the row ids of
+# a table that was upgraded, perhaps by another's commit between two attempts, and the sequence number, which is another
+# in the next attempt where the list is that of a commit which lands together with this one.
+_ManifestKey: TypeAlias = tuple[int, str, int | None, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What a snapshot does to the files of a table; `operation` is append, replace, overwrite or delete.
+
+    `deleted_rows` by path of the data file are for format version 3, where they become deletion vectors. So do
+    position-delete files among `added`, should the table have been upgraded since they were written.
+
+    The added files are the commit's own, and go with it when it fails, unless another snapshot has them too. Their data
+    sequence number is the snapshot's; that of data files which hold rows of other files is `data_sequence_number`.
+    """
+
+    operation: str
+    added: tuple[ContentFile, ...] = ()
+    removal: Removal = field(default_factory=RemoveNothing)
+    deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
+    summary_properties: Mapping[str, str] = field(default_factory=dict)
+    owns_added: bool = True
+    data_sequence_number: int | None = None
+
+
+class SnapshotAction(Protocol):
+    """An action that makes one snapshot."""
+
+    def change(self) -> FileChange:
+        """The files that come and go."""
+
+    def validate(self, context: CommitContext, base: TableMetadata) -> None:
+        """`ValidationConflict` when commits up to `base` changed what the action relies on."""
+
+
+class SnapshotProduction:
+    """The staging of a snapshot action.
+
+    Manifests are written once: an attempt on a newer base writes its manifest list, and of manifests only what the
+    newer base makes necessary.
+    """
+
+    def __init__(self, action: SnapshotAction, context: CommitContext, *, makes_table: bool = False) -> None:
+        self._action = action
+        self._change = action.change()
+        self._context = context
+        self._snapshot_id = context.rng.getrandbits(62) + 1
+        self._writer = ManifestWriter(
+            context.io, context.manifests, context.commit_id, self._snapshot_id, makes_table=makes_table
+        )
+        self._vectors = VectorProduction(context, self._change.deleted_rows, self._position_delete_files())
+        self._added: dict[tuple[int, frozenset[ContentKey]], tuple[ManifestFile, ...]] = {}
+        self._kept: dict[tuple[int, str, int | None, int, frozenset[ContentKey]], ManifestFile] = {}
+        self._merged: dict[tuple[_ManifestKey, ...], ManifestFile] = {}
+        self._needed: frozenset[str] = frozenset()
+        self._attempts = 0
+        planned_on = context.planned_on
+        self._rules = None if planned_on is None else row_rule_properties(planned_on.properties)
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is None:
+            raise ValueError("a snapshot needs a table")
+        _require_writable(base, self._context.name, self._change.added)
+        _require_branch(base, self._context)
+        self._require_same_rules(base)
+        self._action.validate(self._context, base)
+        return self.stage_on(base)
+
+    def stage_on(self, base: TableMetadata) -> StagedChange:
+        """The change on metadata that nobody else has changed: a base already validated, or a table being made."""
+        destination = self._context.destination
+        parent = base.head(destination.branch)
+        added, superseded = self._added_files(base, parent)
+        kept, removed = self._kept_manifests(base, parent, superseded)
+        manifests = self._merged_manifests((*self._added_manifests(base, added), *kept), base)
+        snapshot = self._snapshot(base, parent, manifests, added, removed)
+        return StagedChange(
+            start=base,
+            updates=(AddSnapshot(snapshot), *_moves(base, destination, snapshot)),
+            requirements=(AssertTableUUID(base.table_uuid), _unmoved(base, destination)),
+            snapshot=snapshot,
+        )
+
+    def _require_same_rules(self, base: TableMetadata) -> None:
+        """`ValidationConflict` when rows were written before the table got a constraint that they may not satisfy."""
+        rules = row_rule_properties(base.properties)
+        if self._rules is None:
+            self._rules = rules
+        if self._change.added and rules != self._rules:
+            reason = "another statement changed the constraints of the table"
+            raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+
+    def finish(self, landed: Snapshot | None) -> None:
+        superseded = [file.file_path for file in self._position_delete_files()]
+        written = [*self._writer.written, *self._vectors.written, *superseded]
+        delete_files(self._context.io, [path for path in written if path not in self._needed])
+
+    def abandon(self) -> None:
+        owned = self._change.owns_added and self._context.owns_files
+        given = [file.file_path for file in self._change.added] if owned else []
+        delete_files(self._context.io, [*self._writer.written, *self._vectors.written, *given])
+
+    def _position_delete_files(self) -> list[ContentFile]:
+        return [file for file in self._change.added if file.content == Content.POSITION_DELETES]
+
+    def _added_files(
+        self, base: TableMetadata, parent: Snapshot | None
+    ) -> tuple[tuple[ContentFile, ...], frozenset[ContentKey]]:
+        """What comes into the table, and the delete files it replaces; from version 3 on deletes come as vectors."""
+        if base.format_version < 3:
+            if self._change.deleted_rows:
+                raise ValueError("deletion vectors need format version 3")
+            return self._change.added, frozenset()
+        vectors = self._vectors.stage(base, parent)
+        others = [file for file in self._change.added if file.content != Content.POSITION_DELETES]
+        return (*others, *vectors.added), vectors.superseded
+
+    def _added_manifests(self, base: TableMetadata, added: Sequence[ContentFile]) -> tuple[ManifestFile, ...]:
+        # An upgrade of the table between two attempts changes what a manifest looks like.
+        data = tuple(file for file in added if file.content == Content.DATA)
+        deletes = tuple(file for file in added if file.content != Content.DATA)
+        return (*self._written_once(base, data), *self._written_once(base, deletes))
+
+    def _written_once(self, base: TableMetadata, files: tuple[ContentFile, ...]) -> tuple[ManifestFile, ...]:
+        key = base.format_version, frozenset(file.key for file in files)
+        if key not in self._added:
+            self._added[key] = self._writer.add(files, base, self._change.data_sequence_number)
+        return self._added[key]
+
+    def _kept_manifests(
+        self, base: TableMetadata, parent: Snapshot | None, superseded: frozenset[ContentKey]
+    ) -> tuple[list[ManifestFile], list[ContentFile]]:
+        """The parent's manifests without the removed files, and those files; a data file's vector goes with it."""
+        listed = () if parent is None else self._context.manifests.manifests(self._context.io, parent)
+        live = [manifest for manifest in listed if manifest.may_be_live]
+        selection = self._change.removal.of(base)
+        kept: dict[str, ManifestFile] = {}
+        removed: list[ContentFile] = []
+        for content in ManifestContent:
+            if content == ManifestContent.DELETES and base.format_version > 2:
+                data_files = frozenset(file.file_path for file in removed)
+                selection = WithVectors(selection, superseded, data_files)
+            for manifest in (one for one in live if one.content == content):
+                remaining, gone = self._without_removed(manifest, selection, base)
+                kept[manifest.path] = self._writer.counted(remaining, base)
+                removed.extend(gone)
+        missing = self._change.removal.missing(removed)
+        if missing:
+            reason = f"another commit removed the file {min(missing)}"
+            raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+        return [kept[manifest.path] for manifest in live], removed
+
+    def _without_removed(
+        self, manifest: ManifestFile, selection: Selection, base: TableMetadata
+    ) -> tuple[ManifestFile, tuple[ContentFile, ...]]:
+        if not selection.touches(manifest):
+            return manifest, ()
+        entries = self._context.manifests.entries(self._context.io, manifest, base)
+        gone = tuple(entry.file for entry in entries if entry.is_live and selection.selects(entry.file))
+        if not gone:
+            return manifest, ()
+        removed = frozenset(file.key for file in gone)
+        key = (*_key(manifest, base), removed)
+        if key not in self._kept:
+            self._kept[key] = self._writer.without(manifest, entries, removed, base)
+        return self._kept[key], gone
+
+    def _merged_manifests(self, manifests: Sequence[ManifestFile], base: TableMetadata) -> list[ManifestFile]:
+        return [
+            group[0] if len(group) == 1 else self._merged_group(group, base) for group in merge_groups(manifests, base)
+        ]
+
+    def _merged_group(self, group: tuple[ManifestFile, ...], base: TableMetadata) -> ManifestFile:
+        key = tuple(_key(manifest, base) for manifest in group)
+        if key not in self._merged:
+            self._merged[key] = self._writer.merge(group, base)
+        return self._merged[key]
+
+    def _snapshot(
+        self,
+        base: TableMetadata,
+        parent: Snapshot | None,
+        manifests: Sequence[ManifestFile],
+        added: Sequence[ContentFile],
+        removed: Sequence[ContentFile],
+    ) -> Snapshot:
+        parent_id = None if parent is None else parent.snapshot_id
+        number = base.last_sequence_number + 1 if base.format_version > 1 else 0
+        snapshot = Snapshot(
+            snapshot_id=self._snapshot_id,
+            parent_snapshot_id=parent_id,
+            sequence_number=number,
+            # Another writer's clock may be ahead; time in the table's history only goes forward.
+            timestamp_ms=max(self._context.clock(), base.last_updated_ms),
+            manifest_list="",
+            summary=snapshot_summary(
+                operation=self._change.operation,
+                added=added,
+                removed=removed,
+                previous=None if parent is None else parent.summary,
+                properties=self._summary_properties(),
+            ),
+            schema_id=base.current_schema_id,
+        )
+        if base.next_row_id is not None:
+            manifests, next_row_id = assign_first_row_ids(manifests, base.next_row_id)
+            added_rows = next_row_id - base.next_row_id
+            snapshot = replace(snapshot, first_row_id=base.next_row_id, added_rows=added_rows)
+        data = encode_manifest_list(
+            manifests,
+            snapshot_id=self._snapshot_id,
+            parent_snapshot_id=parent_id,
+            sequence_number=number,
+            format_version=base.format_version,
+            first_row_id=snapshot.first_row_id,
+        )
+        self._attempts += 1
+        name = f"snap-{self._snapshot_id}-{self._attempts}-{self._context.commit_id}.avro"
+        location = self._writer.create(name, data, base)
+        paths = (manifest.path for manifest in manifests), (file.file_path for file in added)
+        self._needed = frozenset((location, *itertools.chain(*paths)))
+        return replace(snapshot, manifest_list=location)
+
+    def _summary_properties(self) -> dict[str, str]:
+        wap_id = self._context.destination.wap_id
+        return {
+            **dict(self._context.destination.summary),
+            "engine-name": ENGINE_NAME,
+            "engine-version": ENGINE_VERSION,
+            **self._change.summary_properties,
+            **({} if wap_id is None else {WAP_ID_PROPERTY: wap_id}),
+            COMMIT_ID_PROPERTY: self._context.commit_id,
+        }
+
+
+def _require_writable(base: TableMetadata, name: str, added: Sequence[ContentFile]) -> None:
+    if base.format_version == 1 and any(file.content for file in added):
+        raise UnsupportedError("FORMAT_VERSION_1_ROW_LEVEL", verb="A change of single rows", name=name)
+
+
+def _require_branch(base: TableMetadata, context: CommitContext) -> None:
+    reference = base.refs.get(context.destination.branch)
+    if reference is not None and reference.type != "branch":
+        raise AnalysisError("NOT_A_BRANCH", ref=context.destination.branch, name=context.name)
+
+
+def _key(manifest: ManifestFile, base: TableMetadata) -> _ManifestKey:
+    return base.format_version, manifest.path, manifest.first_row_id, manifest.sequence_number
+
+
+def _moves(base: TableMetadata, destination: Destination, snapshot: Snapshot) -> tuple[MetadataUpdate, ...]:
+    if destination.wap_id is not None:
+        return ()
+    reference = base.refs.get(destination.branch, SnapshotReference(snapshot.snapshot_id))
+    return (SetSnapshotRef(destination.branch, replace(reference, snapshot_id=snapshot.snapshot_id)),)
+
+
+def _unmoved(base: TableMetadata, destination: Destination) -> AssertRefSnapshotId:
+    reference = base.refs.get(destination.branch)
+    return AssertRefSnapshotId(destination.branch, None if reference is None else reference.snapshot_id)

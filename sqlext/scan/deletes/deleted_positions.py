@@ -1,0 +1,53 @@
+"""The deleted positions of data files at one snapshot, out of position-delete files and deletion vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyroaring import BitMap64
+
+from sqlext.scan.deletes.delete_file_index import DeleteFileIndex
+from sqlext.scan.deletes.deletion_vector import DeletedPositions
+from sqlext.scan.deletes.position_delete import PositionDeleteCache
+from sqlext.scan.files.readable_files import require_readable
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.manifest import ManifestEntry
+from sqlext.storage.file_io import FileIO
+
+
+def deleted_positions(
+    io: FileIO, data: Iterable[ManifestEntry], index: DeleteFileIndex, cache: PositionDeleteCache
+) -> dict[str, DeletedPositions]:
+    """Deleted positions by data file path; each delete file is read once, and only if it may matter to `data`.
+
+    Raises UnsupportedError, NotFoundError or CorruptionError naming a delete file.
+    """
+    if not index:
+        return {}
+    found: dict[str, DeletedPositions] = {}
+    wanted: dict[str, tuple[ContentFile, list[str]]] = {}
+    for entry in data:
+        for delete in index.position_deletes(entry):
+            require_readable(delete.file)
+            if delete.file.is_deletion_vector:
+                found[entry.file.file_path] = cache.vector(io, delete.file)
+            else:
+                _, paths = wanted.setdefault(delete.file.file_path, (delete.file, []))
+                paths.append(entry.file.file_path)
+    bitmaps: dict[str, BitMap64] = {}
+    for file, paths in wanted.values():
+        positions = cache.positions(io, file)
+        for path in paths:
+            if path in positions:
+                bitmaps[path] = bitmaps[path] | positions[path] if path in bitmaps else positions[path]
+    return {**found, **{path: DeletedPositions.of(positions) for path, positions in bitmaps.items()}}
+
+
+def leaves_no_row(file: ContentFile, deleted: DeletedPositions | None) -> bool:
+    """Whether all rows of a data file are deleted; a position behind its last row is none of them.
+
+    A file whose rows its writer did not count, which has a negative number of them, may have any.
+    """
+    if deleted is None or not 0 <= file.record_count <= deleted.count:
+        return False
+    return bool(deleted.positions().range_cardinality(0, file.record_count) == file.record_count)

@@ -1,0 +1,133 @@
+"""Position deletes of data files, as bitmaps (spec: "Position Delete Files")."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
+
+import numpy
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from sqlext.errors import CorruptionError, NotFoundError
+from sqlext.scan.deletes.deletion_vector import DeletedPositions, read_deletion_vector
+from sqlext.scan.files.byte_cache import ByteCache
+from sqlext.scan.files.file_columns import AVRO, ORC, PARQUET
+from sqlext.spec.manifests.content_file import ContentFile, ContentKey
+from sqlext.spec.manifests.manifest_codec import read_records
+from sqlext.storage.file_io import FileIO
+
+FILE_PATH_ID = 2147483546
+POS_ID = 2147483545
+
+_KIND = "position delete file"
+_COLUMNS = ["file_path", "pos"]
+_DEFAULT_CAPACITY = 128 * 1024 * 1024
+
+
+class PositionDeleteCache:
+    """Position-delete files decoded to bitmaps, and deletion vectors; each is read once while it is held."""
+
+    def __init__(self, capacity: int = _DEFAULT_CAPACITY) -> None:
+        self._files: ByteCache[str, Mapping[str, BitMap64]] = ByteCache(capacity)
+        self._vectors: ByteCache[ContentKey, DeletedPositions] = ByteCache(capacity)
+
+    def positions(self, io: FileIO, file: ContentFile) -> Mapping[str, BitMap64]:
+        """Deleted row positions by data file path, of a position-delete file. Callers must not change them.
+
+        Raises NotFoundError or CorruptionError naming the file.
+        """
+        return self._files.load_once(
+            file.file_path, lambda: _weighed(read_position_deletes(io, file.file_path, file.file_format))
+        )
+
+    def vector(self, io: FileIO, file: ContentFile) -> DeletedPositions:
+        """The deletion vector of a manifest's entry. Raises NotFoundError or CorruptionError naming the file."""
+
+        def load() -> tuple[DeletedPositions, int]:
+            vector = read_deletion_vector(io, file)
+            return vector, len(vector.bitmap) + 200
+
+        return self._vectors.load_once(file.key, load)
+
+
+def read_position_deletes(io: FileIO, location: str, file_format: str) -> dict[str, BitMap64]:
+    """Deleted row positions by data file path. Raises NotFoundError or CorruptionError naming `location`."""
+    try:
+        with io.open_input(location) as source:
+            table = _READERS[file_format](source)
+        table.validate(full=True)
+    except FileNotFoundError as error:
+        raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
+    except (pa.ArrowException, OSError, LookupError, ValueError, EOFError) as error:
+        raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=error) from error
+    reason = _fault(table)
+    if reason:
+        raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=reason)
+    return _bitmaps(table)
+
+
+def _parquet(source: BinaryIO) -> pa.Table:
+    return pq.ParquetFile(source, read_dictionary=_COLUMNS[:1]).read(columns=_COLUMNS)
+
+
+def _orc(source: BinaryIO) -> pa.Table:
+    return orc.ORCFile(source).read(columns=_COLUMNS)
+
+
+def _avro(source: BinaryIO) -> pa.Table:
+    _, records = read_records(source.read())
+    # Fields of such ids are keyed by them.
+    paths, positions = ([record[f"p{field_id}"] for record in records] for field_id in (FILE_PATH_ID, POS_ID))
+    return pa.table({"file_path": paths, "pos": pa.array(positions, pa.int64())})
+
+
+_READERS: Mapping[str, Callable[[BinaryIO], pa.Table]] = {PARQUET: _parquet, ORC: _orc, AVRO: _avro}
+
+
+def _fault(table: pa.Table) -> str | None:
+    if table.column_names != _COLUMNS:
+        return f"it has the columns {table.column_names} where {_COLUMNS} are needed"
+    if table.column("file_path").null_count or table.column("pos").null_count:
+        return "a file path or a position is null"
+    if not pa.types.is_int64(table.column("pos").type):
+        return f"positions are of type {table.column('pos').type} where int64 is needed"
+    if table.num_rows and pc.min(table.column("pos")).as_py() < 0:
+        return "a position is negative"
+    return None
+
+
+def _bitmaps(table: pa.Table) -> dict[str, BitMap64]:
+    """One bitmap per path. Runs of one path are sliced: a file sorted as the spec asks is not sorted again."""
+    paths = table.column("file_path").unify_dictionaries().combine_chunks()
+    if not pa.types.is_dictionary(paths.type):
+        paths = paths.dictionary_encode()
+    if isinstance(paths, pa.ChunkedArray):
+        paths = paths.chunk(0) if paths.num_chunks else pa.array([], paths.type)
+    codes = paths.indices.to_numpy(zero_copy_only=False)
+    positions = table.column("pos").to_numpy().astype(numpy.uint64)
+    names: list[str] = paths.dictionary.to_pylist()
+    edges = numpy.flatnonzero(numpy.diff(codes)) + 1
+    if len(edges) >= 2 * len(names):
+        order = numpy.argsort(codes, kind="stable")
+        codes, positions = codes[order], positions[order]
+        edges = numpy.flatnonzero(numpy.diff(codes)) + 1
+    bitmaps: dict[str, BitMap64] = {}
+    if len(codes):
+        for code, run in zip(codes[numpy.r_[0, edges]], numpy.split(positions, edges), strict=True):
+            bitmaps.setdefault(names[code], BitMap64()).update(_bitmap(run))
+    return bitmaps
+
+
+def _bitmap(positions: Any) -> BitMap64:
+    """pyroaring takes an `array` three times as fast as a numpy array."""
+    return BitMap64(array("Q", positions.tobytes()))
+
+
+def _weighed(bitmaps: dict[str, BitMap64]) -> tuple[dict[str, BitMap64], int]:
+    held = sum(len(path) + len(bitmap.serialize()) + 200 for path, bitmap in bitmaps.items())
+    return bitmaps, held

@@ -1,0 +1,1 @@
+"""Manifests and data files as they are opened for reading."""

@@ -1,0 +1,242 @@
+"""Manifests of a snapshot and their entries; decoded manifests are kept, since a manifest never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
+from sqlext.scan.files.byte_cache import ByteCache
+from sqlext.scan.filter.file_filter import FileFilter
+from sqlext.spec.avro import avro_file
+from sqlext.spec.avro.avro_columns import NotColumnar
+from sqlext.spec.manifests.manifest import (
+    ManifestContent,
+    ManifestEntry,
+    ManifestFile,
+    decode_manifest,
+    decode_manifest_list,
+)
+from sqlext.spec.manifests.manifest_columns import ManifestColumns, decode_manifest_columns
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+
+DEFAULT_CAPACITY = 400 * 1024 * 1024
+# Beyond this, what is decoded does not fit into the default capacity, and each scan would decode it anew.
+DEFAULT_DRIVER_BYTES = 128 * 1024 * 1024
+# Columns cost some milliseconds however few entries they hold, objects a tenth of one for each.
+_FEWEST_FOR_COLUMNS = 50
+_COMPRESSED_ENTRY_BYTES = 100
+# By tracemalloc, an entry without metrics takes 825 bytes, and a metric of one column 42 if its number is a small one.
+_ENTRY_BYTES = 850
+_METRIC_BYTES = 60
+
+# Lists may give a manifest different row ids, in a table that was upgraded to format version 3, and different sequence
+# numbers, as long as none of them is committed: those of a group of commits that is tried again.
+_ManifestKey: TypeAlias = tuple[str, int | None, int]
+
+EntriesOf: TypeAlias = "Callable[[ManifestFile], list[ManifestEntry]]"
+ReadElsewhere: TypeAlias = Callable[[Sequence[ManifestFile], EntriesOf], Sequence[list[ManifestEntry]]]
+"""Calls a function that can be pickled for each manifest, in other processes; raises the first error that it does."""
+
+
+class ManifestCache:
+    """Decoded manifest lists and manifests by path, for one process; thread-safe.
+
+    Manifests of many entries are kept as columns, and entries are made of those that a scan wants.
+    """
+
+    def __init__(
+        self,
+        capacity: int = DEFAULT_CAPACITY,
+        *,
+        elsewhere: ReadElsewhere | None = None,
+        driver_bytes: int = DEFAULT_DRIVER_BYTES,
+    ) -> None:
+        """`capacity` is in bytes of memory; what objects take is estimated, what columns take is known.
+
+        A scan that wants more than `driver_bytes` of manifest files that are not held has them read `elsewhere`, where
+        they are not kept.
+        """
+        self._elsewhere = elsewhere
+        self._driver_bytes = driver_bytes
+        self._lists: ByteCache[str, tuple[ManifestFile, ...]] = ByteCache(capacity // 16)
+        self._entries: ByteCache[_ManifestKey, tuple[ManifestEntry, ...]] = ByteCache(capacity // 8)
+        self._columns: ByteCache[_ManifestKey, tuple[ManifestColumns, ...] | None] = ByteCache(capacity * 13 // 16)
+
+    def manifests(self, io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
+        """The manifests of a snapshot. Raises NotFoundError, CorruptionError, or UnsupportedError if encrypted."""
+        if snapshot.embedded_manifests:
+            return tuple(_embedded_manifest(io, path) for path in snapshot.embedded_manifests)
+        path = snapshot.manifest_list
+        if "key-id" in snapshot.extra:
+            raise _encrypted("manifest list", path)
+
+        def load() -> tuple[tuple[ManifestFile, ...], int]:
+            manifests = tuple(decode_manifest_list(_read(io, path, "manifest list"), path))
+            return manifests, _ENTRY_BYTES * (len(manifests) + 1)
+
+        return self._lists.load_once(path, load)
+
+    def entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> tuple[ManifestEntry, ...]:
+        """All entries of a manifest, deleted ones too, with what they inherit from it.
+
+        Raises NotFoundError, CorruptionError, or UnsupportedError if encrypted.
+        """
+        columns = self.columns(io, manifest, metadata)
+
+        def load() -> tuple[tuple[ManifestEntry, ...], int]:
+            if columns is not None:
+                entries = tuple(entry for part in columns for entry in part.entries())
+            else:
+                data = _read(io, manifest.path, "manifest")
+                entries = tuple(decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id()))
+            return entries, _memory_size(entries)
+
+        return self._entries.load_once(_key(manifest), load)
+
+    def live_entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> list[ManifestEntry]:
+        """The entries whose files belong to the snapshot."""
+        return [entry for entry in self.entries(io, manifest, metadata) if entry.is_live]
+
+    def matching_entries(
+        self,
+        io: FileIO,
+        manifests: Sequence[ManifestFile],
+        metadata: TableMetadata,
+        files: FileFilter,
+        *,
+        with_metrics: bool = True,
+    ) -> list[ManifestEntry]:
+        """The live entries of some manifests whose files may match; raises what `entries` does.
+
+        Without `with_metrics` those of large manifests have none, and cost a third.
+        """
+        found: list[ManifestEntry] = []
+        elsewhere = self._read_elsewhere(manifests, _MatchingEntries.of(io, metadata, files, with_metrics))
+        for manifest in manifests:
+            if _key(manifest) in elsewhere:
+                found += elsewhere[_key(manifest)]
+                continue
+            columns = self.columns(io, manifest, metadata)
+            if columns is None:
+                live = self.live_entries(io, manifest, metadata)
+                found += [entry for entry in live if files.file_may_match(entry.file)]
+                continue
+            for part in columns:
+                rows = np.flatnonzero(files.files_may_match(part)).tolist()
+                found += part.entries(rows, with_metrics=with_metrics)
+        return found
+
+    def _read_elsewhere(
+        self, manifests: Sequence[ManifestFile], read: _MatchingEntries
+    ) -> dict[_ManifestKey, list[ManifestEntry]]:
+        """What `read` finds in those manifests that are not held, if they are too many bytes for this process."""
+        if self._elsewhere is None:
+            return {}
+        far = [one for one in manifests if not (self._columns.holds(_key(one)) or self._entries.holds(_key(one)))]
+        if sum(one.length for one in far) <= self._driver_bytes:
+            return {}
+        return dict(zip(map(_key, far), self._elsewhere(far, read), strict=True))
+
+    def columns(
+        self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata
+    ) -> tuple[ManifestColumns, ...] | None:
+        """The columns of a manifest; None for one of few entries, or of a shape that has none."""
+        if manifest.key_metadata is not None:
+            raise _encrypted("manifest", manifest.path)
+        if _entry_count(manifest) < _FEWEST_FOR_COLUMNS:
+            return None
+
+        def load() -> tuple[tuple[ManifestColumns, ...] | None, int]:
+            data = _read(io, manifest.path, "manifest")
+            try:
+                parts = decode_manifest_columns(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id())
+            except NotColumnar:
+                return None, 0
+            return parts, sum(part.nbytes for part in parts)
+
+        return self._columns.load_once(_key(manifest), load)
+
+
+@dataclass(frozen=True, slots=True)
+class _MatchingEntries:
+    """`ManifestCache.matching_entries` of one manifest, as a value that can be sent to another process."""
+
+    io: FileIO
+    metadata: TableMetadata
+    files: FileFilter
+    with_metrics: bool
+
+    @classmethod
+    def of(cls, io: FileIO, metadata: TableMetadata, files: FileFilter, with_metrics: bool) -> _MatchingEntries:
+        """Without the history of the table, which manifests have no use for."""
+        bare = replace(
+            metadata, snapshots=(), snapshot_log=(), metadata_log=(), refs={}, statistics=(), partition_statistics=()
+        )
+        return cls(io, bare, files, with_metrics)
+
+    def __call__(self, manifest: ManifestFile) -> list[ManifestEntry]:
+        nothing_kept = ManifestCache(0)
+        return nothing_kept.matching_entries(
+            self.io, [manifest], self.metadata, self.files, with_metrics=self.with_metrics
+        )
+
+
+def _key(manifest: ManifestFile) -> _ManifestKey:
+    return manifest.path, manifest.first_row_id, manifest.sequence_number
+
+
+def _entry_count(manifest: ManifestFile) -> int:
+    """About as many entries as it has."""
+    counts = (manifest.added_files_count, manifest.existing_files_count, manifest.deleted_files_count)
+    if None in counts:
+        return manifest.length // _COMPRESSED_ENTRY_BYTES
+    return sum(count for count in counts if count is not None)
+
+
+def _embedded_manifest(io: FileIO, path: str) -> ManifestFile:
+    """A manifest that a version 1 snapshot names itself: only its own header tells its spec."""
+    data = _read(io, path, "manifest")
+    try:
+        header, _ = avro_file.decode_header(data)
+        spec_id = int(header.get("partition-spec-id", b"0"))
+    except Exception as error:  # damaged Avro can raise nearly anything, and all of it means the same
+        raise CorruptionError("CORRUPT_FILE", path=path, kind="manifest", reason=error) from error
+    unknown = (None,) * 6
+    return ManifestFile(path, len(data), spec_id, ManifestContent.DATA, 0, 0, 0, *unknown)
+
+
+def _read(io: FileIO, path: str, kind: str) -> bytes:
+    try:
+        return io.read(path)
+    except FileNotFoundError as error:
+        raise NotFoundError("FILE_NOT_FOUND", path=path, kind=kind) from error
+
+
+def _encrypted(kind: str, path: str) -> UnsupportedError:
+    return UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=f"encryption (of the {kind} {path})")
+
+
+def _memory_size(entries: tuple[ManifestEntry, ...]) -> int:
+    if not entries:
+        return _ENTRY_BYTES
+    sample = entries[:: max(1, len(entries) // 20)]
+    metrics = sum(
+        len(metric)
+        for file in (entry.file for entry in sample)
+        for metric in (
+            file.column_sizes,
+            file.value_counts,
+            file.null_value_counts,
+            file.nan_value_counts,
+            file.lower_bounds,
+            file.upper_bounds,
+        )
+        if metric
+    )
+    return len(entries) * (_ENTRY_BYTES + _METRIC_BYTES * metrics // len(sample))

@@ -1,0 +1,1 @@
+"""Whether a predicate can hold in a manifest, a partition or a file (spec: Scan Planning)."""

@@ -1,0 +1,1 @@
+"""Questions that Spark's JVM asks Python, and their answers as JSON."""

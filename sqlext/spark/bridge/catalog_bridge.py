@@ -1,0 +1,331 @@
+"""Answers to Spark's catalog interface, question by question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.identifier import TableIdentifier, quoted
+from sqlext.errors import AnalysisError, NotFoundError, SqlextError, UnsupportedError
+from sqlext.properties import WAP_ENABLED
+from sqlext.spark.bridge.bridge import Question
+from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.bridge.table_description import describe
+from sqlext.spark.catalog.catalogs import Catalogs, handle_of
+from sqlext.spark.catalog.data_type import schema_from_spark
+from sqlext.spark.catalog.described_constraints import described_constraints
+from sqlext.spark.catalog.frame_options import require_read_options
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.catalog.time_travel import names_place, pin_of, place_in_options, travel, without_hint
+from sqlext.spark.catalog.view_description import describe_query, describe_view
+from sqlext.spark.session.open_transactions import OpenTransactions
+from sqlext.spec.schema import Schema
+from sqlext.sql.syntax.options_hint import version_with_options
+
+Arguments = Mapping[str, Any]
+Answer = Mapping[str, Any]
+
+
+class TableChanges(Protocol):
+    """What the catalog interface needs of the commands above this layer."""
+
+    def create(
+        self,
+        session: str,
+        parts: tuple[str, ...],
+        schema: Schema,
+        partitioning: list[Mapping[str, Any]],
+        properties: Mapping[str, str],
+        *,
+        case_sensitive: bool,
+    ) -> None:
+        """Creates a table."""
+
+    def alter_properties(
+        self, session: str, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]
+    ) -> None:
+        """Sets and removes table properties in one commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """The change feed of a table, as a query and its columns."""
+
+    sql: str
+    schema: Schema
+
+
+_CHANGES = "changes"
+
+
+class CatalogBridge:
+    """`questions()` is the table of everything the shim's Catalog and PathSource ask."""
+
+    def __init__(
+        self,
+        catalogs: Catalogs,
+        transactions: OpenTransactions,
+        scans: ScanBridge,
+        changes: TableChanges,
+        load_path: Callable[[str], LoadedTable],
+        changes_of: Callable[[tuple[str, ...]], ChangeView],
+    ) -> None:
+        self._catalogs = catalogs
+        self._transactions = transactions
+        self._scans = scans
+        self._changes = changes
+        self._load_path = load_path
+        self._changes_of = changes_of
+
+    def questions(self) -> Mapping[str, Question]:
+        """Question text to the method that answers it."""
+        return {
+            "initialize catalog": self._initialize,
+            "load table": self._load_table,
+            "load path": self._load_by_path,
+            "version of options": self._version_of_options,
+            "check read options": self._check_read_options,
+            "describe constraints": self._describe_constraints,
+            "newest version": self._newest_version,
+            "refuse changed columns": _refuse_changed_columns,
+            "table exists": self._table_exists,
+            "create table": self._create_table,
+            "alter table": self._alter_table,
+            "drop table": self._drop_table,
+            "rename table": self._rename_table,
+            "list tables": self._list_tables,
+            "list namespaces": self._list_namespaces,
+            "namespace exists": self._namespace_exists,
+            "load namespace": self._load_namespace,
+            "create namespace": self._create_namespace,
+            "alter namespace": self._alter_namespace,
+            "drop namespace": self._drop_namespace,
+        }
+
+    def _initialize(self, arguments: Arguments) -> Answer:
+        self._catalogs.initialize(arguments["catalog"], arguments["options"])
+        return {}
+
+    def _seen(self, arguments: Arguments) -> Catalogs:
+        """The catalogs as the session that asks sees them."""
+        return self._transactions.catalogs_of(arguments["session"])
+
+    def _catalog(self, arguments: Arguments) -> Catalog:
+        return self._seen(arguments).catalog(arguments["catalog"])
+
+    # tables
+
+    def _load_table(self, arguments: Arguments) -> Answer:
+        pin = pin_of(arguments)
+        pinned = None if pin is None else self._seen(arguments).loaded(_parts(arguments), pin.metadata_file)
+        if pinned is not None:
+            handle = handle_of(arguments["catalog"], pinned)
+            return self._described(travel(handle, pinned.metadata, {"version": arguments["version"]}))
+        try:
+            return self._described(self._named(arguments))
+        except AnalysisError as refused:
+            if self._names_files(arguments, refused):
+                raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=quoted(*_parts(arguments))) from None
+            return self._load_view(arguments, refused)
+        except NotFoundError as missing:
+            return self._load_changes(arguments, missing)
+
+    def _named(self, arguments: Arguments) -> TableHandle:
+        """The table that a name means to the session that asks. Errors as `Catalogs.locate` and `travel`."""
+        place, table = self._seen(arguments).locate(_parts(arguments))
+        asked = {key: arguments[key] for key in ("version", "timestamp") if key in arguments}
+        at = without_hint({**place.at, **asked}, handle_of(arguments["catalog"], table).full_name)
+        wap_branch = arguments.get("wap_branch")
+        if not at and wap_branch in table.metadata.refs and WAP_ENABLED.of(table.metadata.properties):
+            at = {"branch": wap_branch}
+        handle = replace(handle_of(arguments["catalog"], table), metadata_table=place.metadata_table)
+        return travel(handle, table.metadata, at)
+
+    def _newest_version(self, arguments: Arguments) -> Answer:
+        """What a query that was analysed before finds under the name now; {} where that is the version it has."""
+        handle = self._named(arguments)
+        if handle == TableHandle.decode(arguments["table"]):
+            return {}
+        return {**self._described(handle), "in_transaction": self._transactions.is_open(arguments["session"])}
+
+    def _names_files(self, arguments: Arguments, refused: AnalysisError) -> bool:
+        """Whether it is a name such as parquet.`/path`, which Spark reads as files where no table has it."""
+        namespace = tuple(arguments["namespace"])
+        is_path = refused.condition == "INVALID_NAME" and "/" in arguments["name"] and len(namespace) == 1
+        return is_path and not self._catalog(arguments).namespace_exists(namespace)
+
+    def _load_view(self, arguments: Arguments, refused: AnalysisError) -> Answer:
+        """The view that a name turned out to mean, where a view will do: not at another time, nor to write to."""
+        at_time = any(key in arguments for key in ("version", "timestamp"))
+        if refused.condition != "EXPECT_TABLE_NOT_VIEW" or at_time or arguments.get("written"):
+            raise refused
+        catalog, identifier = self._catalog(arguments), _identifier(arguments)
+        if not catalog.views.view_exists(identifier):
+            raise refused
+        return {"view": describe_view(catalog.name, catalog.views.load_view(identifier))}
+
+    def _load_changes(self, arguments: Arguments, missing: NotFoundError) -> Answer:
+        """The change feed, where a name that no table has means one."""
+        parts = _parts(arguments)
+        at_time = any(key in arguments for key in ("version", "timestamp"))
+        if parts[-1].lower() != _CHANGES or len(parts) < 4 or at_time or arguments.get("written"):
+            raise missing
+        try:
+            feed = self._changes_of(parts[:-1])
+        except NotFoundError:
+            raise missing from None
+        return {"view": describe_query(parts[0], parts[1:-1], parts[-1], feed.sql, feed.schema)}
+
+    def _load_by_path(self, arguments: Arguments) -> Answer:
+        options = {key.lower(): value for key, value in arguments["options"].items()}
+        if "path" not in options:
+            raise UnsupportedError("PATH_REQUIRED")
+        require_read_options(options)
+        table = self._load_path(options["path"])
+        self._catalogs.remember(table.metadata_location, table.metadata)
+        handle = handle_of(None, table)
+        return self._described(travel(handle, table.metadata, place_in_options(options)))
+
+    def _version_of_options(self, arguments: Arguments) -> Answer:
+        """The version that says the options of a read, if one of them names a place in the table's history; else {}."""
+        options = arguments["options"]
+        return {"version": version_with_options(options)} if names_place(options) else {}
+
+    def _check_read_options(self, arguments: Arguments) -> Answer:
+        """AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for options that are no good."""
+        require_read_options(arguments["options"])
+        return {}
+
+    def _described(self, handle: TableHandle) -> Answer:
+        return {"table": describe(self._catalogs.version(handle), self._scans)}
+
+    def _describe_constraints(self, arguments: Arguments) -> Answer:
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        return {"rows": described_constraints(version.metadata, version.schema)}
+
+    def _table_exists(self, arguments: Arguments) -> Answer:
+        """A table whose metadata cannot be read exists too: it can be dropped, and nothing is made in its place."""
+        try:
+            self._load_table(arguments)
+        except SqlextError as failure:
+            exists = self._catalog(arguments).table_exists(_identifier(arguments))
+            if not exists and not isinstance(failure, NotFoundError):
+                raise
+            return {"exists": exists}
+        return {"exists": True}
+
+    def _create_table(self, arguments: Arguments) -> Answer:
+        schema = schema_from_spark(json.loads(arguments["schema"]))
+        self._changes.create(
+            arguments["session"],
+            _parts(arguments),
+            schema,
+            arguments["partitioning"],
+            arguments["properties"],
+            case_sensitive=bool(arguments["case_sensitive"]),
+        )
+        return {}
+
+    def _alter_table(self, arguments: Arguments) -> Answer:
+        changed, removed = _property_changes(arguments["changes"])
+        self._changes.alter_properties(arguments["session"], _parts(arguments), changed, removed)
+        return {}
+
+    def _drop_table(self, arguments: Arguments) -> Answer:
+        dropped = self._catalog(arguments).drop_table(_identifier(arguments), purge=arguments["purge"])
+        if not dropped:
+            self._require_no_part_of_a_table(arguments)
+        return {"dropped": dropped}
+
+    def _require_no_part_of_a_table(self, arguments: Arguments) -> None:
+        """AnalysisError PART_OF_A_TABLE where the name means a metadata table, a branch or another place of a table."""
+        parts = _parts(arguments)
+        try:
+            place, _ = self._seen(arguments).locate(parts[:-1] if parts[-1].lower() == _CHANGES else parts)
+        except NotFoundError:
+            return
+        if place.parts == parts:
+            return  # a table that somebody has made since
+        if place.parts == parts[:-1] and parts[-1].lower() == _CHANGES:
+            part, way_out = "the change feed", "It goes when its table is dropped"
+        elif place.metadata_table is not None:
+            part, way_out = f"the metadata table {place.metadata_table}", "It goes when its table is dropped"
+        else:
+            kind, value = next(iter(place.at.items()))
+            part, way_out = f"the {kind} {value}", f"ALTER TABLE {quoted(*place.parts)} DROP {kind.upper()} {value}"
+            if kind not in ("branch", "tag"):
+                part, way_out = f"a snapshot ({kind} {value})", "Name the table itself to drop it"
+        raise AnalysisError(
+            "PART_OF_A_TABLE", name=quoted(*parts), part=part, table=quoted(*place.parts), way_out=way_out
+        )
+
+    def _rename_table(self, arguments: Arguments) -> Answer:
+        """A new name of one part stays in the table's namespace; Spark leaves the catalog in front of a longer one."""
+        catalog, to = self._catalog(arguments), tuple(arguments["to"])
+        if len(to) > 2 and to[0] == catalog.name and not catalog.namespace_exists(to[:-1]):
+            to = to[1:]
+        namespace = to[:-1] or tuple(arguments["namespace"])
+        catalog.rename_table(_identifier(arguments), TableIdentifier(namespace, to[-1]))
+        return {}
+
+    # namespaces
+
+    def _list_tables(self, arguments: Arguments) -> Answer:
+        tables = self._catalog(arguments).list_tables(tuple(arguments["namespace"]))
+        return {"names": [identifier.name for identifier in tables]}
+
+    def _list_namespaces(self, arguments: Arguments) -> Answer:
+        namespaces = self._catalog(arguments).list_namespaces(tuple(arguments["namespace"]))
+        return {"names": [namespace[-1] for namespace in namespaces]}
+
+    def _namespace_exists(self, arguments: Arguments) -> Answer:
+        return {"exists": self._catalog(arguments).namespace_exists(tuple(arguments["namespace"]))}
+
+    def _load_namespace(self, arguments: Arguments) -> Answer:
+        return {"properties": dict(self._catalog(arguments).load_namespace(tuple(arguments["namespace"])))}
+
+    def _create_namespace(self, arguments: Arguments) -> Answer:
+        self._catalog(arguments).create_namespace(tuple(arguments["namespace"]), arguments["properties"])
+        return {}
+
+    def _alter_namespace(self, arguments: Arguments) -> Answer:
+        """SET and UNSET of properties; LOCATION and COMMENT are properties to Spark."""
+        changed, removed = _property_changes(arguments["changes"])
+        catalog, namespace = self._catalog(arguments), tuple(arguments["namespace"])
+        if changed:
+            catalog.set_namespace_properties(namespace, changed)
+        if removed:
+            catalog.remove_namespace_properties(namespace, removed)
+        return {}
+
+    def _drop_namespace(self, arguments: Arguments) -> Answer:
+        catalog = self._catalog(arguments)
+        return {"dropped": catalog.drop_namespace(tuple(arguments["namespace"]), cascade=arguments["cascade"])}
+
+
+def _refuse_changed_columns(arguments: Arguments) -> Answer:
+    raise AnalysisError("COLUMNS_CHANGED_SINCE", name=arguments["name"], columns=", ".join(arguments["columns"]))
+
+
+def _parts(arguments: Arguments) -> tuple[str, ...]:
+    return (arguments["catalog"], *arguments["namespace"], arguments["name"])
+
+
+def _identifier(arguments: Arguments) -> TableIdentifier:
+    return TableIdentifier(tuple(arguments["namespace"]), arguments["name"])
+
+
+def _property_changes(changes: list[Mapping[str, str]]) -> tuple[Mapping[str, str], frozenset[str]]:
+    changed: dict[str, str] = {}
+    removed: set[str] = set()
+    for change in changes:
+        if change["change"] == "set property":
+            changed[change["key"]] = change["value"]
+        elif change["change"] == "remove property":
+            removed.add(change["key"])
+        else:
+            raise UnsupportedError("ALTER_TABLE_NOT_SUPPORTED", change=change["change"])
+    return changed, frozenset(removed)

@@ -1,0 +1,330 @@
+"""Scans for Spark: which files, which deletes and what the optimiser may know, as the shim's JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from sqlext.scan.deletes.delete_file_index import sequence_number
+from sqlext.scan.deletes.live_deletes import EqualityDeletes, LiveDeletes, live_deletes
+from sqlext.scan.deletes.position_delete import PositionDeleteCache
+from sqlext.scan.equality_delete_use import EqualityDeleteUse, equality_delete_use
+from sqlext.scan.files.byte_cache import ByteCache
+from sqlext.scan.files.file_columns import FileColumnsCache, Reading, all_by_field_id
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.files.readable_files import require_allowed
+from sqlext.scan.files.unpromoted_columns import promoted_fields, unpromoted_columns
+from sqlext.scan.first_rows import FirstRows, tasks_of_first_rows
+from sqlext.scan.metadata_tables.metadata_table import TableState
+from sqlext.scan.metadata_tables.registry import METADATA_TABLES
+from sqlext.scan.resolved_keys import ResolvedKeys, can_resolve, has_few_files
+from sqlext.scan.scan_plan import ScanPlan, plan_scan
+from sqlext.spark.catalog.catalogs import Catalogs, TableVersion
+from sqlext.spark.catalog.hidden_columns import stored_partition
+from sqlext.spark.catalog.partition_grouping import grouping_keys
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.scan.absent_columns import absent_columns, identity_ids
+from sqlext.spark.scan.named_files import named_files
+from sqlext.spark.scan.pushdown import predicate_of
+from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.name_mapping import NameMapping
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructType, UuidType
+
+_NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType, UuidType)
+_DELETES_CAPACITY = 32 * 1024 * 1024
+_ENTRY_BYTES = 1_000
+# Of the rows of a metadata table, for one task, which brings them. Spark sends no task above 128 MB.
+_STREAM_BYTES = 8 * 1024 * 1024
+
+
+class ScanBridge:
+    """Plans scans of table versions; manifests are decoded once, since they never change."""
+
+    def __init__(self, catalogs: Catalogs, manifests: ManifestCache, position_deletes: PositionDeleteCache) -> None:
+        self._catalogs = catalogs
+        self._manifests = manifests
+        self._position_deletes = position_deletes
+        self._file_columns = FileColumnsCache()
+        self._deletes: ByteCache[TableHandle, LiveDeletes] = ByteCache(_DELETES_CAPACITY)
+        self._reached: ByteCache[TableHandle, _ReachedFiles] = ByteCache(_DELETES_CAPACITY)
+        self._resolved = ResolvedKeys()
+
+    def plan(
+        self,
+        version: TableVersion,
+        predicate: Predicate,
+        *,
+        keep_deleted: bool = False,
+        with_metrics: bool = True,
+        all_deletes: bool = False,
+    ) -> ScanPlan:
+        """The scan of a table version; see `plan_scan`."""
+        return plan_scan(
+            version.io,
+            version.metadata,
+            version.snapshot,
+            predicate,
+            manifests=self._manifests,
+            position_deletes=self._position_deletes,
+            keep_deleted=keep_deleted,
+            with_metrics=with_metrics,
+            all_deletes=all_deletes,
+        )
+
+    def deletes(self, version: TableVersion) -> LiveDeletes:
+        """The deletes that may matter to some data file, found without a look at any; the shim numbers its joins by
+        the order of `equality`."""
+        snapshot = version.snapshot
+        if snapshot is None:
+            return LiveDeletes()
+
+        def load() -> tuple[LiveDeletes, int]:
+            found = live_deletes(version.io, version.metadata, snapshot, manifests=self._manifests)
+            return found, _ENTRY_BYTES * (1 + sum(len(group.entries) for group in found.equality))
+
+        return self._deletes.load_once(version.handle, load)
+
+    def resolves_keys(self, version: TableVersion) -> bool:
+        """Whether scans have the rows that equality deletes hit among the deleted positions, and need no join."""
+        return self._reached_files(version).are_looked_up
+
+    def with_positions(self, version: TableVersion, plan: ScanPlan) -> ScanPlan | None:
+        """The plan with the rows that equality deletes hit among the deleted positions; None where only a join can tell
+        which those are. It may be a part of a scan of the table version."""
+        if not any(task.has_equality_deletes for task in plan.tasks):
+            return plan
+        if not can_resolve(plan, version.schema, NameMapping.of_table(version.metadata.properties)):
+            return None
+        return self._resolved.resolve(version.io, plan, version.schema)
+
+    def equality_deletes_touch(self, version: TableVersion) -> str:
+        """Whether equality deletes may touch "all" data files, "none", or "some": where there are too many files to be
+        looked at, it is some."""
+        return self._reached_files(version).touched
+
+    def _reached_files(self, version: TableVersion) -> _ReachedFiles:
+        snapshot = version.snapshot
+        if snapshot is None or not self.deletes(version).equality:
+            return _ReachedFiles("none", are_looked_up=False)
+
+        def load() -> tuple[_ReachedFiles, int]:
+            if not has_few_files(self._manifests.manifests(version.io, snapshot)):
+                return _ReachedFiles("some", are_looked_up=False), _ENTRY_BYTES
+            whole = self.plan(version, AlwaysTrue())
+            touched = {task.has_equality_deletes for task in whole.tasks}
+            mapping = NameMapping.of_table(version.metadata.properties)
+            looked_up = can_resolve(whole, version.schema, mapping)
+            found = "some" if len(touched) == 2 else "all" if True in touched else "none"
+            return _ReachedFiles(found, looked_up), _ENTRY_BYTES
+
+        return self._reached.load_once(version.handle, load)
+
+    def equality_delete_use(self, version: TableVersion, whole: ScanPlan, condition: Predicate) -> EqualityDeleteUse:
+        """Which equality-delete files may hit a row of the condition; `whole` is the plan without a predicate."""
+        if version.snapshot is None:
+            return EqualityDeleteUse()
+        return equality_delete_use(
+            version.io, version.metadata, version.snapshot, whole, condition, manifests=self._manifests
+        )
+
+    def data_spec_ids(self, version: TableVersion) -> frozenset[int]:
+        """The partition specs that live data files may have, by the manifest list alone."""
+        if version.snapshot is None:
+            return frozenset()
+        manifests = self._manifests.manifests(version.io, version.snapshot)
+        return frozenset(one.spec_id for one in manifests if one.content == ManifestContent.DATA)
+
+    def live_entries(self, version: TableVersion) -> list[ManifestEntry]:
+        """All data and delete files of a table version."""
+        if version.snapshot is None:
+            return []
+        io, metadata = version.io, version.metadata
+        listed = self._manifests.manifests(io, version.snapshot)
+        return [entry for one in listed for entry in self._manifests.live_entries(io, one, metadata)]
+
+    def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answers "plan scan": files as `_file` makes them, with the values of `_partition` where those are asked."""
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        if arguments["group"] >= 0:
+            return self._equality_delete_files(version, self.deletes(version).equality[arguments["group"]])
+        predicate = predicate_of(arguments["filters"], version.schema)
+        read = [field for field in version.schema.fields if field.name in frozenset(arguments["columns"])]
+        promoted = promoted_fields(version.metadata, read)
+        first = _first_rows(arguments["first_rows"], version.schema)
+        needs_metrics = bool(promoted) or first is not None
+        touched = arguments["touched_by_key"]
+        plan = self.plan(
+            version,
+            predicate,
+            keep_deleted=arguments["deleted_files"],
+            with_metrics=needs_metrics,
+            # two scans, with filters of their own, share the files out between them
+            all_deletes=touched is not None,
+        )
+        if touched is not None:
+            plan = replace(plan, tasks=tuple(task for task in plan.tasks if task.has_equality_deletes == touched))
+        named = named_files(arguments["filters"], version.schema)
+        if named is not None:
+            plan = replace(plan, tasks=tuple(task for task in plan.tasks if task.file.file_path in named))
+        if arguments["resolve_keys"]:
+            plan = self._resolved.resolve(version.io, plan, version.schema)
+        tasks = plan.tasks if first is None else tasks_of_first_rows(plan.tasks, first)
+        partition = stored_partition(version.metadata) if arguments["partitions"] else None
+        data_files = [task.file for task in tasks]
+        require_allowed(version.io, data_files)
+        readings = self._readings(version, data_files)
+        groups = grouping_keys(version, tasks, arguments["grouping"])
+        files: list[list[Any]] = []
+        keys: dict[int, str] = {}
+        rows = 0
+        for number, task in enumerate(tasks):
+            if arguments["limit"] is not None and rows >= arguments["limit"]:
+                break
+            vector = task.position_deletes if arguments["deletion_vectors"] else None
+            if task.partition_ordinal not in keys:
+                keys[task.partition_ordinal] = _partition_key(task.file)
+            file = _file(task.file, task.sequence_number, keys[task.partition_ordinal], vector)
+            shown = None if partition is None else partition(task.file)
+            files.append([*file, shown, None if groups is None else groups[number]])
+            rows += task.file.record_count - task.deleted_rows
+        return {
+            "files": files,
+            "rows": rows,
+            "grouped": groups is not None,
+            "pushable_columns": _pushable_columns(version.metadata, version.schema),
+            "absent_columns": absent_columns(version.metadata, version.schema, data_files, readings.of_files()),
+            "unpromoted_columns": unpromoted_columns(promoted, data_files),
+            **readings.described(),
+        }
+
+    def reads_by_field_id(self, version: TableVersion, plan: ScanPlan) -> bool:
+        """Whether field ids find the columns of every data file of the plan."""
+        return all_by_field_id((task.file for task in plan.tasks), NameMapping.of_table(version.metadata.properties))
+
+    def _equality_delete_files(self, version: TableVersion, group: EqualityDeletes) -> Mapping[str, Any]:
+        deletes = [entry.file for entry in group.entries]
+        require_allowed(version.io, deletes)
+        readings = self._readings(version, deletes)
+        files = [
+            _file(entry.file, sequence_number(entry), None if group.is_global else _partition_key(entry.file), None)
+            for entry in group.entries
+        ]
+        rows = sum(file.record_count for file in deletes)
+        return {
+            "files": files,
+            "rows": rows,
+            "grouped": False,
+            "pushable_columns": [],
+            "absent_columns": [],
+            "unpromoted_columns": [],
+            **readings.described(),
+        }
+
+    def _readings(self, version: TableVersion, files: Sequence[ContentFile]) -> _Readings:
+        mapping = NameMapping.of_table(version.metadata.properties)
+        partitioned = {spec.spec_id: identity_ids(spec) for spec in version.metadata.partition_specs}
+        return _Readings.of(self._file_columns.readings(version.io, files, mapping, partitioned))
+
+    def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answers "metadata rows": the rows of a metadata table as Arrow streams, base64, in their order."""
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        assert version.handle.metadata_table is not None
+        state = TableState(
+            version.io, version.metadata, version.handle.metadata_location, version.snapshot, self._manifests
+        )
+        table = METADATA_TABLES[version.handle.metadata_table].rows(state)
+        rows = max(1, table.num_rows * _STREAM_BYTES // max(1, table.nbytes))
+        parts = [table.slice(start, rows) for start in range(0, max(1, table.num_rows), rows)]
+        return {"streams": [base64.b64encode(_stream(part)).decode() for part in parts]}
+
+
+def _stream(rows: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class _ReachedFiles:
+    """What equality deletes do to scans of a table version: `touched` says to which data files, all, some or none."""
+
+    touched: str
+    are_looked_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Readings:
+    """The distinct ways in which files are read that are not read by field id, and the number of each file's way."""
+
+    distinct: tuple[Reading, ...]
+    numbers: tuple[int | None, ...]
+
+    @classmethod
+    def of(cls, readings: Iterable[Reading | None]) -> _Readings:
+        known: dict[Reading, int] = {}
+        numbers = tuple(None if one is None else known.setdefault(one, len(known)) for one in readings)
+        return cls(tuple(known), numbers)
+
+    def of_files(self) -> list[Reading | None]:
+        """The way of each file."""
+        return [None if number is None else self.distinct[number] for number in self.numbers]
+
+    def described(self) -> Mapping[str, Any]:
+        """`file_readings` has a number or null for each file of the answer, and may go on behind the last."""
+        ways = [
+            {"format": one.file_format, "names": [list(pair) for pair in one.names], "pairs": list(one.pairs)}
+            for one in self.distinct
+        ]
+        return {"readings": ways, "file_readings": list(self.numbers) if ways else []}
+
+
+def _first_rows(asked: Mapping[str, Any] | None, schema: Schema) -> FirstRows | None:
+    field = None if asked is None else next((one for one in schema.fields if one.name == asked["column"]), None)
+    if asked is None or field is None:
+        return None
+    return FirstRows(field, asked["descending"], asked["nulls_first"], asked["count"])
+
+
+def _file(file: ContentFile, sequence_number: int, partition_key: str | None, vector: bytes | None) -> list[Any]:
+    """Path, size, sequence number, partition key, deletion vector, first row id and spec id."""
+    encoded = None if vector is None else base64.b64encode(vector).decode()
+    size, first_row_id = file.file_size_in_bytes, file.first_row_id
+    return [file.file_path, size, sequence_number, partition_key, encoded, first_row_id, file.spec_id]
+
+
+def _partition_key(file: ContentFile) -> str:
+    """Equal for two files exactly when they share spec and partition."""
+    return json.dumps([file.spec_id, [repr(value) for value in file.partition]])
+
+
+def _pushable_columns(metadata: TableMetadata, schema: Schema) -> Sequence[str]:
+    """Columns whose filters Spark's Parquet reader may test against row groups.
+
+    It looks columns up by name, so a name that ever meant another field is left out; so are floats, since Parquet
+    statistics pass over NaN, which Spark orders above every number.
+    """
+    ids_by_name: dict[str, set[int]] = {}
+    for known in metadata.schemas:
+        for field in known.fields:
+            ids_by_name.setdefault(field.name.lower(), set()).add(field.id)
+    names_by_id: dict[int, set[str]] = {}
+    for known in metadata.schemas:
+        for field in known.fields:
+            names_by_id.setdefault(field.id, set()).add(field.name)
+    return [
+        field.name
+        for field in schema.fields
+        if not isinstance(field.type, _NOT_PUSHED_TO_PARQUET)
+        and ids_by_name[field.name.lower()] == {field.id}
+        and names_by_id[field.id] == {field.name}
+    ]

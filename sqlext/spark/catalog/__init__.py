@@ -1,0 +1,1 @@
+"""Catalogs, tables and views as Spark sees them."""

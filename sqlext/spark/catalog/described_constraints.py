@@ -1,0 +1,49 @@
+"""What DESCRIBE says of a table beside Spark's own rows: key, NOT NULL, CHECKs and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlext.properties import KEY_ENFORCED, KEY_RELY
+from sqlext.spec.constraint import check_constraints
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField, StructType
+from sqlext.sql.literal import write_default_text
+from sqlext.sql.tokens.quoting import quote_name
+
+
+def described_constraints(metadata: TableMetadata, schema: Schema) -> Sequence[tuple[str, str, str]]:
+    """Rows of `col_name`, `data_type` and `comment` under a heading, or none for a table without any of these."""
+    rows = [*_key(metadata, schema), *_required(schema)]
+    rows += [(f"Check {check.name}", check.expression, "") for check in check_constraints(metadata.properties)]
+    rows += [
+        (f"Default of {quote_name((field.name,))}", write_default_text(field), "")
+        for field in schema.fields
+        if field.write_default is not None
+    ]
+    return [("# Constraints", "", ""), *rows] if rows else []
+
+
+def _key(metadata: TableMetadata, schema: Schema) -> Iterator[tuple[str, str, str]]:
+    if schema.identifier_field_ids:
+        said = "ENFORCED" if KEY_ENFORCED.of(metadata.properties) else "NOT ENFORCED"
+        if metadata.properties.get(KEY_RELY, "").lower() == "true":
+            said += " RELY"
+        names = ", ".join(quote_name(schema.column_path(id)) for id in schema.identifier_field_ids)
+        yield "Primary Key", names, said
+
+
+def _required(schema: Schema) -> Iterator[tuple[str, str, str]]:
+    names = ", ".join(map(quote_name, _required_paths(schema.fields, ())))
+    if names:
+        yield "Not Null", names, ""
+
+
+def _required_paths(fields: Sequence[NestedField], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for field in fields:
+        path = (*above, field.name)
+        if field.required:
+            yield path
+        if isinstance(field.type, StructType):
+            yield from _required_paths(field.type.fields, path)

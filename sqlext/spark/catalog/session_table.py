@@ -1,0 +1,57 @@
+"""A table of Spark's own session catalog: where its files are and what their folders tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from sqlext.sql.tokens.quoting import quote_identifier
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTable:
+    """`name` is database and table, `kind` is MANAGED, EXTERNAL or VIEW, `provider` the data source in lower case.
+
+    `partitions` are folders with the values of the partition columns, where the catalog keeps them; None, where only
+    the names of the folders below `location` tell them.
+    """
+
+    name: tuple[str, str]
+    kind: str
+    provider: str
+    location: str
+    partition_columns: tuple[str, ...]
+    partitions: tuple[tuple[str, Mapping[str, str]], ...] | None
+
+
+def session_table(spark: SparkSession, name: Sequence[str]) -> SessionTable:
+    """The table of a name of one or two parts. Raises Spark's own error for one that is not there."""
+    state = spark._jsparkSession.sessionState()
+    scala = spark.sparkContext._jvm.scala
+    identifier = state.sqlParser().parseTableIdentifier(".".join(quote_identifier(part) for part in name))
+    table = state.catalog().getTableMetadata(identifier)
+    as_java = scala.jdk.javaapi.CollectionConverters.asJava
+    partitions = None
+    if table.tracksPartitionsInCatalog():
+        listed = as_java(state.catalog().listPartitions(identifier, scala.Option.apply(None)))
+        partitions = tuple((_path(one.location()), dict(as_java(one.spec()))) for one in listed)
+    provider = table.provider()
+    location = table.storage().locationUri()
+    found = table.identifier()
+    return SessionTable(
+        name=(found.database().get(), found.table()),
+        kind=table.tableType().name(),
+        provider=str(provider.get()).lower() if provider.isDefined() else "",
+        location=_path(location.get()) if location.isDefined() else "",
+        partition_columns=tuple(as_java(table.partitionColumnNames())),
+        partitions=partitions,
+    )
+
+
+def _path(uri: Any) -> str:
+    """The location of a `java.net.URI`, with nothing percent-encoded."""
+    scheme, path = uri.getScheme(), str(uri.getPath())
+    return path if scheme in (None, "file") else f"{scheme}://{uri.getAuthority() or ''}{path}"

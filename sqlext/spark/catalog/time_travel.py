@@ -1,0 +1,169 @@
+"""Which version of a table a name, a `VERSION AS OF` or a read option means.
+
+A name may go on behind the table's: `t.files` is a metadata table, `t.branch_b`, `t.tag_v1`, `t.snapshot_id_<id>` and
+`t.at_timestamp_<milliseconds>` are the table at that place of its history. A table of that very name comes first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
+from sqlext.scan.metadata_tables.registry import METADATA_TABLES
+from sqlext.spark.catalog.frame_options import require_read_options
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.sql.syntax.options_hint import options_in_version
+
+_SELECTOR = re.compile(r"(branch|tag)_(.+)|(snapshot_id|at_timestamp)_(\d+)", re.IGNORECASE | re.DOTALL)
+_PLACES = {"branch": "branch", "tag": "tag", "snapshot-id": "snapshot_id", "as-of-timestamp": "at_timestamp"}
+_OPTIONS = {**_PLACES, "versionasof": "version"}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPlace:
+    """A table's name and what follows it: a metadata table, a place in the history, or both."""
+
+    parts: tuple[str, ...]
+    metadata_table: str | None = None
+    at: Mapping[str, str] = field(default_factory=dict)
+
+
+def readings(parts: tuple[str, ...]) -> Iterator[NamedPlace]:
+    """What a name of catalog, namespace and table may mean, the plainest first."""
+    yield NamedPlace(parts)
+    metadata_table = parts[-1].lower() if parts[-1].lower() in METADATA_TABLES and len(parts) > 3 else None
+    if metadata_table is not None:
+        parts = parts[:-1]
+        yield NamedPlace(parts, metadata_table)
+    selected = _SELECTOR.fullmatch(parts[-1]) if len(parts) > 3 else None
+    if selected is not None:
+        kind, value = (selected[1], selected[2]) if selected[1] else (selected[3], selected[4])
+        yield NamedPlace(parts[:-1], metadata_table, {kind.lower(): value})
+
+
+def without_hint(at: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A place of the table `name`, in which a version that a hint OPTIONS became is the place that the hint names.
+
+    AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for options that are no good, AnalysisError
+    TIME_TRAVEL_TWICE for two places.
+    """
+    options = options_in_version(str(at.get("version", "")))
+    if options is None:
+        return at
+    require_read_options(options)
+    if any(key.lower() == "path" for key in options):
+        raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name="path", reason="the table is named already")
+    named, place = {key: value for key, value in at.items() if key != "version"}, place_in_options(options)
+    if named and place:
+        raise AnalysisError("TIME_TRAVEL_TWICE", name=name)
+    return {**named, **place}
+
+
+def names_place(options: Iterable[str]) -> bool:
+    """Whether one of Iceberg's read options names a place in a table's history."""
+    return any(name.lower() in _PLACES for name in options)
+
+
+def place_in_options(options: Mapping[str, str]) -> Mapping[str, str]:
+    """The place that read options of Iceberg and Spark name.
+
+    AnalysisError for two of them, UnsupportedError for a place that is told in another way.
+    """
+    if any(key.lower() == "timestampasof" for key in options):
+        reason = "the time is told otherwise here: by as-of-timestamp, in milliseconds since 1970"
+        raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name="timestampAsOf", reason=reason)
+    given = {_OPTIONS[key.lower()]: value for key, value in options.items() if key.lower() in _OPTIONS}
+    if len(given) > 1:
+        raise AnalysisError("TIME_TRAVEL_TWICE", name=f"A table with the options {' and '.join(sorted(given))}")
+    return given
+
+
+def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) -> TableHandle:
+    """The handle at a place of the table's history.
+
+    `at` may have `branch`, `tag`, `snapshot_id`, `at_timestamp` in milliseconds, `timestamp` in microseconds, or
+    `version`: a snapshot id, branch or tag, or `@` and the name of a metadata file with, behind a `/`, a branch of it,
+    or behind two a snapshot to be read by the table's columns, or with `/changelog` behind it its stored changelog.
+    """
+    pin = pin_of(at)
+    if pin is not None:
+        return _pinned(handle, pin, at.get("branch"))
+    given = [key for key in ("branch", "tag", "snapshot_id", "at_timestamp", "timestamp", "version") if key in at]
+    if len(given) > 1:
+        raise AnalysisError("TIME_TRAVEL_TWICE", name=handle.full_name)
+    return _travelled(handle, metadata, given[0], str(at[given[0]])) if given else handle
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A metadata file by its name, and of it the head of a branch, or a snapshot or its stored changelog."""
+
+    metadata_file: str
+    branch: str | None = None
+    snapshot_id: int | None = None
+    changelog: bool = False
+
+
+def pin_of(at: Mapping[str, Any]) -> Pin | None:
+    """The pin that is a place's `version`, if it is one; see `travel`."""
+    version = str(at.get("version", ""))
+    if not version.startswith("@"):
+        return None
+    file, _, place = version[1:].partition("/")
+    if not place.startswith("/"):
+        return Pin(file, place or None)
+    snapshot_id, _, part = place[1:].partition("/")
+    return Pin(file, None, int(snapshot_id), changelog=part == "changelog")
+
+
+def pinned_snapshot(handle: TableHandle, snapshot_id: int) -> TableHandle:
+    """A snapshot, to be read by the columns that the table has now."""
+    return replace(handle, snapshot_id=snapshot_id, branch=None, as_current=True)
+
+
+def _pinned(handle: TableHandle, pin: Pin, branch: str | None) -> TableHandle:
+    folder = handle.metadata_location.rpartition("/")[0]
+    pinned = replace(handle, metadata_location=f"{folder}/{pin.metadata_file}")
+    if pin.snapshot_id is not None:
+        return replace(pinned_snapshot(pinned, pin.snapshot_id), changelog=pin.changelog)
+    return replace(pinned, branch=pin.branch or branch)
+
+
+def _travelled(handle: TableHandle, metadata: TableMetadata, kind: str, value: str) -> TableHandle:
+    if kind in ("timestamp", "at_timestamp"):
+        return _as_of(handle, metadata, int(value) // 1000 if kind == "timestamp" else _number(value, kind))
+    if kind in ("branch", "tag"):
+        return _at_reference(handle, metadata, value, kind)
+    if kind == "version" and value in metadata.refs:
+        return _at_reference(handle, metadata, value, metadata.refs[value].type)
+    if value.isascii() and value.isdigit() and metadata.snapshot_or_none(int(value)) is not None:
+        return replace(handle, snapshot_id=int(value))
+    raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=value, name=handle.full_name)
+
+
+def _as_of(handle: TableHandle, metadata: TableMetadata, milliseconds: int) -> TableHandle:
+    try:
+        return replace(handle, snapshot_id=metadata.snapshot_as_of(milliseconds).snapshot_id)
+    except NotFoundError as missing:
+        named = missing.parameters["snapshot"]
+        raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=named, name=handle.full_name) from None
+
+
+def _at_reference(handle: TableHandle, metadata: TableMetadata, name: str, kind: str) -> TableHandle:
+    """A branch is read by the table's schema and may be written; a tag is a snapshot, with the schema it had."""
+    reference = metadata.refs.get(name)
+    if reference is None:
+        raise NotFoundError("REFERENCE_NOT_FOUND", type=kind, ref=name, name=handle.full_name)
+    if reference.type != kind:
+        raise AnalysisError("WRONG_REFERENCE_TYPE", ref=name, name=handle.full_name, type=reference.type, wanted=kind)
+    return replace(handle, branch=name) if kind == "branch" else replace(handle, snapshot_id=reference.snapshot_id)
+
+
+def _number(value: str, option: str) -> int:
+    if not re.fullmatch(r"-?[0-9]+", value):
+        raise AnalysisError("INVALID_READ_OPTION", option=option, value=value, wanted="milliseconds since 1970")
+    return int(value)

@@ -1,0 +1,191 @@
+"""The results of queries that the driver takes: whether one is likely to be small, and its rows as Arrow.
+
+One call to the JVM each. PySpark's `toArrow` makes a dozen, opens a socket, and runs a job for rows that are there.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyroaring import BitMap64
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType, VariantType
+
+from sqlext.spark.shim.shim_object import shim_object
+from sqlext.spec.nesting import MOST_LEVELS, too_deep
+
+# What the driver takes at a time, in bytes of Arrow or of files: a JVM of 1 GB has room for a few copies of it, and a
+# job that writes as much takes longer than its start. What is more goes to the executors.
+SMALL_BYTES = 32 * 1024 * 1024
+# Spark's own figure for what a row has beside its columns.
+_ROW_BYTES = 8
+ALL_ROWS = 2**62
+_ALL_BYTES = 2**62
+_FILE = "_file"
+_PATHS = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the optimiser takes a query's result for; `repeatable`: it is the same when the query runs again on the
+    same data. `may_be_few`: that is not small, but a condition may leave few of its rows, and it costs little to find
+    out. `is_broadcast`: it is small, and may stand in a query twice, where Spark broadcasts it; its rows are no guess
+    then."""
+
+    rows: int
+    is_small: bool
+    repeatable: bool
+    may_be_few: bool
+    is_broadcast: bool
+
+
+def estimate(rows: DataFrame) -> Estimate:
+    """The number of rows follows from their size where the optimiser has no other.
+
+    A result is small where its own upper estimate lets the driver take it. That is raised where a table's files are
+    larger than Spark takes their rows to be, as those of long texts.
+    """
+    found = json.loads(_shim(rows).estimate(rows._jdf))
+    size, counted = found["bytes"], found["rows"]
+    count = size // (_ROW_BYTES + found["row_bytes"]) if counted is None else counted
+    fits = size <= SMALL_BYTES and size * found["understated"] <= SMALL_BYTES and not found["multiplies"]
+    takes = can_be_collected(rows)
+    may_be_few = takes and not fits and found["filters"] and found["repeatable"]
+    return Estimate(count, fits and takes, found["repeatable"], may_be_few, found["broadcast"])
+
+
+def is_small(rows: DataFrame) -> bool:
+    """See `estimate`."""
+    return estimate(rows).is_small
+
+
+def can_be_collected(rows: DataFrame) -> bool:
+    """PySpark cannot take all types as Arrow: null variants, nulls of type void within arrays, and what nests too
+    deeply."""
+    return _is_arrow(rows.schema) and _too_deep(rows) is None
+
+
+def require_levels(rows: DataFrame) -> None:
+    """UnsupportedError TOO_DEEPLY_NESTED for rows with a column that cannot come to Python, on whatever machine."""
+    column = _too_deep(rows)
+    if column is not None:
+        raise too_deep(column)
+
+
+def collect_row(rows: DataFrame) -> pa.Table:
+    """The one row of a query, with the Arrow types of `toArrow`."""
+    return _table(rows, _shim(rows).collect(rows._jdf, ALL_ROWS, _ALL_BYTES))
+
+
+def collect_few(rows: DataFrame, most: int = ALL_ROWS) -> pa.Table | None:
+    """All rows of a query, in their order, with the Arrow types of `toArrow`; a column `_file` is a dictionary of its
+    values.
+
+    None where there are more than `most`, or have more than `SMALL_BYTES`: not many more come to the driver, whatever
+    an estimate said.
+    """
+    streams = _shim(rows).collect(rows._jdf, most, SMALL_BYTES)
+    return None if streams is None else _table(rows, streams)
+
+
+def collect_positions(rows: DataFrame) -> Iterator[tuple[str, BitMap64, BitMap64]]:
+    """By task and data file: the path, the positions of a query's rows in it, and of them those that came repeatedly.
+
+    The query has columns `_file` and `_pos`. No row leaves its executor.
+    """
+    for batch in _batches(_shim(rows).collectPositions(rows._jdf)):
+        for path, positions, repeated in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield path, BitMap64.deserialize(positions), BitMap64.deserialize(repeated)
+
+
+def _table(rows: DataFrame, packed: str) -> pa.Table:
+    schema = to_arrow_schema(rows.schema, error_on_duplicated_field_names_in_struct=True)
+    if not packed:
+        return schema.empty_table()
+    if _FILE in schema.names and schema.field(_FILE).type == pa.string():
+        at = schema.names.index(_FILE)
+        schema = schema.set(at, schema.field(at).with_type(_PATHS))
+        return _typed(pa.Table.from_batches(_with_paths(_streams(packed), at)), schema).unify_dictionaries()
+    return _typed(pa.Table.from_batches(_batches(packed)), schema)
+
+
+def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows in the schema's types; where a struct is null whose fields never are, these may be null there."""
+    try:
+        return rows.cast(schema)
+    except pa.ArrowInvalid:
+        return rows.cast(pa.schema([field.with_type(_with_nulls(field.type)) for field in schema]))
+
+
+def _with_nulls(type: pa.DataType) -> pa.DataType:
+    """The type whose fields inside structs, lists and the values of maps may be null."""
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_with_nulls(field.type)).with_nullable(True) for field in type])
+    if pa.types.is_list(type):
+        return pa.list_(type.value_field.with_type(_with_nulls(type.value_type)).with_nullable(True))
+    if pa.types.is_map(type):
+        return pa.map_(type.key_type, type.item_field.with_type(_with_nulls(type.item_type)).with_nullable(True))
+    return type
+
+
+def _with_paths(streams: Iterator[pa.RecordBatchReader], at: int) -> Iterator[pa.RecordBatch]:
+    """The rows of the streams, of which every other one has the paths of the next one's files."""
+    for of_paths in streams:
+        paths = pa.chunked_array([batch.column(0) for batch in of_paths], pa.string()).combine_chunks()
+        for batch in next(streams):
+            *columns, numbers = batch.columns
+            columns.insert(at, pa.DictionaryArray.from_arrays(numbers, paths))
+            *names, _ = batch.schema.names
+            yield pa.RecordBatch.from_arrays(columns, [*names[:at], _FILE, *names[at:]])
+
+
+def _batches(packed: str) -> list[pa.RecordBatch]:
+    return [batch for stream in _streams(packed) for batch in stream]
+
+
+def _streams(packed: str) -> Iterator[pa.RecordBatchReader]:
+    """Arrow streams that stand one behind the other, packed by zstd, in Base64. Each is to be read before the next."""
+    if not packed:
+        return
+    unpacked = pa.CompressedInputStream(pa.BufferReader(b64decode(packed)), "zstd")
+    buffer = pa.BufferReader(unpacked.read())
+    while buffer.tell() < buffer.size():
+        yield pa.ipc.open_stream(buffer)
+
+
+def _shim(rows: DataFrame) -> Any:
+    return shim_object(rows.sparkSession, "DriverRows")
+
+
+def _too_deep(rows: DataFrame) -> str | None:
+    """The name of a column whose type nests too deeply for Arrow."""
+    left: list[tuple[str, DataType, int]] = [(field.name, field.dataType, 0) for field in rows.schema.fields]
+    while left:
+        name, type, level = left.pop()
+        if level > MOST_LEVELS:
+            return name
+        match type:
+            case StructType(fields=fields):
+                left += [(name, field.dataType, level + 1) for field in fields]
+            case ArrayType(elementType=element):
+                left.append((name, element, level + 1))
+            case MapType(keyType=key, valueType=value):
+                left += [(name, key, level + 2), (name, value, level + 2)]
+    return None
+
+
+def _is_arrow(type: DataType, *, repeated: bool = False) -> bool:
+    match type:
+        case StructType(fields=fields):
+            return all(_is_arrow(field.dataType, repeated=repeated) for field in fields)
+        case ArrayType(elementType=element):
+            return _is_arrow(element, repeated=True)
+        case MapType(keyType=key, valueType=value):
+            return _is_arrow(key, repeated=True) and _is_arrow(value, repeated=True)
+    return not isinstance(type, VariantType) and not (repeated and isinstance(type, NullType))

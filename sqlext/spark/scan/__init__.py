@@ -1,0 +1,1 @@
+"""What Spark pushes into a scan, and which of it metadata answers."""

@@ -1,0 +1,50 @@
+"""Manifests read by Spark's executors: one job that decodes and prunes, and hands back the entries that match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark import SparkContext
+
+from sqlext.errors import SqlextError
+from sqlext.scan.files.manifest_cache import EntriesOf
+from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
+
+_TASKS_PER_CORE = 4
+
+
+class ExecutorReader:
+    """A `ReadElsewhere` of the scan layer."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+
+    def __call__(self, manifests: Sequence[ManifestFile], read: EntriesOf) -> list[list[ManifestEntry]]:
+        """The entries of each manifest, in their order; raises the first error that `read` does."""
+        tasks = max(1, min(len(manifests), _TASKS_PER_CORE * self._context.defaultParallelism))
+        outcomes = self._context.parallelize(list(manifests), tasks).map(partial(_outcome, read)).collect()
+        for outcome in outcomes:
+            if isinstance(outcome, _Failure):
+                raise outcome.error()
+        return list(outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """An error on its way to the driver, without the trace of the task."""
+
+    kind: type[SqlextError]
+    condition: str
+    parameters: dict[str, str]
+
+    def error(self) -> SqlextError:
+        return self.kind(self.condition, **self.parameters)
+
+
+def _outcome(read: EntriesOf, manifest: ManifestFile) -> list[ManifestEntry] | _Failure:
+    try:
+        return read(manifest)
+    except SqlextError as failure:
+        return _Failure(type(failure), failure.condition, failure.parameters)

@@ -1,0 +1,116 @@
+"""What metadata answers in place of a scan: filters that partitions decide, aggregates, figures of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from sqlext.scan.answered_filters import answered_filters
+from sqlext.scan.column_figures import distinct_counts
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.metadata_aggregate import Aggregate, aggregate
+from sqlext.scan.scan_plan import scan_schema
+from sqlext.spark.catalog.catalogs import Catalogs, TableVersion
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.scan.pushdown import exact_predicate, predicate_of
+from sqlext.spec.expression import AlwaysTrue, Predicate, conjunction
+from sqlext.spec.schema import Schema
+
+
+class MetadataAnswers:
+    """Answers of table versions by their manifests alone; no data file is opened."""
+
+    def __init__(self, catalogs: Catalogs, manifests: ManifestCache) -> None:
+        self._catalogs = catalogs
+        self._manifests = manifests
+
+    def answered_filters(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answers "answered filters": for each of `exactly` whether the files to read leave nothing to test.
+
+        `filters` are what the scan plans by, `exactly` has the form that selects the same rows, or null.
+        """
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        planned_by = predicate_of(arguments["filters"], version.schema)
+        exactly = [None if one is None else exact_predicate(one, version.schema) for one in arguments["exactly"]]
+        if not _is_planned_by(version, conjunction([planned_by, *(one for one in exactly if one is not None)])):
+            return {"answered": [False] * len(exactly)}
+        answered = answered_filters(
+            version.io,
+            version.metadata,
+            version.snapshot,
+            version.schema,
+            planned_by,
+            exactly,
+            manifests=self._manifests,
+        )
+        return {"answered": answered}
+
+    def aggregate(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answers "aggregate": rows of the groups' values and the functions' results, or null rows."""
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        said = [exact_predicate(described, version.schema) for described in arguments["filters"]]
+        predicate = conjunction(one for one in said if one is not None)
+        fields = [version.schema.column(name) for name in arguments["groups"]]
+        functions = [
+            Aggregate(function, None if name is None else _field_id(version.schema, name))
+            for function, name in arguments["functions"]
+        ]
+        rows = None
+        if None not in said and None not in fields and _is_planned_by(version, predicate):
+            rows = self._aggregate(version, predicate, [field.id for field in fields if field], functions)
+        return {"rows": None if rows is None else [[_json_value(value) for value in row] for row in rows]}
+
+    def column_statistics(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answers "column statistics": by column, of what the metadata tells, distinct, nulls, min and max.
+
+        They are of all rows, whatever the filters.
+        """
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        distinct = distinct_counts(version.metadata, version.snapshot)
+        columns: dict[str, dict[str, Any]] = {}
+        for field in version.schema.fields:
+            figures: dict[str, Any] = {"distinct": distinct.get(field.id)}
+            counted = self._of_all_rows(version, [Aggregate("count", field.id), Aggregate("count")])
+            if counted is not None:
+                figures["nulls"] = counted[1] - counted[0]
+            for name, one in (("min", Aggregate("min", field.id)), ("max", Aggregate("max", field.id))):
+                told = self._of_all_rows(version, [one])
+                figures[name] = None if told is None else _json_value(told[0])
+            columns[field.name] = {name: value for name, value in figures.items() if value is not None}
+        return {"columns": columns}
+
+    def _of_all_rows(self, version: TableVersion, functions: Sequence[Aggregate]) -> list[Any] | None:
+        rows = self._aggregate(version, AlwaysTrue(), [], functions)
+        return None if rows is None else rows[0]
+
+    def _aggregate(
+        self, version: TableVersion, predicate: Predicate, groups: Sequence[int], functions: Sequence[Aggregate]
+    ) -> list[list[Any]] | None:
+        return aggregate(
+            version.io,
+            version.metadata,
+            version.snapshot,
+            version.schema,
+            predicate,
+            groups,
+            functions,
+            manifests=self._manifests,
+        )
+
+
+def _is_planned_by(version: TableVersion, predicate: Predicate) -> bool:
+    """Whether scans of the version plan by the schema whose fields the predicate names."""
+    if version.snapshot is None:
+        return True
+    return scan_schema(version.metadata, version.snapshot, predicate) == version.schema
+
+
+def _field_id(schema: Schema, name: str) -> int:
+    field = schema.column(name)
+    assert field is not None
+    return field.id
+
+
+def _json_value(value: Any) -> Any:
+    return str(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,51 @@
+"""Which rows of a table a query reads, as far as Spark's optimizer has told its scans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from sqlext.spark.catalog.catalogs import TableVersion
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.scan.pushdown import predicate_of
+from sqlext.spark.shim.shim_object import shim_object
+from sqlext.spec.expression import AlwaysTrue, Predicate, disjunction
+from sqlext.spec.metadata.reference import MAIN_BRANCH
+
+
+def read_predicates(query: DataFrame, version: TableVersion) -> Sequence[Predicate]:
+    """For each place where the query reads the table, at whatever version, a predicate that is true of all rows that
+    matter there.
+
+    The predicates name the fields of the schema of `version`.
+    """
+    scans: dict[bool | None, list[Predicate]] = {None: [], True: [], False: []}
+    for handle, filters, touched_by_key in _scans(query, version):
+        same = _at_head(handle) == _at_head(version.handle)
+        scans[touched_by_key].append(predicate_of(filters, version.schema) if same else AlwaysTrue())
+    # Files that equality deletes touch and those that none touches are two scans for one place.
+    halves = zip_longest(scans[True], scans[False])
+    return [*scans[None], *(disjunction(one for one in pair if one is not None) for pair in halves)]
+
+
+def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:
+    """Whether the query reads the table at another version, or another branch."""
+    return any(_at_head(handle) != _at_head(version.handle) for handle, _, _ in _scans(query, version))
+
+
+def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, list[Any], bool | None]]:
+    """Of each scan of the table its handle, its filters, and which files it has by what equality deletes may touch."""
+    optimized = query._jdf.queryExecution().optimizedPlan()
+    found = json.loads(shim_object(query.sparkSession, "ReadTables").of(optimized))
+    scans = [(TableHandle.decode(text), filters, touched_by_key) for text, filters, touched_by_key in found]
+    return [scan for scan in scans if scan[0].table_uuid == version.handle.table_uuid]
+
+
+def _at_head(handle: TableHandle) -> TableHandle:
+    """A metadata file of one table is one version, whatever was the newest when its name was resolved."""
+    return replace(handle, branch=MAIN_BRANCH if handle.branch is None else handle.branch, contents="")

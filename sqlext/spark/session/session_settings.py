@@ -1,0 +1,65 @@
+"""Settings of a Spark session that change what sqlext does: name and default, one row each.
+
+Those of sizes are read when the session is attached: bytes, or a text that ends in k, m or g as Spark's own do.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from sqlext.errors import AnalysisError
+from sqlext.scan.files.manifest_cache import DEFAULT_CAPACITY, DEFAULT_DRIVER_BYTES
+
+_SIZE = re.compile(r"(\d+)\s*([kmg]?)b?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSetting:
+    """One setting of bytes."""
+
+    name: str
+    default: int
+
+    def of(self, spark: SparkSession) -> int:
+        """The session's value, else the default; AnalysisError SETTING_INVALID where the text is no size."""
+        text = spark.conf.get(self.name, None)
+        if text is None:
+            return self.default
+        size = _SIZE.fullmatch(text.strip())
+        if size is None:
+            raise AnalysisError("SETTING_INVALID", name=self.name, value=text, allowed="a size such as 400m")
+        return int(size[1]) * _UNITS[size[2].lower()]
+
+
+MANIFEST_CACHE = SizeSetting("spark.sqlext.manifest-cache.max-bytes", DEFAULT_CAPACITY)
+MANIFESTS_ON_DRIVER = SizeSetting("spark.sqlext.manifests-on-driver.max-bytes", DEFAULT_DRIVER_BYTES)
+
+
+_TRANSACTION_OF = "spark.sqlext.transaction-of"
+
+
+def session_id(spark: SparkSession) -> str:
+    """What tells the session from others of the application."""
+    return str(spark._jsparkSession.sessionUUID())
+
+
+def mark_transaction(spark: SparkSession, *, is_open: bool) -> None:
+    """Tells clones of the session, in which Spark runs what it caches, whose transaction they are in."""
+    if is_open:
+        spark.conf.set(_TRANSACTION_OF, session_id(spark))
+    else:
+        spark.conf.unset(_TRANSACTION_OF)
+
+
+def is_case_sensitive(spark: SparkSession) -> bool:
+    """Whether names that differ in case are different to this statement: Spark's own setting, read anew each time."""
+    return str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
+
+
+def coerces_structs(spark: SparkSession) -> bool:
+    """Whether structs of a MERGE's source may lack fields: Spark's own setting, which 4.0 does not have."""
+    return str(spark.conf.get("spark.sql.mergeNestedTypeCoercion.enabled", "false")).lower() == "true"

@@ -1,0 +1,1 @@
+"""The shim's jar, and its objects as Python calls them."""

@@ -1,0 +1,1 @@
+"""Avro: container files, their schemas, and records decoded as columns."""

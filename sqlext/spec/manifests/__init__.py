@@ -1,0 +1,1 @@
+"""Manifests, and the content files that they list (spec: Manifests)."""

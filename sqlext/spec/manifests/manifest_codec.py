@@ -1,0 +1,198 @@
+"""The Avro schemas that code the records of manifests and manifest lists, made once per schema and kept.
+
+Making or parsing a schema costs more than coding a small manifest with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from sqlext.spec import single_value
+from sqlext.spec.avro import avro_file
+from sqlext.spec.avro.avro_schema import decimal_size, field_key, physical, to_avro
+from sqlext.spec.iso_date_time import MICROS_PER_SECOND, NANOS_PER_SECOND, SECONDS_PER_DAY
+from sqlext.spec.manifests.manifest_schema import NAMES, entry_type, manifest_file_type
+from sqlext.spec.types import DecimalType, StructType, TimestampNanoType, TimestampType, Type, UuidType
+
+Conversion: TypeAlias = Callable[[Any], Any]
+
+# The location of a file and the ids of a snapshot alone take more: a block that claims more records is damaged.
+_SMALLEST_RECORD_BYTES = 24
+
+METRICS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordWriter:
+    """The schema of a file's header, the one that codes its records, and per partition field its key and conversion."""
+
+    schema_text: str
+    record_schema: Any
+    partition: tuple[tuple[str, Conversion], ...]
+
+
+@lru_cache(maxsize=256)
+def entry_writer(format_version: int, partition_type: StructType) -> RecordWriter:
+    avro = to_avro(entry_type(format_version, partition_type), "manifest_entry")
+    partition = tuple((f"p{field.id}", _physical_form(field.type)) for field in partition_type.fields)
+    record = _with_named_metrics(physical(avro, NAMES))
+    return RecordWriter(json_text(avro), avro_file.array_of(record), partition)
+
+
+def metric_pairs(name: str, metric: Mapping[int, Any] | None) -> Any:
+    """A metric of a content file as `entry_writer` codes it."""
+    return (
+        None if metric is None else (name, {"pairs": [{"key": key, "value": value} for key, value in metric.items()]})
+    )
+
+
+def _with_named_metrics(record: dict[str, Any]) -> dict[str, Any]:
+    # fastavro validates all of a value to choose among unnamed branches; a record of one field is coded as the field
+    # is, has a name to choose it by, and makes encoding twice as fast.
+    data_file = next(field for field in record["fields"] if field["name"] == "data_file")
+    for field in data_file["type"]["fields"]:
+        if field["name"] in METRICS:
+            pairs = {"name": "pairs", "type": field["type"][1]}
+            field["type"] = ["null", {"type": "record", "name": field["name"], "fields": [pairs]}]
+    return record
+
+
+@lru_cache(maxsize=3)
+def manifest_file_writer(format_version: int) -> RecordWriter:
+    avro = to_avro(manifest_file_type(format_version), "manifest_file")
+    return RecordWriter(json_text(avro), avro_file.array_of(physical(avro, NAMES)), ())
+
+
+def _physical_form(type: Type) -> Conversion:
+    match type:
+        case DecimalType(precision=precision, scale=scale):
+            size = decimal_size(precision)
+            return lambda value: single_value.unscaled(value, scale).to_bytes(size, "big", signed=True)
+        case UuidType():
+            return lambda value: value.bytes
+    return lambda value: value
+
+
+class RecordReader:
+    """What decodes the records of files with one Avro schema."""
+
+    def __init__(self, schema_text: bytes) -> None:
+        schema = json.loads(schema_text)
+        self.physical_schema = physical(schema, NAMES)
+        self.record_schema = avro_file.array_of(self.physical_schema)
+        self.smallest_record = max(_SMALLEST_RECORD_BYTES, avro_file.smallest_size(self.physical_schema))
+        self.field_types = dict(_field_types(self.physical_schema))
+        prefixed = _fixed_as_bytes(schema, set())
+        self._prefixed = None if prefixed == schema else avro_file.array_of(physical(prefixed, NAMES))
+        self._logical_types = dict(_partition_logical_types(schema))
+
+    def records(self, data: bytes, start: int, codec: str) -> list[Any]:
+        """The records of the blocks from `start`; errors as of `avro_file.decode_blocks`.
+
+        Iceberg's Java library puts the length before a partition value of type `fixed`, against its own schema.
+        """
+        try:
+            return self._decode(data, start, codec, self.record_schema)
+        except MemoryError:
+            raise
+        except Exception:  # a shift by one byte can make fastavro raise nearly anything
+            if self._prefixed is None:
+                raise
+            return self._decode(data, start, codec, self._prefixed)
+
+    def _decode(self, data: bytes, start: int, codec: str, record_schema: Any) -> list[Any]:
+        return avro_file.decode_blocks(
+            data, start, codec=codec, record_schema=record_schema, smallest_record=self.smallest_record
+        )
+
+    def partition_conversions(self, partition_type: StructType) -> list[tuple[str, Conversion | None]]:
+        """Per partition field: its key in the records, and what makes its stored value of what Avro holds."""
+        keys = ((f"p{field.id}", field.type) for field in partition_type.fields)
+        return [(key, _stored_form(self._logical_types.get(key, {}), type)) for key, type in keys]
+
+
+@lru_cache(maxsize=256)
+def record_reader(schema_text: bytes) -> RecordReader:
+    return RecordReader(schema_text)
+
+
+def read_records(data: bytes) -> tuple[RecordReader, list[Any]]:
+    metadata, start = avro_file.decode_header(data)
+    reader = record_reader(metadata["avro.schema"])
+    codec = metadata.get("avro.codec", b"null").decode()
+    return reader, reader.records(data, start, codec)
+
+
+def _field_types(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The physical type of each field, but for its being null, those of records inside among them."""
+    for field in record["fields"]:
+        type = field["type"]
+        if isinstance(type, list):
+            type = next((branch for branch in type if branch != "null"), "null")
+        if isinstance(type, dict) and type.get("type") == "record":
+            yield from _field_types(type)
+        else:
+            yield field["name"], type
+
+
+def _fixed_as_bytes(schema: Any, named: set[str]) -> Any:
+    """The schema with `bytes` for `fixed` types that have no logical type; `named` gathers their names."""
+    match schema:
+        case [*branches]:
+            return [_fixed_as_bytes(branch, named) for branch in branches]
+        case {"type": "fixed", "name": str(name), **rest}:
+            if "logicalType" in rest:
+                return schema
+            named.add(name)
+            return "bytes"
+        case {"type": "record", "fields": fields}:
+            return {**schema, "fields": [{**field, "type": _fixed_as_bytes(field["type"], named)} for field in fields]}
+        case str() if schema in named:
+            return "bytes"
+    return schema
+
+
+def _partition_logical_types(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    named: dict[str, Mapping[str, Any]] = {}
+    for field in _record_fields(schema, "data_file", "partition"):
+        branches = field["type"] if isinstance(field["type"], list) else [field["type"]]
+        for branch in branches:
+            if isinstance(branch, dict):
+                named[branch.get("name", "")] = branch
+                yield field_key(field, NAMES), branch
+            elif branch in named:
+                yield field_key(field, NAMES), named[branch]
+
+
+def _record_fields(schema: Mapping[str, Any], *path: str) -> Sequence[Mapping[str, Any]]:
+    fields: Sequence[Mapping[str, Any]] = schema["fields"]
+    for step in path:
+        inner = next((field for field in fields if field_key(field, NAMES) == step), None)
+        if inner is None:
+            return ()
+        fields = inner["type"]["fields"]
+    return fields
+
+
+def _stored_form(avro: Mapping[str, Any], type: Type) -> Conversion | None:
+    # The file's own type decides: the source column may have been widened since, or dropped.
+    logical = avro.get("logicalType")
+    if logical == "decimal":
+        scale = avro.get("scale", 0)
+        return lambda value: single_value.scaled(int.from_bytes(value, "big", signed=True), scale)
+    if logical == "uuid":
+        return lambda value: UUID(value) if isinstance(value, str) else UUID(bytes=value)
+    if logical == "date" and isinstance(type, TimestampType | TimestampNanoType):
+        units = MICROS_PER_SECOND if isinstance(type, TimestampType) else NANOS_PER_SECOND
+        return lambda value: value * SECONDS_PER_DAY * units
+    return None
+
+
+def json_text(obj: Any) -> str:
+    """Compact JSON."""
+    return json.dumps(obj, ensure_ascii=False, separators=(",", ":"))

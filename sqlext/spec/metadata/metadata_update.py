@@ -1,0 +1,367 @@
+"""Changes of table metadata, as values (REST spec: TableUpdate).
+
+An update is applied to one metadata value and yields the next; nothing else happens. A transaction yields updates
+together with requirements (`sqlext.spec.metadata.requirement`), so that it can be tried again on fresher metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, Union
+
+from sqlext.errors import AnalysisError, CommitConflict
+from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
+from sqlext.spec.metadata.snapshot import MetadataLogEntry, Snapshot, SnapshotLogEntry
+from sqlext.spec.metadata.table_metadata import TableMetadata, require_supported, validate_spec
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.schema import Schema
+from sqlext.spec.sort_order import SortOrder
+
+LAST_ADDED = -1
+"""In SetCurrentSchema, SetDefaultSpec and SetDefaultSortOrder: the one added last."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssignUUID:
+    uuid: str
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        return replace(metadata, table_uuid=self.uuid)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "assign-uuid", "uuid": self.uuid}
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeFormatVersion:
+    format_version: int
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        """Raises AnalysisError for an earlier version than the table's."""
+        require_supported(self.format_version, metadata.location)
+        if self.format_version < metadata.format_version:
+            raise AnalysisError(
+                "FORMAT_VERSION_DOWNGRADE",
+                name=metadata.location,
+                version=self.format_version,
+                current=metadata.format_version,
+            )
+        next_row_id = metadata.next_row_id
+        if self.format_version > 2 and next_row_id is None:
+            next_row_id = 0
+        return replace(metadata, format_version=self.format_version, next_row_id=next_row_id)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "upgrade-format-version", "format-version": self.format_version}
+
+
+@dataclass(frozen=True, slots=True)
+class AddSchema:
+    """Adds a schema under its id; one that is there already is counted as added last."""
+
+    schema: Schema
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        self.schema.validate_identifier_fields()
+        others = tuple(one for one in metadata.schemas if one != self.schema)
+        _require_free_id(metadata, "schema", self.schema.schema_id, (one.schema_id for one in others))
+        highest = max(metadata.last_column_id, self.schema.highest_field_id)
+        return replace(metadata, schemas=(*others, self.schema), last_column_id=highest)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "add-schema", "schema": self.schema.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class SetCurrentSchema:
+    schema_id: int = LAST_ADDED
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        ids = [schema.schema_id for schema in metadata.schemas]
+        return replace(metadata, current_schema_id=_existing_id(metadata, "schema", self.schema_id, ids))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "set-current-schema", "schema-id": self.schema_id}
+
+
+@dataclass(frozen=True, slots=True)
+class AddSpec:
+    """Adds a partition spec under its id; one that is there already is counted as added last."""
+
+    spec: PartitionSpec
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        validate_spec(self.spec, metadata.schema())
+        others = tuple(one for one in metadata.partition_specs if one != self.spec)
+        _require_free_id(metadata, "partition spec", self.spec.spec_id, (one.spec_id for one in others))
+        highest = max(metadata.last_partition_id, self.spec.last_assigned_field_id)
+        return replace(metadata, partition_specs=(*others, self.spec), last_partition_id=highest)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "add-spec", "spec": self.spec.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefaultSpec:
+    spec_id: int = LAST_ADDED
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        ids = [spec.spec_id for spec in metadata.partition_specs]
+        return replace(metadata, default_spec_id=_existing_id(metadata, "partition spec", self.spec_id, ids))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "set-default-spec", "spec-id": self.spec_id}
+
+
+@dataclass(frozen=True, slots=True)
+class AddSortOrder:
+    """Adds a sort order under its id; one that is there already is counted as added last."""
+
+    sort_order: SortOrder
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        others = tuple(one for one in metadata.sort_orders if one != self.sort_order)
+        _require_free_id(metadata, "sort order", self.sort_order.order_id, (one.order_id for one in others))
+        return replace(metadata, sort_orders=(*others, self.sort_order))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "add-sort-order", "sort-order": self.sort_order.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefaultSortOrder:
+    sort_order_id: int = LAST_ADDED
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        ids = [order.order_id for order in metadata.sort_orders]
+        return replace(metadata, default_sort_order_id=_existing_id(metadata, "sort order", self.sort_order_id, ids))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "set-default-sort-order", "sort-order-id": self.sort_order_id}
+
+
+@dataclass(frozen=True, slots=True)
+class SetLocation:
+    location: str
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        return replace(metadata, location=self.location)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "set-location", "location": self.location}
+
+
+@dataclass(frozen=True, slots=True)
+class SetProperties:
+    updates: Mapping[str, str]
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        return replace(metadata, properties={**metadata.properties, **self.updates})
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "set-properties", "updates": dict(self.updates)}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveProperties:
+    """Keys that are not set are ignored."""
+
+    removals: tuple[str, ...]
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        kept = {key: value for key, value in metadata.properties.items() if key not in self.removals}
+        return replace(metadata, properties=kept)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "remove-properties", "removals": list(self.removals)}
+
+
+@dataclass(frozen=True, slots=True)
+class AddSnapshot:
+    """Adds a snapshot; no branch names it yet."""
+
+    snapshot: Snapshot
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        """Raises CommitConflict for a snapshot made for older metadata."""
+        self._require_fresh(metadata)
+        changed = replace(
+            metadata,
+            snapshots=(*metadata.snapshots, self.snapshot),
+            last_updated_ms=max(metadata.last_updated_ms, self.snapshot.timestamp_ms),
+        )
+        if metadata.format_version > 1:
+            changed = replace(
+                changed, last_sequence_number=max(metadata.last_sequence_number, self.snapshot.sequence_number)
+            )
+        if metadata.format_version > 2:
+            changed = replace(changed, next_row_id=(metadata.next_row_id or 0) + (self.snapshot.added_rows or 0))
+        return changed
+
+    def _require_fresh(self, metadata: TableMetadata) -> None:
+        snapshot, reason = self.snapshot, None
+        if metadata.snapshot_or_none(snapshot.snapshot_id) is not None:
+            reason = f"snapshot {snapshot.snapshot_id} exists already"
+        elif metadata.format_version > 1 and snapshot.sequence_number <= metadata.last_sequence_number:
+            reason = f"sequence number {snapshot.sequence_number} is taken"
+        elif metadata.format_version > 2 and (snapshot.first_row_id or 0) < (metadata.next_row_id or 0):
+            reason = f"first row id {snapshot.first_row_id} is taken"
+        if reason is not None:
+            raise CommitConflict("COMMIT_CONFLICT", name=metadata.location, reason=reason)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "add-snapshot", "snapshot": self.snapshot.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class SetSnapshotRef:
+    """Makes a branch or tag name a snapshot; `main` makes it current."""
+
+    ref_name: str
+    reference: SnapshotReference
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        """Raises NotFoundError when the table has no such snapshot."""
+        metadata.snapshot(self.reference.snapshot_id)
+        refs = {**metadata.refs, self.ref_name: self.reference}
+        current = self.reference.snapshot_id if self.ref_name == MAIN_BRANCH else metadata.current_snapshot_id
+        return replace(metadata, refs=refs, current_snapshot_id=current)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "set-snapshot-ref", "ref-name": self.ref_name, **self.reference.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveSnapshotRef:
+    """Removes a branch or tag, if it is there; without `main` the table has no current snapshot."""
+
+    ref_name: str
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        refs = {name: ref for name, ref in metadata.refs.items() if name != self.ref_name}
+        current = None if self.ref_name == MAIN_BRANCH else metadata.current_snapshot_id
+        return replace(metadata, refs=refs, current_snapshot_id=current)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "remove-snapshot-ref", "ref-name": self.ref_name}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveSnapshots:
+    """Removes snapshots with the references, statistics and log entries that name them."""
+
+    snapshot_ids: tuple[int, ...]
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        gone = frozenset(self.snapshot_ids)
+        current = metadata.current_snapshot_id
+        return replace(
+            metadata,
+            snapshots=tuple(one for one in metadata.snapshots if one.snapshot_id not in gone),
+            refs={name: ref for name, ref in metadata.refs.items() if ref.snapshot_id not in gone},
+            current_snapshot_id=None if current in gone else current,
+            statistics=tuple(one for one in metadata.statistics if one.get("snapshot-id") not in gone),
+            partition_statistics=tuple(
+                one for one in metadata.partition_statistics if one.get("snapshot-id") not in gone
+            ),
+            snapshot_log=_log_after_gap(metadata.snapshot_log, gone),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "remove-snapshots", "snapshot-ids": list(self.snapshot_ids)}
+
+
+MetadataUpdate: TypeAlias = Union[  # noqa: UP007 - as every union of spec/
+    AssignUUID,
+    UpgradeFormatVersion,
+    AddSchema,
+    SetCurrentSchema,
+    AddSpec,
+    SetDefaultSpec,
+    AddSortOrder,
+    SetDefaultSortOrder,
+    SetLocation,
+    SetProperties,
+    RemoveProperties,
+    AddSnapshot,
+    SetSnapshotRef,
+    RemoveSnapshotRef,
+    RemoveSnapshots,
+]
+
+
+def apply_updates(base: TableMetadata, updates: Sequence[MetadataUpdate], *, now_ms: int) -> TableMetadata:
+    """The metadata after all updates, with `last_updated_ms` and the snapshot log kept; `base` itself for none.
+
+    The clock may stand behind another writer's: `last_updated_ms` never goes back.
+    """
+    if not updates:
+        return base
+    changed = base
+    for update in updates:
+        changed = update.apply(changed)
+    changed = replace(changed, last_updated_ms=max(now_ms, changed.last_updated_ms))
+    current = changed.current_snapshot()
+    if current is None or current.snapshot_id == base.current_snapshot_id:
+        return changed
+    is_new = base.snapshot_or_none(current.snapshot_id) is None
+    made_current_ms = current.timestamp_ms if is_new else changed.last_updated_ms
+    entry = SnapshotLogEntry(made_current_ms, current.snapshot_id)
+    return replace(changed, snapshot_log=(*changed.snapshot_log, entry))
+
+
+def with_metadata_log(
+    updated: TableMetadata, previous_location: str | None, previous_last_updated_ms: int, max_entries: int
+) -> TableMetadata:
+    """`updated` with its predecessor's file in the metadata log, of which the newest `max_entries` remain.
+
+    A table's first metadata file has no predecessor (`previous_location` None) and no log.
+    """
+    if previous_location is None:
+        return updated
+    log = (*updated.metadata_log, MetadataLogEntry(previous_last_updated_ms, previous_location))
+    return replace(updated, metadata_log=log[max(0, len(log) - max(1, max_entries)) :])
+
+
+def with_commit_time(base: TableMetadata | None, updated: TableMetadata, committed_ms: int) -> TableMetadata:
+    """`updated` as if all that it has and `base` has not was made at the time of the commit.
+
+    A time stamp that is later already stays.
+    """
+    committed_ms = max(committed_ms, updated.last_updated_ms)
+    known = frozenset() if base is None else frozenset(one.snapshot_id for one in base.snapshots)
+    logged = frozenset() if base is None else frozenset(base.snapshot_log)
+    return replace(
+        updated,
+        last_updated_ms=committed_ms,
+        snapshots=tuple(
+            one if one.snapshot_id in known else replace(one, timestamp_ms=committed_ms) for one in updated.snapshots
+        ),
+        snapshot_log=tuple(
+            one if one in logged else replace(one, timestamp_ms=committed_ms) for one in updated.snapshot_log
+        ),
+    )
+
+
+def _log_after_gap(log: tuple[SnapshotLogEntry, ...], gone: frozenset[int]) -> tuple[SnapshotLogEntry, ...]:
+    # A log with a hole would answer "as of" with the wrong snapshot, so it starts anew behind the last hole.
+    kept: list[SnapshotLogEntry] = []
+    for entry in log:
+        if entry.snapshot_id in gone:
+            kept.clear()
+        else:
+            kept.append(entry)
+    return tuple(kept)
+
+
+def _require_free_id(metadata: TableMetadata, kind: str, id: int, taken: Iterable[int]) -> None:
+    if id in set(taken):
+        raise CommitConflict("COMMIT_CONFLICT", name=metadata.location, reason=f"{kind} id {id} is taken")
+
+
+def _existing_id(metadata: TableMetadata, kind: str, id: int, ids: Sequence[int]) -> int:
+    found = ids[-1] if id == LAST_ADDED else id
+    if found not in ids:
+        raise CommitConflict("COMMIT_CONFLICT", name=metadata.location, reason=f"{kind} {id} does not exist")
+    return found

@@ -1,0 +1,131 @@
+"""What a snapshot changed, stored beside the table: files of rows with their kinds, which are none of the table's rows.
+
+A changelog has a manifest list, a manifest and data files as a snapshot has, in a folder of the table's own whose name
+begins with `_`: engines that look for files which no snapshot names pass over such folders. The snapshot's summary
+names it, so it is there when the snapshot is, and of no use any more when the snapshot has gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.partition_spec import UNPARTITIONED
+from sqlext.spec.row_kind import ROW_KIND
+from sqlext.spec.schema import Schema
+from sqlext.spec.sort_order import UNSORTED
+
+CHANGELOG_ID = "sqlext.changelog"
+CHANGELOG_PRODUCER_KEY = "sqlext.changelog-producer"
+CHANGELOG_SINCE = "sqlext.changelog-since"
+CHANGELOG_UNTIL = "sqlext.changelog-until"
+"""The summary's keys: the changelog's id, what made it, and the two snapshots between which it tells the changes."""
+
+BEGINNING = 0
+"""In the place of a snapshot's id: before the first one."""
+
+INPUT, LOOKUP, FULL_COMPACTION = "input", "lookup", "full-compaction"
+
+FOLDER = "_changelog"
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_FORMAT_VERSION = 2
+_KEPT_PROPERTIES = ("write.parquet.", "write.target-file-size-bytes")
+_DATA_PATH = "write.data.path"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChangelog:
+    """A changelog by its id. It tells what its snapshot did; or with `span` what all have done behind one earlier
+    snapshot, or `BEGINNING`, up to another."""
+
+    id: str
+    producer: str
+    span: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> StoredChangelog | None:
+        """The one that the snapshot's summary names; None where it names none of ours."""
+        summary = snapshot.summary
+        id, producer = summary.get(CHANGELOG_ID, ""), summary.get(CHANGELOG_PRODUCER_KEY, "")
+        if not _ID.fullmatch(id) or producer not in (INPUT, LOOKUP, FULL_COMPACTION):
+            return None
+        if producer != FULL_COMPACTION:
+            return cls(id, producer)
+        since, until = summary.get(CHANGELOG_SINCE, ""), summary.get(CHANGELOG_UNTIL, "")
+        if not all(text.isascii() and text.isdigit() for text in (since, until)):
+            return None
+        return cls(id, producer, (int(since), int(until)))
+
+    def summary(self) -> dict[str, str]:
+        """What a snapshot's summary says to name it."""
+        named = {CHANGELOG_ID: self.id, CHANGELOG_PRODUCER_KEY: self.producer}
+        if self.span is None:
+            return named
+        since, until = map(str, self.span)
+        return {**named, CHANGELOG_SINCE: since, CHANGELOG_UNTIL: until}
+
+
+def changelog_id(path: str) -> str | None:
+    """The changelog that a file of the folder belongs to, by its name."""
+    found = _ID.search(path.rpartition("/")[2])
+    return None if found is None else found[0]
+
+
+def changelog_folder(metadata: TableMetadata) -> str:
+    return f"{metadata.location}/{FOLDER}"
+
+
+def manifest_list_location(metadata: TableMetadata, id: str) -> str:
+    """Where the changelog's manifest list is."""
+    return f"{changelog_folder(metadata)}/snap-{id}.avro"
+
+
+def changelog_table(metadata: TableMetadata, snapshot: Snapshot | None = None) -> TableMetadata:
+    """A changelog as if it were a table: the columns that the table has now, none required, and the rows' kinds.
+
+    Its only snapshot has the id of `snapshot` and the files of its changelog; without one it is the table to write to.
+    """
+    stored = None if snapshot is None else StoredChangelog.of(snapshot)
+    listed: tuple[Snapshot, ...] = ()
+    if snapshot is not None and stored is not None:
+        listed = (
+            Snapshot(
+                snapshot_id=snapshot.snapshot_id,
+                parent_snapshot_id=None,
+                sequence_number=1,
+                timestamp_ms=snapshot.timestamp_ms,
+                manifest_list=manifest_list_location(metadata, stored.id),
+                summary={"operation": "append"},
+                schema_id=metadata.current_schema_id,
+            ),
+        )
+    return replace(
+        metadata,
+        format_version=_FORMAT_VERSION,
+        last_sequence_number=1,
+        schemas=tuple(_with_kind(schema) for schema in metadata.schemas),
+        default_spec_id=UNPARTITIONED.spec_id,
+        partition_specs=(UNPARTITIONED,),
+        default_sort_order_id=UNSORTED.order_id,
+        sort_orders=(UNSORTED,),
+        properties=_properties(metadata),
+        current_snapshot_id=listed[0].snapshot_id if listed else None,
+        refs={},
+        snapshots=listed,
+        statistics=(),
+        partition_statistics=(),
+        next_row_id=None,
+    )
+
+
+def _with_kind(schema: Schema) -> Schema:
+    fields = tuple(replace(field, required=False) for field in schema.fields)
+    return replace(schema, fields=(*fields, ROW_KIND), identifier_field_ids=())
+
+
+def _properties(metadata: TableMetadata) -> Mapping[str, str]:
+    kept = {key: value for key, value in metadata.properties.items() if key.startswith(_KEPT_PROPERTIES)}
+    return {**kept, _DATA_PATH: changelog_folder(metadata)}

@@ -1,0 +1,44 @@
+"""Which catalog a table's name belongs to, by Spark's rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.sql.statements.statement import TableName
+
+_SESSION_CATALOG = "spark_catalog"
+_GLOBAL_VIEWS = "global_temp"
+
+
+@dataclass(frozen=True, slots=True)
+class TableResolution:
+    """`catalogs` are ours, `other_catalogs` somebody else's, `current` is the current catalog and its namespace."""
+
+    catalogs: frozenset[str]
+    other_catalogs: frozenset[str]
+    current: tuple[str, ...]
+
+    def resolve(self, written: tuple[str, ...]) -> TableName | None:
+        """The whole name, or None if the table is not in a sqlext catalog."""
+        if not self.owns(written):
+            return None
+        if len(written) == 1:
+            return TableName(self.current + written, written)
+        if written[0] in self.catalogs:
+            return TableName(written, written)
+        return TableName((self.current[0], *written), written)
+
+    def resolve_namespace(self, written: tuple[str, ...]) -> tuple[str, ...] | None:
+        """A namespace behind its catalog's name, or None if it is not in a sqlext catalog."""
+        if written[0] in self.catalogs:
+            return written
+        return (self.current[0], *written) if self.owns((*written, "")) else None
+
+    def owns(self, written: tuple[str, ...]) -> bool:
+        """Whether the name is one of a sqlext catalog."""
+        if len(written) > 1:
+            if written[0] in self.catalogs:
+                return True
+            if written[0] in self.other_catalogs or written[0] in (_SESSION_CATALOG, _GLOBAL_VIEWS):
+                return False
+        return self.current[0] in self.catalogs

@@ -1,0 +1,1 @@
+"""One module for each kind of statement: tokens to a frozen value."""

@@ -1,0 +1,1 @@
+"""SQL text as tokens: names, strings, literals and slices of expressions."""

@@ -1,0 +1,333 @@
+"""Rows move to other files while others write: no row comes back, none is lost, and a writer never gives way."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from pyroaring import BitMap64
+
+from small_tables import (
+    BY_REGION,
+    Writer,
+    data_file,
+    equality_deletes,
+    ids_read_by_pyiceberg,
+    position_deletes,
+    rows_of,
+    stored_rows,
+    summary_of,
+    warehouse_catalog,
+)
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.commit.action import Action
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.compaction import RewriteFiles
+from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
+from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.actions.spec_change import AddField, ChangeSpec, FieldTerm
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.errors import StaleRead
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan, plan_scan
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry
+from sqlext.spec.transform import IdentityTransform
+from sqlext.storage.file_io import LocalFileIO
+
+
+def scanned(table: LoadedTable) -> ScanPlan:
+    """All live files, those whose rows have all gone too."""
+    io, metadata = LocalFileIO(), table.metadata
+    snapshot, cache = metadata.current_snapshot(), ManifestCache()
+    return plan_scan(io, metadata, snapshot, AlwaysTrue(), manifests=cache, keep_deleted=True)
+
+
+def entries(table: LoadedTable, content: ManifestContent) -> list[ManifestEntry]:
+    io, cache, metadata = LocalFileIO(), ManifestCache(), table.metadata
+    snapshot = metadata.current_snapshot()
+    assert snapshot is not None
+    listed = [one for one in cache.manifests(io, snapshot) if one.content == content]
+    return [entry for one in listed for entry in cache.live_entries(io, one, metadata)]
+
+
+def deletes_of(table: LoadedTable) -> set[str]:
+    return {entry.file.file_path for entry in entries(table, ManifestContent.DELETES)}
+
+
+def live_ids(table: LoadedTable, tasks: Sequence[FileScanTask]) -> list[int]:
+    """The ids of the rows of some files that no delete has taken away."""
+    plan, found = scanned(table), []
+    for task in tasks:
+        gone = BitMap64() if task.position_deletes is None else BitMap64.deserialize(task.position_deletes)
+        ids = [row["id"] for at, row in enumerate(stored_rows(task.file)) if at not in gone]
+        for group in (plan.equality_groups[number] for number in task.equality_groups):
+            for one in group.files:
+                reached = group.is_global or one.partition_ordinal == task.partition_ordinal
+                if reached and one.sequence_number > task.sequence_number:
+                    keys = {row["id"] for row in stored_rows(one.file)}
+                    ids = [id for id in ids if id not in keys]
+        found += ids
+    return sorted(found)
+
+
+def compaction(table: LoadedTable, tasks: Sequence[FileScanTask], region: str = "eu") -> RewriteFiles:
+    """The live rows of some files of one partition in one file of the current spec, as planned on `table`."""
+    ids = live_ids(table, tasks)
+    snapshot = table.metadata.current_snapshot()
+    assert snapshot is not None
+    replaced = [task.file for task in tasks]
+    added = [data_file(table.metadata, ids, region)] if ids else []
+    moves = any(file.spec_id != table.metadata.default_spec_id for file in replaced)
+    number = snapshot.sequence_number if moves else max(task.sequence_number for task in tasks)
+    return RewriteFiles(replaced, added, number, snapshot.snapshot_id)
+
+
+def ids_of(table: LoadedTable) -> list[int]:
+    return sorted(row["id"] for row in rows_of(table))
+
+
+class Shop:
+    """A partitioned table of 1 and 2, then 2 anew and 3, by an equality delete."""
+
+    def __init__(self, folder: Path, format_version: int = 2) -> None:
+        self.compactor = Writer(warehouse_catalog(folder), seed=1)
+        self.other = Writer(warehouse_catalog(folder), seed=2)
+        empty = self.compactor.create(spec=BY_REGION, format_version=format_version)
+        self.first = data_file(empty.metadata, [1, 2])
+        table = self.compactor.commit(AppendFiles((self.first,)), base=empty).table
+        self.second = data_file(table.metadata, [2, 3])
+        self.deletes = equality_deletes(table.metadata, [2, 3])
+        upsert = RowDelta((self.second,), (self.deletes,), isolation="snapshot")
+        self.base = self.compactor.commit(upsert, base=table).table
+
+    def compaction(self, *files: ContentFile) -> RewriteFiles:
+        paths = {file.file_path for file in files or (self.first, self.second)}
+        return compaction(self.base, [task for task in scanned(self.base).tasks if task.file.file_path in paths])
+
+    def after(self, action: Action, *files: ContentFile) -> LoadedTable:
+        compacted = self.compaction(*files)
+        self.other.commit(action, base=self.base)
+        return self.compactor.commit(compacted, base=self.base).table
+
+    def refused_after(self, action: Action, reason: str) -> None:
+        compacted = self.compaction()
+        self.other.commit(action, base=self.base)
+        with pytest.raises(StaleRead, match=reason):
+            self.compactor.commit(compacted, base=self.base)
+        # The files of a compaction that gave up are gone.
+        assert not any(Path(file.file_path.removeprefix("file:")).exists() for file in compacted.added)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
+
+
+def test_rows_stay_and_dead_deletes_go(shop: Shop) -> None:
+    table = shop.compactor.commit(shop.compaction(), base=shop.base).table
+    assert ids_read_by_pyiceberg(table) == ids_of(table) == [1, 2, 3]
+    assert deletes_of(table) == set()
+    assert [entry.sequence_number for entry in entries(table, ManifestContent.DATA)] == [2]
+    summary = summary_of(table)
+    snapshot = table.metadata.current_snapshot()
+    assert snapshot is not None
+    assert snapshot.operation == "replace"
+    told = ("total-records", "total-data-files", "total-equality-deletes", "deleted-data-files")
+    assert [summary[name] for name in told] == ["3", "1", "0", "2"]
+
+
+def test_deletes_that_older_files_need_stay(shop: Shop) -> None:
+    table = shop.compactor.commit(shop.compaction(shop.second), base=shop.base).table
+    assert deletes_of(table) == {shop.deletes.file_path}
+    assert ids_of(table) == [1, 2, 3]
+
+
+def test_a_later_upsert_by_key_hits_the_new_file(shop: Shop) -> None:
+    metadata = shop.base.metadata
+    new, deletes = data_file(metadata, [3]), equality_deletes(metadata, [3])
+    table = shop.after(RowDelta((new,), (deletes,), isolation="snapshot"))
+    assert ids_of(table) == [1, 2, 3]
+    assert deletes_of(table) == {deletes.file_path}
+    numbers = {entry.file.file_path: entry.sequence_number for entry in entries(table, ManifestContent.DATA)}
+    assert (sorted(numbers.values()), numbers[new.file_path]) == ([2, 3], 3)
+
+
+def test_appends_pass(shop: Shop) -> None:
+    assert ids_of(shop.after(AppendFiles((data_file(shop.base.metadata, [9]),)))) == [1, 2, 3, 9]
+
+
+def test_rows_that_were_deleted_by_position_since_are_a_conflict(shop: Shop) -> None:
+    deletes = position_deletes(shop.base.metadata, shop.first, (0,))
+    shop.refused_after(RowDelta((), (deletes,), isolation="snapshot"), "deleted rows of the same data files")
+    assert ids_of(shop.compactor.load()) == [2, 3]
+
+
+def test_rows_of_other_files_may_be_deleted_by_position(shop: Shop) -> None:
+    deletes = position_deletes(shop.base.metadata, shop.first, (0,))
+    table = shop.after(RowDelta((), (deletes,), isolation="snapshot"), shop.second)
+    assert ids_of(table) == [2, 3]
+    assert deletes.file_path in deletes_of(table)
+
+
+def test_a_vector_that_came_since_is_a_conflict(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, format_version=3)
+    rows = {shop.first.file_path: DeletedRows(shop.first.spec_id, shop.first.partition, BitMap64([0]))}
+    shop.refused_after(RowDelta(deleted_rows=rows, isolation="snapshot"), "deleted rows of the same data files")
+
+
+def test_vectors_go_with_their_files(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, format_version=3)
+    rows = {shop.first.file_path: DeletedRows(shop.first.spec_id, shop.first.partition, BitMap64([0]))}
+    shop.base = shop.compactor.commit(RowDelta(deleted_rows=rows, isolation="snapshot"), base=shop.base).table
+    table = shop.compactor.commit(shop.compaction(), base=shop.base).table
+    assert (ids_of(table), deletes_of(table)) == ([2, 3], set())
+
+
+def test_a_conversion_since_is_a_conflict_where_it_marked_rows(shop: Shop) -> None:
+    base_id = shop.base.metadata.current_snapshot_id
+    assert base_id is not None
+    marks = position_deletes(shop.base.metadata, shop.first, (1,))
+    referenced = frozenset({shop.first.file_path})
+    conversion = RewriteDeleteFiles((shop.deletes,), base_id, (marks,), referenced_data_files=referenced)
+    shop.refused_after(conversion, "deleted rows of the same data files")
+    assert ids_of(shop.compactor.load()) == [1, 2, 3]
+
+
+def test_two_compactions_of_one_file_do_not_both_land(shop: Shop) -> None:
+    shop.refused_after(shop.compaction(shop.second), "removed the data file")
+    assert ids_of(shop.compactor.load()) == [1, 2, 3]
+
+
+def test_position_deletes_go_with_the_last_file_that_they_name(shop: Shop) -> None:
+    metadata = shop.base.metadata
+    third = data_file(metadata, [7, 8])
+    marks = position_deletes(metadata, third, (0,)), position_deletes(metadata, shop.first, (0,))
+    shop.base = shop.compactor.commit(AppendFiles((third,)), base=shop.base).table
+    shop.base = shop.compactor.commit(RowDelta((), marks, isolation="snapshot"), base=shop.base).table
+    table = shop.compactor.commit(shop.compaction(), base=shop.base).table
+    assert ids_of(table) == [2, 3, 8]
+    assert deletes_of(table) == {marks[0].file_path}
+
+
+def test_files_without_a_row_go_and_nothing_comes(shop: Shop) -> None:
+    gone = equality_deletes(shop.base.metadata, [1, 2, 3])
+    shop.base = shop.compactor.commit(RowDelta((), (gone,), isolation="snapshot"), base=shop.base).table
+    table = shop.compactor.commit(shop.compaction(), base=shop.base).table
+    assert (ids_of(table), deletes_of(table), entries(table, ManifestContent.DATA)) == ([], set(), [])
+
+
+# rows that go to another partitioning
+
+
+class Evolving(Shop):
+    """The shop, whose partitioning has then got another field."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        change = ChangeSpec((AddField(FieldTerm(("id",), IdentityTransform())),))
+        self.base = self.compactor.commit(change, base=self.base).table
+
+    def in_new_spec(self, file: ContentFile, id: int) -> ContentFile:
+        return ContentFile(
+            **{name: getattr(file, name) for name in ContentFile.__dataclass_fields__ if name != "partition"},
+            partition=("eu", id),
+        )
+
+    def move(self) -> RewriteFiles:
+        metadata, snapshot = self.base.metadata, self.base.metadata.current_snapshot()
+        assert snapshot is not None
+        added = [self.in_new_spec(data_file(metadata, [id]), id) for id in (1, 2, 3)]
+        return RewriteFiles((self.first, self.second), added, snapshot.sequence_number, snapshot.snapshot_id)
+
+
+def test_deletes_of_the_new_partition_that_are_older_than_the_move_do_not_reach_it(tmp_path: Path) -> None:
+    shop = Evolving(tmp_path)
+    stray = shop.in_new_spec(equality_deletes(shop.base.metadata, [1]), 1)
+    since = shop.base.metadata.current_snapshot_id
+    delta = RowDelta((), (stray,), base_snapshot_id=since, isolation="snapshot")
+    shop.base = shop.compactor.commit(delta, base=shop.base).table
+    assert ids_of(shop.base) == [1, 2, 3]
+    assert ids_of(shop.compactor.commit(shop.move(), base=shop.base).table) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("in_new", [False, True])
+def test_deletes_by_key_since_are_a_conflict_for_a_move(tmp_path: Path, in_new: bool) -> None:
+    shop = Evolving(tmp_path)
+    move = shop.move()
+    deletes = equality_deletes(shop.base.metadata, [1])
+    old = ContentFile(
+        **{name: getattr(deletes, name) for name in ContentFile.__dataclass_fields__ if name != "spec_id"},
+        spec_id=shop.first.spec_id,
+    )
+    later = shop.in_new_spec(deletes, 1) if in_new else old
+    since = shop.base.metadata.current_snapshot_id
+    shop.other.commit(RowDelta((), (later,), base_snapshot_id=since, isolation="snapshot"), base=shop.base)
+    with pytest.raises(StaleRead, match="deleted by key in the same partition"):
+        shop.compactor.commit(move, base=shop.base)
+    assert ids_of(shop.compactor.load()) == ([1, 2, 3] if in_new else [2, 3])
+
+
+def test_a_file_of_another_partition_is_no_compaction(shop: Shop) -> None:
+    with pytest.raises(ValueError, match="a partition that they were not in"):
+        compaction(shop.base, scanned(shop.base).tasks, region="us")
+
+
+# random histories
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("format_version", [2, 3])
+def test_random_histories_give_the_rows_of_a_model(tmp_path: Path, seed: int, format_version: int) -> None:
+    """Upserts by key and by position and deletes, while compactions planned earlier land late."""
+    rng = random.Random(seed)
+    writer = Writer(warehouse_catalog(tmp_path), seed=seed)
+    table = writer.create(spec=BY_REGION, format_version=format_version)
+    model: set[int] = set()
+    planned: list[tuple[LoadedTable, RewriteFiles]] = []
+    for _ in range(25):
+        match rng.choice(("upsert", "upsert", "upsert", "delete", "plan", "land", "land")):
+            case "upsert":
+                ids = sorted(rng.sample(range(12), 3))
+                new, keys = data_file(table.metadata, ids), equality_deletes(table.metadata, ids)
+                table = writer.commit(RowDelta((new,), (keys,), isolation="snapshot"), base=table).table
+                model |= set(ids)
+            case "delete":
+                tasks = scanned(table).tasks
+                if tasks:
+                    task = rng.choice(tasks)
+                    position = rng.randrange(task.file.record_count)
+                    victim = stored_rows(task.file)[position]["id"]
+                    if victim in live_ids(table, [task]):
+                        model.discard(victim)
+                    table = writer.commit(_deletion(table, task.file, position, format_version), base=table).table
+            case "plan":
+                tasks = scanned(table).tasks
+                if tasks:
+                    chosen = rng.sample(tasks, rng.randint(1, len(tasks)))
+                    planned.append((table, compaction(table, chosen)))
+            case "land" if planned:
+                base, action = planned.pop(rng.randrange(len(planned)))
+                before = ids_of(table)
+                with suppress(StaleRead):
+                    table = writer.commit(action, base=base).table
+                assert ids_of(table) == before
+        assert ids_of(table) == sorted(model)
+    tasks = scanned(table).tasks
+    if tasks:
+        table = writer.commit(compaction(table, tasks), base=table).table
+        assert ids_of(table) == ids_read_by_pyiceberg(table) == sorted(model)
+        assert not deletes_of(table)
+
+
+def _deletion(table: LoadedTable, file: ContentFile, position: int, format_version: int) -> RowDelta:
+    since = table.metadata.current_snapshot_id
+    if format_version == 3:
+        rows = {file.file_path: DeletedRows(file.spec_id, file.partition, BitMap64([position]))}
+        return RowDelta(deleted_rows=rows, base_snapshot_id=since, isolation="snapshot")
+    marks = position_deletes(table.metadata, file, (position,))
+    return RowDelta((), (marks,), base_snapshot_id=since, isolation="snapshot")

@@ -1,0 +1,75 @@
+"""Named consumers in table state: what they protect, for how long, and that every engine's expiry sees it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from small_tables import Writer, data_file, warehouse_catalog
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.consumer import (
+    CONSUMER_PREFIX,
+    Consumer,
+    MoveConsumer,
+    consumers,
+    is_expired,
+    protected_snapshots,
+    require_consumer_id,
+)
+from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.errors import AnalysisError, CorruptionError
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+_DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Writer:
+    return Writer(warehouse_catalog(tmp_path))
+
+
+def _filled(writer: Writer, snapshots: int) -> tuple[TableMetadata, list[int]]:
+    table = writer.create()
+    ids = []
+    for number in range(snapshots):
+        table = writer.commit(AppendFiles([data_file(table.metadata, [number])]), base=table).table
+        ids.append(int(str(table.metadata.current_snapshot_id)))
+    return table.metadata, ids
+
+
+def test_what_lies_behind_a_position_is_protected_with_it(writer: Writer) -> None:
+    _, ids = _filled(writer, 4)
+    moved = writer.commit(MoveConsumer("c", Consumer(ids[1], ids[1], 5)), base=writer.load()).table.metadata
+    assert consumers(moved, "t") == {"c": Consumer(ids[1], ids[1], 5)}
+    assert protected_snapshots(moved, "t", 5) == frozenset(ids[1:])
+    assert moved.refs["sqlext-consumer-c"].snapshot_id == ids[1]
+    assert moved.refs["sqlext-consumer-c"].type == "tag"
+    moved = writer.commit(MoveConsumer("c", Consumer(ids[3], ids[3], 6)), base=writer.load()).table.metadata
+    assert protected_snapshots(moved, "t", 6) == frozenset(ids[3:])
+    gone = writer.commit(MoveConsumer("c", None), base=writer.load()).table.metadata
+    assert (protected_snapshots(gone, "t", 6), "sqlext-consumer-c" in gone.refs) == (frozenset(), False)
+
+
+def test_one_that_was_not_heard_of_for_long_protects_nothing(writer: Writer) -> None:
+    _, ids = _filled(writer, 2)
+    writer.commit(MoveConsumer("c", Consumer(None, ids[0], 0)), base=writer.load())
+    table = writer.commit(ChangeProperties({"consumer.expiration-time": "2 days"}), base=writer.load()).table
+    (consumer,) = consumers(table.metadata, "t").values()
+    assert protected_snapshots(table.metadata, "t", 2 * _DAY_MS) == frozenset(ids)
+    assert is_expired(table.metadata, consumer, 2 * _DAY_MS + 1)
+    assert protected_snapshots(table.metadata, "t", 2 * _DAY_MS + 1) == frozenset()
+    heard = replace(consumer, updated_ms=_DAY_MS)
+    assert not is_expired(table.metadata, heard, 2 * _DAY_MS + 1)
+
+
+def test_a_property_that_is_none_and_names_that_are_none(writer: Writer) -> None:
+    writer.create()
+    table = writer.commit(ChangeProperties({f"{CONSUMER_PREFIX}c": "7"}), base=writer.load()).table
+    with pytest.raises(CorruptionError) as unreadable:
+        consumers(table.metadata, "t")
+    assert unreadable.value.condition == "CONSUMER_UNREADABLE"
+    for name in ("", "a b", "a/b", "-a"):
+        with pytest.raises(AnalysisError):
+            require_consumer_id(name)

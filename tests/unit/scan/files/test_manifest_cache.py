@@ -1,0 +1,77 @@
+"""Which manifests this process reads, and which are read elsewhere."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sqlext.errors import NotFoundError
+from sqlext.scan.files.manifest_cache import EntriesOf, ManifestCache
+from sqlext.scan.filter.file_filter import FileFilter
+from sqlext.spec.expression import And, Comparison, Predicate
+from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
+from unit.scan.small_table import SCHEMA, RecordingIO, SmallTable, added, bounds, data_file
+
+HALF: Predicate = And(Comparison(">=", 1, 50), Comparison("=", 2, "a"))
+
+
+class Elsewhere:
+    """Another process, as far as it gets copies; keeps the names of what it reads."""
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def __call__(self, manifests: Sequence[ManifestFile], read: EntriesOf) -> list[list[ManifestEntry]]:
+        self.read += [Path(one.path).name for one in manifests]
+        copied = pickle.loads(pickle.dumps((list(manifests), read)))
+        return [copied[1](one) for one in copied[0]]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> SmallTable:
+    made = SmallTable(tmp_path)
+    for name, count in (("small.avro", 3), ("large.avro", 100), ("other.avro", 60)):
+        files = [data_file(f"{name}-{n}", "ab"[n % 2], **bounds(n, n + 5)) for n in range(count)]
+        made.add_manifest(name, [added(file) for file in files], 1)
+    return made
+
+
+def found(
+    table: SmallTable, cache: ManifestCache, predicate: Predicate, manifests: list[ManifestFile] | None = None
+) -> list[ManifestEntry]:
+    files = FileFilter(predicate, schema=SCHEMA, specs=table.metadata.specs_by_id())
+    return cache.matching_entries(RecordingIO(), manifests or table.manifests, table.metadata, files)
+
+
+def test_what_is_read_elsewhere_is_what_would_be_read_here(table: SmallTable) -> None:
+    elsewhere = Elsewhere()
+    far = ManifestCache(elsewhere=elsewhere, driver_bytes=0)
+    entries = found(table, far, HALF)
+    assert entries == found(table, ManifestCache(), HALF)
+    assert 0 < len(entries) < 100
+    assert elsewhere.read == ["small.avro", "large.avro", "other.avro"]
+
+
+def test_manifests_that_are_held_are_not_read_elsewhere(table: SmallTable) -> None:
+    elsewhere = Elsewhere()
+    cache = ManifestCache(elsewhere=elsewhere, driver_bytes=table.manifests[2].length)
+    found(table, cache, HALF, table.manifests[2:])
+    assert elsewhere.read == []
+    assert found(table, cache, HALF) == found(table, ManifestCache(), HALF)
+    assert elsewhere.read == ["small.avro", "large.avro"]
+
+
+def test_few_bytes_are_read_here(table: SmallTable) -> None:
+    elsewhere = Elsewhere()
+    cache = ManifestCache(elsewhere=elsewhere, driver_bytes=sum(one.length for one in table.manifests))
+    found(table, cache, HALF)
+    assert elsewhere.read == []
+
+
+def test_an_error_elsewhere_is_an_error_here(table: SmallTable, tmp_path: Path) -> None:
+    (tmp_path / "large.avro").unlink()
+    with pytest.raises(NotFoundError, match=r"large\.avro"):
+        found(table, ManifestCache(elsewhere=Elsewhere(), driver_bytes=0), HALF)

@@ -1,0 +1,64 @@
+"""Options of DataFrame reads and writes: known ones, and the refusals of others."""
+
+from __future__ import annotations
+
+import pytest
+
+from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.spark.catalog.frame_options import WriteOptions, require_read_options, write_options
+
+
+def test_what_a_writes_options_ask_for() -> None:
+    options = {
+        "Branch": "audit",
+        "mergeSchema": "TRUE",
+        "target-file-size-bytes": "1000",
+        "compression-codec": "gzip",
+        "distribution-mode": "none",
+        "snapshot-property.Run": "7",
+        "fanout-enabled": "true",
+        "write-format": "parquet",
+    }
+    assert write_options(options) == WriteOptions(
+        branch="audit",
+        merge_schema=True,
+        settings={
+            "write.target-file-size-bytes": "1000",
+            "write.parquet.compression-codec": "gzip",
+            "write.distribution-mode": "none",
+        },
+        summary=(("Run", "7"),),
+    )
+    assert write_options({}) == WriteOptions()
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("target-file-size", "target-file-size-bytes"), ("merge_schema", "merge-schema"), ("brunch", "branch")],
+)
+def test_an_unknown_option_of_a_write_is_refused_with_the_nearest(name: str, nearest: str) -> None:
+    with pytest.raises(AnalysisError, match=f"Did you mean {nearest}") as refused:
+        write_options({name: "1"})
+    assert refused.value.condition == "UNKNOWN_OPTION"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("isolation-level", "snapshot"), ("write-format", "orc"), ("check-nullability", "false"), ("overwrite-mode", "x")],
+)
+def test_what_a_write_does_not_do_is_refused(name: str, value: str) -> None:
+    with pytest.raises(UnsupportedError, match=name):
+        write_options({name: value})
+
+
+def test_a_value_that_does_not_parse_is_refused() -> None:
+    with pytest.raises(AnalysisError, match="target-file-size-bytes = big"):
+        write_options({"target-file-size-bytes": "big"})
+
+
+def test_options_of_reads() -> None:
+    require_read_options(["Snapshot-Id", "split-size", "versionAsOf", "vectorization-enabled", "path"])
+    with pytest.raises(AnalysisError, match="Did you mean snapshot-id"):
+        require_read_options(["snapshotid"])
+    with pytest.raises(UnsupportedError, match="start-snapshot-id"):
+        require_read_options(["start-snapshot-id"])
