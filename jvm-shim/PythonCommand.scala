@@ -44,14 +44,16 @@ case class PythonCommand(context: Map[String, Any], catalog: Option[String], res
 }
 
 /** Rows of a DataFrame, or of an INSERT that Spark resolved, on their way to Python, which puts them into the table's
-  * columns and types. */
-case class PythonWrite(arguments: Map[String, Any], query: LogicalPlan) extends LeafRunnableCommand {
-  override val output: Seq[Attribute] = RowCounts.columns
+  * columns and types. It answers with its counts, but for one of several in a statement. */
+case class PythonWrite(arguments: Map[String, Any], query: LogicalPlan, counted: Boolean = true) extends LeafRunnableCommand {
+  override val output: Seq[Attribute] = if (counted) RowCounts.columns else Nil
 
   override def innerChildren: Seq[QueryPlan[_]] = Seq(query)
 
-  override def run(session: SparkSession): Seq[Row] = RowCounts.rows(
-    Bridge.run(session, "write", arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query)))
+  override def run(session: SparkSession): Seq[Row] = {
+    val answer = Bridge.run(session, "write", arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query))
+    if (counted) RowCounts.rows(answer) else Nil
+  }
 }
 
 /** A table that is made, or replaced, with the rows of a DataFrame in one commit; Spark's own plan makes it empty first. */
@@ -66,7 +68,13 @@ case class PythonCreate(arguments: Map[String, Any], query: LogicalPlan) extends
 
 /** Hands every resolved V2 write on a sqlext table to Python. */
 object WritesToPython extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
+  override def apply(plan: LogicalPlan): LogicalPlan = replaced(plan) match {
+    // FROM … INSERT INTO a … INSERT INTO b …: Spark runs the union of the commands, and cannot take rows from them.
+    case union: Union => union.mapChildren { case write: PythonWrite => write.copy(counted = false); case other => other }
+    case other => other
+  }
+
+  private def replaced(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
     case c: CreateTableAsSelect => create(c.name, c.query, c.partitioning, c.tableSpec, c.writeOptions,
       "replaces" -> false, "creates" -> true, "if_not_exists" -> c.ignoreIfExists).getOrElse(c)
     case r: ReplaceTableAsSelect => create(r.name, r.query, r.partitioning, r.tableSpec, r.writeOptions,

@@ -99,6 +99,26 @@ def test_insert_into_overwrite_replaces_all(spark: SparkSession, table: str) -> 
     assert rows_of(spark, table) == [[3, "c"]]
 
 
+@pytest.mark.parametrize("beside", ["sqlext", "parquet"])
+def test_a_statement_with_several_inserts_reads_its_source_once_and_for_all(
+    spark: SparkSession, table_name: str, beside: str
+) -> None:
+    """Of either kind of table; what one of them writes the others do not read."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING)")
+    other = f"{table_name}_other" if beside == "sqlext" else table_name.rpartition(".")[2]
+    spark.sql(f"CREATE TABLE {other} (id INT, v STRING) {'USING parquet' if beside == 'parquet' else ''}")
+    values = "FROM VALUES (1, 'a'), (2, 'b') AS x(id, v)"
+    assert (
+        spark.sql(f"{values} INSERT INTO {table_name} SELECT * INSERT INTO {other} SELECT * WHERE id = 1").count() == 0
+    )
+    assert sorted(spark.table(table_name).collect()) == [(1, "a"), (2, "b")]
+    assert spark.table(other).collect() == [(1, "a")]
+    spark.sql(f"FROM {table_name} INSERT OVERWRITE {table_name} SELECT id + 5, v INSERT INTO {table_name} SELECT id, v")
+    assert sorted(spark.table(table_name).collect()) == [(1, "a"), (2, "b"), (6, "a"), (7, "b")]
+    if beside == "parquet":
+        spark.sql(f"DROP TABLE {other}")
+
+
 def test_save_as_table_appends_by_name(spark: SparkSession, table: str) -> None:
     frame(spark, "('c', 3)", "kind", "id").write.mode("append").saveAsTable(table)
     assert rows_of(spark, table) == [[1, "a"], [2, "b"], [3, "c"]]
