@@ -68,13 +68,9 @@ case class PythonCreate(arguments: Map[String, Any], query: LogicalPlan) extends
 
 /** Hands every resolved V2 write on a sqlext table to Python. */
 object WritesToPython extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = replaced(plan) match {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperatorsUp {
     // FROM … INSERT INTO a … INSERT INTO b …: Spark runs the union of the commands, and cannot take rows from them.
     case union: Union => union.mapChildren { case write: PythonWrite => write.copy(counted = false); case other => other }
-    case other => other
-  }
-
-  private def replaced(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
     case c: CreateTableAsSelect => create(c.name, c.query, c.partitioning, c.tableSpec, c.writeOptions,
       "replaces" -> false, "creates" -> true, "if_not_exists" -> c.ignoreIfExists).getOrElse(c)
     case r: ReplaceTableAsSelect => create(r.name, r.query, r.partitioning, r.tableSpec, r.writeOptions,

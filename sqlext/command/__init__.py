@@ -1,1 +1,1 @@
-"""One module for each SQL verb."""
+"""What statements do: one module for each SQL verb, in rooms."""

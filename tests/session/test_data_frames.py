@@ -100,10 +100,8 @@ def test_insert_into_overwrite_replaces_all(spark: SparkSession, table: str) -> 
 
 
 @pytest.mark.parametrize("beside", ["sqlext", "parquet"])
-def test_a_statement_with_several_inserts_reads_its_source_once_and_for_all(
-    spark: SparkSession, table_name: str, beside: str
-) -> None:
-    """Of either kind of table; what one of them writes the others do not read."""
+def test_inserts_of_one_statement(spark: SparkSession, table_name: str, beside: str) -> None:
+    """Into tables of either kind; what one of them writes the others do not read."""
     spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING)")
     other = f"{table_name}_other" if beside == "sqlext" else table_name.rpartition(".")[2]
     spark.sql(f"CREATE TABLE {other} (id INT, v STRING) {'USING parquet' if beside == 'parquet' else ''}")
@@ -115,6 +113,11 @@ def test_a_statement_with_several_inserts_reads_its_source_once_and_for_all(
     assert spark.table(other).collect() == [(1, "a")]
     spark.sql(f"FROM {table_name} INSERT OVERWRITE {table_name} SELECT id + 5, v INSERT INTO {table_name} SELECT id, v")
     assert sorted(spark.table(table_name).collect()) == [(1, "a"), (2, "b"), (6, "a"), (7, "b")]
+    with_name = (
+        f"WITH w AS (SELECT 9 AS id, 'w' AS v) FROM w INSERT INTO {table_name} SELECT * INSERT INTO {other} SELECT *"
+    )
+    assert spark.sql(with_name).count() == 0
+    assert spark.table(table_name).where("id = 9").count() == spark.table(other).where("id = 9").count() == 1
     if beside == "parquet":
         spark.sql(f"DROP TABLE {other}")
 
