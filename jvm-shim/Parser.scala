@@ -2,12 +2,15 @@ package io.sqlext
 
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
 
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.parser.ParserInterface
+import org.apache.spark.sql.{AnalysisException, SparkSession}
+import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructType}
+
+import scala.jdk.CollectionConverters._
 
 /** Spark's parser with one question put before it: does this statement concern a sqlext catalog?
   *
@@ -21,12 +24,24 @@ object Parser {
 
   def around(session: SparkSession, delegate: ParserInterface): ParserInterface = {
     val handler: InvocationHandler = (_: AnyRef, method: Method, arguments: Array[AnyRef]) =>
-      statementIn(session, method, arguments).flatMap(commandFor(session, _)).getOrElse {
-        try method.invoke(delegate, withVersions(session, arguments): _*)
-        catch { case failure: InvocationTargetException => throw failure.getCause }
+      try statementIn(session, method, arguments).flatMap(commandFor(session, _))
+        .getOrElse(method.invoke(delegate, withVersions(session, arguments): _*))
+      catch {
+        case failure: InvocationTargetException => throw declared(failure.getCause)
+        case failure: AnalysisException => throw declared(failure)
       }
     Proxy.newProxyInstance(classOf[Extensions].getClassLoader, Array(classOf[ParserInterface]), handler)
       .asInstanceOf[ParserInterface]
+  }
+
+  /** The failure as what a proxy may throw: ParserInterface declares ParseException, and another checked exception, such as
+    * that of a parameter without a value, would come out as an UndeclaredThrowableException. */
+  private def declared(failure: Throwable): Throwable = failure match {
+    case parsing: ParseException => parsing
+    case other: AnalysisException if other.getCondition != null =>
+      new ParseException(None, Origin(other.line, other.startPosition), other.getCondition,
+        other.getMessageParameters.asScala.toMap, other.getQueryContext)
+    case other => other
   }
 
   private def statementIn(session: SparkSession, method: Method, arguments: Array[AnyRef]): Option[String] = method.getName match {

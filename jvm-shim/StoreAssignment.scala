@@ -36,8 +36,9 @@ object StoreAssignment {
       rest: Seq[Expression]): Expression = {
     val path = text(column) +: rest.drop(1).map(text)
     RowExpressions.requireOneRow(value, path.mkString("."))
-    new Assignment(rest.headOption.map(text).getOrElse("target"), fills)
-      .of(value, kept, path, DataType.fromDDL(text(dataType)))
+    val target = DataType.fromDDL(text(dataType))
+    AmbiguousNames.refuse(value.dataType, target, path)
+    new Assignment(rest.headOption.map(text).getOrElse("target"), fills).of(value, kept, path, target)
   }
 
   private def text(literal: Expression): String = literal.eval().toString
@@ -91,6 +92,7 @@ object StoreAssignment {
   }
 
   private def resolve(table: String, schema: StructType, query: LogicalPlan, byName: Boolean): LogicalPlan = {
+    if (byName) AmbiguousNames.refuse(query.schema, schema)
     val expected = schema.map(f => AttributeReference(f.name, SparkInternals.asNullable(f.dataType), nullable = true, f.metadata)())
     SparkInternals.resolveOutputColumns(table, expected, query, byName)
   }

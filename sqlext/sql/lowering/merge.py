@@ -15,7 +15,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import BoundClause, Relation, bind_clause, source_relation, target_relation
 from sqlext.sql.lowering.merge_source import marked_source_text, source_text
-from sqlext.sql.lowering.text import fresh_name, selected, showing_hidden, with_ctes
+from sqlext.sql.lowering.text import fresh_name, hidden_column, selected, showing_hidden, with_ctes
 from sqlext.sql.statements.statement import ClauseAction, ClauseKind, Merge
 from sqlext.sql.syntax.type_name import spark_type_text
 from sqlext.sql.tokens.expression_slice import column_references, has_subquery
@@ -162,8 +162,8 @@ class _MergeLowering:
     def _outer_join(self, kinds: set[ClauseKind]) -> _Join:
         if "not matched by source" not in kinds:
             text = self._joined(source_text(self.merge), "LEFT OUTER", self._target_with_matches())
-            target_is_there = f"{self.target.column('_file')} IS NOT NULL"
-            return _Join(text, {"matched": target_is_there, "not matched": f"{self.target.column('_file')} IS NULL"})
+            file = self._hidden("_file")
+            return _Join(text, {"matched": f"{file} IS NOT NULL", "not matched": f"{file} IS NULL"})
         marker = self._fresh("__source")
         source = marked_source_text(self.merge, marker)
         mark = quote_identifier(marker)
@@ -171,7 +171,7 @@ class _MergeLowering:
         if "not matched" not in kinds:
             text = self._joined(self._target_text(), "LEFT OUTER", source)
             return _Join(text, {"matched": f"{mark} IS NOT NULL", "not matched by source": by_source})
-        file = self.target.column("_file")
+        file = self._hidden("_file")
         tests: dict[ClauseKind, str] = {
             "matched": f"{file} IS NOT NULL AND {mark} IS NOT NULL",
             "not matched": f"{file} IS NULL",
@@ -191,6 +191,9 @@ class _MergeLowering:
     def _target_text(self) -> str:
         hidden = ("_file", "_pos", *((ROW_ID.name,) if self.row_ids else ()))
         return showing_hidden(self.target_text, self.merge.alias, hidden, self.target, self.source)
+
+    def _hidden(self, name: str) -> str:
+        return hidden_column(name, self.merge.alias, self.target, self.target, self.source)
 
     # The select list
 
@@ -217,11 +220,11 @@ class _MergeLowering:
 
     def _position(self, join: _Join) -> list[tuple[str, str]]:
         if join.has_target:
-            return [(self.target.column("_file"), "_file"), (self.target.column("_pos"), "_pos")]
+            return [(self._hidden(name), name) for name in ("_file", "_pos")]
         return [("CAST(NULL AS STRING)", "_file"), ("CAST(NULL AS BIGINT)", "_pos")]
 
     def _row_id(self, join: _Join) -> str:
-        return self.target.column(ROW_ID.name) if join.has_target else "CAST(NULL AS BIGINT)"
+        return self._hidden(ROW_ID.name) if join.has_target else "CAST(NULL AS BIGINT)"
 
     def _value(self, clause: str, field: NestedField) -> str:
         """The column's new value by clause; each distinct text once, since it may be long and dear."""

@@ -22,7 +22,7 @@ from sqlext.sql.binding import (
     qualify,
     target_relation,
 )
-from sqlext.sql.lowering.text import selected, showing_hidden, with_ctes
+from sqlext.sql.lowering.text import hidden_column, selected, showing_hidden, with_ctes
 from sqlext.sql.statements.statement import Insert, OnConflict, Slice
 from sqlext.sql.tokens.expression_slice import plain_column
 from sqlext.sql.tokens.quoting import quote_identifier
@@ -62,15 +62,17 @@ def lower_on_conflict(
     proposed_first = tuple(one for one in relation.columns if name_key(one, case_sensitive) != EXCLUDED)
     visible = Relation(relation.name, proposed_first, case_sensitive)
     assigned = _assigned(insert, conflict, schema, case_sensitive)
-    is_there = f"{relation.column('_file')} IS NOT NULL"
+    hidden = ["_file", "_pos", *([ROW_ID.name] if row_ids else [])]
+    file, position, *row_id = ((hidden_column(name, insert.alias, relation, relation), name) for name in hidden)
+    is_there = f"{file[0]} IS NOT NULL"
 
     def seen(text: str) -> str:
         return qualify(text, visible, _NOBODY, _WHERE)
 
     columns = [
         (_operation(conflict, is_there, _condition(conflict, seen)), "__operation"),
-        (relation.column("_file"), "_file"),
-        (relation.column("_pos"), "_pos"),
+        file,
+        position,
     ]
     for field in schema.fields:
         kept, proposed = relation.column(field.name), f"{EXCLUDED}.{quote_identifier(field.name)}"
@@ -81,13 +83,11 @@ def lower_on_conflict(
         if field.id in schema.identifier_field_ids:
             text = kept
         columns.append((f"CASE WHEN {is_there} THEN {text} ELSE {proposed} END", field.name))
-    if row_ids:
-        columns.append((relation.column(ROW_ID.name), ROW_ID.name))
+    columns += row_id
     if kinds:
         columns.append((f"{EXCLUDED}.{quote_identifier(GIVEN_KIND)}", GIVEN_KIND))
     keys = [field.name for field in schema.identifier_fields]
     compared = " AND ".join(f"{relation.column(key)} = {EXCLUDED}.{quote_identifier(key)}" for key in keys)
-    hidden = ("_file", "_pos", *((ROW_ID.name,) if row_ids else ()))
     joined = (
         f"SELECT {selected(columns)}\nFROM {rows} AS {EXCLUDED}\n"
         f"LEFT OUTER JOIN {showing_hidden(target, insert.alias, hidden, relation)}\nON {compared}"

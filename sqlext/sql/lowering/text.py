@@ -33,6 +33,17 @@ def showing_hidden(relation: str, alias: str | None, hidden: Sequence[str], *sid
     return f"(SELECT *, {listed} FROM {relation}) AS {quote_identifier(alias)}"
 
 
+def hidden_column(name: str, alias: str | None, target: Relation, *sides: Relation) -> str:
+    """A hidden column of the target, for the texts of a statement; `sides` are all relations that they see.
+
+    It is qualified, but where the target has no alias and a column of a side has the name of its catalog: Spark takes
+    `lake.db.t._file` for a field of the column `lake`, as hidden columns come last.
+    """
+    if alias is None and any(side.find(target.name[0]) is not None for side in sides):
+        return quote_identifier(name)
+    return target.column(name)
+
+
 def filtered(where: Slice | None) -> str:
     """The WHERE behind a relation: in two brackets, as Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its
     column `a`. A bare NULL, which Spark does not take for a condition, selects nothing."""

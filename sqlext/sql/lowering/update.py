@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import Assigned, bind_assignments, new_value, target_relation
-from sqlext.sql.lowering.text import filtered, selected, showing_hidden, with_ctes
+from sqlext.sql.lowering.text import filtered, hidden_column, selected, showing_hidden, with_ctes
 from sqlext.sql.statements.statement import Slice, Update
 
 
@@ -21,15 +21,15 @@ def lower_update(
     """
     relation = target_relation(statement.table, statement.alias, schema, case_sensitive=case_sensitive)
     assigned = bind_assignments(statement.assignments, relation, schema, "UPDATE")
-    columns = [("2Y", "__operation"), (relation.column("_file"), "_file"), (relation.column("_pos"), "_pos")]
+    hidden = ["_file", "_pos", *([ROW_ID.name] if row_ids else [])]
+    file, position, *row_id = ((hidden_column(name, statement.alias, relation, relation), name) for name in hidden)
+    columns = [("2Y", "__operation"), file, position]
     for field in schema.fields:
         value = assigned.get(field.name)
         kept = relation.column(field.name)
         text = kept if value is None else new_value(value, field, kept, statement.table, visible=(relation,))
         columns.append((text, field.name))
-    if row_ids:
-        columns.append((relation.column(ROW_ID.name), ROW_ID.name))
-    hidden = ("_file", "_pos", *((ROW_ID.name,) if row_ids else ()))
+    columns += row_id
     relation_text = showing_hidden(target, statement.alias, hidden, relation) + filtered(statement.where)
     return with_ctes(statement.ctes, f"SELECT {selected(columns)}\nFROM {relation_text}")
 
