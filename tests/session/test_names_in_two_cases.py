@@ -17,7 +17,7 @@ BY_NAME = (
     "INSERT INTO {t} BY NAME SELECT 1 AS k, array(named_struct('A', 1)) AS l",
     "UPDATE {t} SET v = 2",
     "UPDATE {t} SET s = named_struct('a', 1)",
-    "MERGE INTO {t} AS t USING (SELECT 2 AS k, 3 AS v) AS s ON t.k = s.k WHEN NOT MATCHED THEN INSERT (k, v) VALUES (k, v)",
+    "MERGE INTO {t} t USING (SELECT 2 AS k, 3 AS v) s ON t.k = s.k WHEN NOT MATCHED THEN INSERT (k, v) VALUES (k, v)",
 )
 ROW = "SELECT 1, 2, 3, named_struct('a', 4, 'A', 5), array(named_struct('a', 6, 'A', 7))"
 
