@@ -2,7 +2,7 @@ package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.{Row, SparkSession, classic}
-import org.apache.spark.sql.catalyst.analysis.{NamedRelation, ResolvedIdentifier}
+import org.apache.spark.sql.catalyst.analysis.{NamedRelation, ResolvedIdentifier, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -77,7 +77,7 @@ object WritesToPython extends Rule[LogicalPlan] {
       "replaces" -> true, "creates" -> r.orCreate, "if_not_exists" -> false).getOrElse(r)
     case write: V2WriteCommand if write.resolved && write.query.resolved =>
       write.table match {
-        case relation @ DataSourceV2Table(table) => replace(write, table, nameIn(relation)).getOrElse(write)
+        case relation @ DataSourceV2Table(table) => replace(write, table, optionsOf(relation), nameIn(relation)).getOrElse(write)
         case _ => write
       }
   }
@@ -102,10 +102,17 @@ object WritesToPython extends Rule[LogicalPlan] {
     case _ => Set.empty
   }
 
-  private def replace(write: V2WriteCommand, table: SqlextTable, named: Set[String]): Option[LogicalPlan] = {
+  /** Those of `WITH (…)` behind the name in INSERT … REPLACE WHERE, which are none of the write's to Spark. */
+  private def optionsOf(relation: NamedRelation): Map[String, String] = relation match {
+    case r: DataSourceV2Relation => r.options.asCaseSensitiveMap.asScala.toMap - UnresolvedRelation.REQUIRED_WRITE_PRIVILEGES
+    case _ => Map.empty
+  }
+
+  private def replace(write: V2WriteCommand, table: SqlextTable, behindName: Map[String, String],
+      named: Set[String]): Option[LogicalPlan] = {
     def command(mode: String, options: Map[String, String], more: (String, Any)*) =
       Some(PythonWrite(Map("table" -> table.handle, "mode" -> mode,
-        "options" -> options.filterNot { case (name, _) => named(name.toLowerCase(java.util.Locale.ROOT)) },
+        "options" -> (behindName ++ options).filterNot { case (name, _) => named(name.toLowerCase(java.util.Locale.ROOT)) },
         "by_name" -> write.isByName) ++ more, write.query))
     write match {
       case a: AppendData => command("append", a.writeOptions)

@@ -113,15 +113,19 @@ object ResolveMergeColumns extends Rule[LogicalPlan] {
 /** Hands every resolved row-level command on a sqlext table to Python. */
 object RowChangesToPython extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
-    case m: MergeIntoTable if m.resolved => target(m.targetTable).map(merge(m, _)).getOrElse(m)
-    case u: UpdateTable if u.resolved => target(u.table).map(update(u, _)).getOrElse(u)
-    case d: DeleteFromTable if d.resolved => target(d.table).map(delete(d, _)).getOrElse(d)
+    case m: MergeIntoTable if m.resolved => target("MERGE", m.targetTable).map(merge(m, _)).getOrElse(m)
+    case u: UpdateTable if u.resolved => target("UPDATE", u.table).map(update(u, _)).getOrElse(u)
+    case d: DeleteFromTable if d.resolved => target("DELETE", d.table).map(delete(d, _)).getOrElse(d)
   }
 
-  private def target(plan: LogicalPlan): Option[(SqlextTable, Seq[Attribute])] = EliminateSubqueryAliases(plan) match {
-    case DataSourceV2Table(table) => Some(table -> plan.output)
-    case _ => None
-  }
+  private def target(statement: String, plan: LogicalPlan): Option[(SqlextTable, Seq[Attribute])] =
+    EliminateSubqueryAliases(plan) match {
+      case DataSourceV2Table(table) => Some(table -> plan.output)
+      case view: View if view.isTempView && view.exists { case DataSourceV2Table(_) => true; case _ => false } =>
+        Bridge.ask("refuse temporary view", Map("statement" -> statement, "name" -> view.desc.identifier.table))
+        None
+      case _ => None
+    }
 
   private def merge(m: MergeIntoTable, on: (SqlextTable, Seq[Attribute])): LogicalPlan = {
     val names = distinctNames(m.sourceTable.output)

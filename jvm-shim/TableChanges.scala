@@ -1,7 +1,7 @@
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo, NamedArgumentExpression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types.{TimestampNTZType, TimestampType}
@@ -14,9 +14,15 @@ object TableChanges {
     given => plan(given))
 
   private def plan(given: Seq[Expression]): LogicalPlan = {
-    if (given.isEmpty || given.length > 4 || given.exists(e => !e.foldable))
-      throw new IllegalArgumentException("table_changes takes constants: the table's name and, if wanted, from, to and mode")
+    def refuse(reason: String): Unit = Bridge.ask("table changes", Map("refused" -> reason))
+    if (given.isEmpty) refuse("it is given no table")
+    if (given.length > 4) refuse(s"it is given ${given.length} arguments, and takes four at most")
+    given.foreach {
+      case named: NamedArgumentExpression => refuse(s"the argument ${named.key} is given by name")
+      case other => if (!other.foldable) refuse(s"${other.sql} is no constant")
+    }
     val values = given.map(e => Option(e.eval()).map(value => e.dataType -> value))
+    if (values.head.isEmpty) refuse("the table's name is null")
     def place(number: Int): Map[String, Any] = values.lift(number).flatten match {
       case None => Map.empty
       case Some((TimestampType | TimestampNTZType, microseconds)) => Map("timestamp" -> microseconds)

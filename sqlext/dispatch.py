@@ -253,10 +253,16 @@ class Dispatch:
         if isinstance(changing, Delete | Insert | Merge | Truncate | Update):
             verb = "UPSERT" if isinstance(changing, Insert) and changing.upsert else type(changing).__name__.upper()
             require_no_temporary_view(spark, changing.table, verb)
-        changes_rows = isinstance(statement, Delete | Merge | Update)
-        if changes_rows or (isinstance(statement, Insert) and not statement.overwrite):
-            return run_until_not_overtaken(environment, lambda now: command(now, spark, statement))
+        if isinstance(statement, CreateTableLike):
+            require_no_temporary_view(spark, statement.source, "CREATE TABLE … LIKE")
+        if isinstance(statement, Delete | Insert | Merge | Update) and not _is_overwrite(statement):
+            table = statement.table.parts
+            return run_until_not_overtaken(environment, table, lambda now: command(now, spark, statement))
         return command(environment, spark, statement)
+
+
+def _is_overwrite(statement: AnyStatement) -> bool:
+    return isinstance(statement, Insert) and statement.overwrite
 
 
 def _parse(arguments: Mapping[str, Any]) -> AnyStatement | None:

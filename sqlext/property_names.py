@@ -19,6 +19,7 @@ from sqlext.peer_properties.paimon import PAIMON
 from sqlext.peer_properties.verdict import Verdict
 from sqlext.properties import ALL, FIELDS_PREFIX, PRIMARY_KEY
 from sqlext.spec.constraint import CHECK_PREFIX, is_constraint
+from sqlext.spec.likeness import suggestion
 
 _LOG = logging.getLogger(__name__)
 _VERDICTS = (*ICEBERG, *FLINK, *PAIMON)
@@ -69,10 +70,12 @@ def require_known(names: Iterable[str]) -> None:
     for name in names:
         if name in ALL or name.startswith(_PREFIXES) or verdict_of(name) is not None:
             continue
-        cutoff = 0.0 if name.startswith(_CHECKED) else _A_SLIP
-        nearest = get_close_matches(name.lower().replace("_", "-"), _MEANT, n=1, cutoff=cutoff)
-        if nearest:
-            raise AnalysisError("UNKNOWN_TABLE_PROPERTY", name=name, nearest=nearest[0])
+        slip = get_close_matches(name.lower().replace("_", "-"), _MEANT, n=1, cutoff=_A_SLIP)
+        if slip:
+            raise AnalysisError("UNKNOWN_TABLE_PROPERTY", name=name, way_out=f"Did you mean {slip[0]}?")
+        if name.startswith(_CHECKED):
+            way_out = suggestion(name, _MEANT, "Leave it out, or use a prefix of your own.")
+            raise AnalysisError("UNKNOWN_TABLE_PROPERTY", name=name, way_out=way_out)
 
 
 def require_done(properties: Mapping[str, str]) -> None:

@@ -34,7 +34,7 @@ from sqlext.spark.bridge import interrupts
 from sqlext.spark.bridge.bridge import Bridge, Question
 from sqlext.spark.bridge.catalog_bridge import CatalogBridge
 from sqlext.spark.bridge.gateway import attached_bridge, register
-from sqlext.spark.bridge.refused_expression import refuse_expression
+from sqlext.spark.bridge.refused_expression import refuse_expression, refuse_temporary_view
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.catalogs import Catalogs
 from sqlext.spark.catalog.hadoop_storage import tell_hadoop
@@ -203,6 +203,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "metadata rows": scans.metadata_rows,
         "refuse continuous stream": refuse_continuous,
         "refuse expression": refuse_expression,
+        "refuse temporary view": refuse_temporary_view,
     }
     commands = {
         "create": dispatch.create,

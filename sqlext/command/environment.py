@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.actions.recorded_action import RecordedAction
 from sqlext.commit.group.group_committers import GroupCommitters
-from sqlext.commit.loop.attempt_queue import AttemptQueue
+from sqlext.commit.loop.attempt_queue import AttemptQueue, Place
 from sqlext.commit.loop.transaction import CommitOutcome, commit
 from sqlext.errors import StaleRead
+from sqlext.properties import COMMIT_RETRY_TOTAL_TIMEOUT_MS
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.session.open_transactions import OpenTransactions
@@ -20,10 +22,14 @@ from sqlext.spark.session.open_transactions import OpenTransactions
 
 @dataclass(frozen=True, slots=True)
 class Overtaken:
-    """A statement that runs again: what ended its last run, and how many there were."""
+    """A statement that runs again: what ended its last run, and how many runs there were.
+
+    `turn` is its place among the statements of the process that run again on the table, where it waits for its turn.
+    """
 
     conflict: StaleRead
     times: int
+    turn: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,29 @@ class Environment:
     ) -> CommitOutcome:
         """Commits `action` on a table, from the version it was planned on; perhaps together with what others commit.
 
-        One that is recorded lands alone: its record is of its own snapshot, behind what is there.
+        One that is recorded lands alone: its record is of its own snapshot, behind what is there. While a statement of
+        the process runs again in its turn, commits of the others to the table wait.
         """
+        with self._in_turn(table):
+            return self._commit(catalog, table, action, destination)
+
+    def statements_run_again(self, table: LoadedTable) -> bool:
+        """Whether a statement of the process runs again in its turn on the table, this one aside."""
+        own = None if self.overtaken is None else self.overtaken.turn
+        return self.queue.is_behind_others(own or statement_turn(table))
+
+    @contextmanager
+    def _in_turn(self, table: LoadedTable) -> Iterator[None]:
+        own = None if self.overtaken is None else self.overtaken.turn
+        turn = own or statement_turn(table)
+        try:
+            if own is None and self.queue.is_behind_others(turn):
+                self.queue.take_turn(turn, longest_wait_s(table))
+            yield
+        finally:
+            self.queue.leave(turn)
+
+    def _commit(self, catalog: str, table: LoadedTable, action: Action, destination: Destination) -> CommitOutcome:
         to = self.catalogs.catalog(catalog)
         group = None if isinstance(action, RecordedAction) else self.catalogs.group_commit(catalog)
         if group is not None:
@@ -70,3 +97,13 @@ class Environment:
             sleep=self.sleep,
             queue=self.queue,
         )
+
+
+def statement_turn(table: LoadedTable) -> Place:
+    """A place among the statements that run again on the table; their line is another than that of its commits."""
+    return Place(f"statements on {table.metadata.table_uuid}")
+
+
+def longest_wait_s(table: LoadedTable) -> float:
+    """As long as a commit to the table may take, in seconds."""
+    return COMMIT_RETRY_TOTAL_TIMEOUT_MS.of(table.metadata.properties) / 1000

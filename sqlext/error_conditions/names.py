@@ -21,7 +21,7 @@ NAMES: Mapping[str, Condition] = {
     "UNKNOWN_TABLE_PROPERTY": Condition(
         "42616",
         "The table property {name} is refused: Iceberg and sqlext know none of that name, so it would do nothing."
-        " Did you mean {nearest}?",
+        " {way_out}",
     ),
     "TABLE_PROPERTY_REFUSED": Condition(
         "0A000", "The table property {name} = {value} is refused: {reason}. {way_out}."
@@ -79,7 +79,7 @@ NAMES: Mapping[str, Condition] = {
     "EXPECT_TABLE_NOT_TEMPORARY_VIEW": Condition(
         "42809",
         "{statement} is refused: {name} is a temporary view of the session, which has a query and no rows of its own."
-        " Name a table; one that is hidden by the view's name goes by its whole name, as lake.db.{name}.",
+        " Name a table; one that has the view's name too goes by its whole name, with catalog and namespace.",
     ),
     "EXPECT_TABLE_NOT_VIEW": Condition(
         "42809",
@@ -138,16 +138,21 @@ NAMES: Mapping[str, Condition] = {
         "42809", "{ref} of {name} is a {type} and no {wanted}. Name a {wanted}, or say {type}."
     ),
     "INVALID_READ_OPTION": Condition("42616", "The read option {option} = {value} is refused. Give {wanted}."),
-    "INVALID_WRITE_OPTION": Condition("42616", "The write option {option} = {value} is refused. Give {wanted}."),
+    "INVALID_WRITE_OPTION": Condition(
+        "42616", "The write option {option} = {value} is refused: {reason}. Set it right, or leave it out."
+    ),
+    "EXPECT_TABLE_NOT_PART": Condition(
+        "42809",
+        "{name} is {part} of the table {table}, and the statement is about a whole table. Name {table}; a branch or tag"
+        " of it is named by VERSION AS OF, or by BRANCH or TAG in ALTER TABLE.",
+    ),
     "PART_OF_A_TABLE": Condition("42809", "{name} cannot be dropped: it is {part} of the table {table}. {way_out}."),
     "PLACE_READ_ONLY": Condition(
         "42809",
         "{name} is a tag, a snapshot or a metadata table, which can only be read. Write to the table or to a branch"
         " of it.",
     ),
-    "UNKNOWN_OPTION": Condition(
-        "42616", "The {kind} option {name} is refused: there is none of that name. Did you mean {nearest}?"
-    ),
+    "UNKNOWN_OPTION": Condition("42616", "The {kind} option {name} is refused: there is none of that name. {way_out}"),
     "OPTION_NOT_SUPPORTED": Condition("0A000", "The {kind} option {name} is refused: {reason}. Leave it out."),
     "COLUMNS_CHANGED_SINCE": Condition(
         "42K0P",

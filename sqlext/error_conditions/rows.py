@@ -48,7 +48,7 @@ ROWS: Mapping[str, Condition] = {
     "UPSERT_WITHOUT_KEY": Condition(
         "42000",
         "Upsert into {name} is refused: the table has no primary key by which a row could be replaced. Give it one"
-        " with PRIMARY KEY or ALTER TABLE … ADD PRIMARY KEY, or set write.upsert.enabled to false.",
+        " with PRIMARY KEY or ALTER TABLE … ADD PRIMARY KEY, or {otherwise}.",
     ),
     "UPSERT_NESTED_KEY": Condition(
         "0A000",
@@ -58,7 +58,12 @@ ROWS: Mapping[str, Condition] = {
     "UPSERT_WITH_OVERWRITE": Condition(
         "42000",
         "Overwriting {name} is refused: an upsert replaces single rows by their key, and an overwrite what is"
-        " there. Say 'upsert-enabled'='false' for this write, or leave OVERWRITE out.",
+        " there. {way_out}.",
+    ),
+    "UPSERT_CONTRADICTED": Condition(
+        "42000",
+        "The write option {option} = {value} is refused: {by_key} says itself what becomes of a row whose key is there."
+        " {way_out}.",
     ),
     "ON_CONFLICT_NOT_KEY": Condition(
         "42P10",
@@ -165,6 +170,11 @@ ROWS: Mapping[str, Condition] = {
         "The table cannot be written here: {feature} is not supported. Write it in an engine that knows it.",
     ),
     # changes
+    "CHANGES_ARGUMENTS": Condition(
+        "42605",
+        "table_changes is refused: {reason}. It takes constants, by their places: the table's name and, if wanted,"
+        " from, to and the mode; null stands for one that is left out.",
+    ),
     "CHANGES_MODE_INVALID": Condition(
         "42616", "The mode {mode} of table_changes is refused: there is none of that name. Use 'each' or 'net'."
     ),

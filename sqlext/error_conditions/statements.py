@@ -47,9 +47,7 @@ STATEMENTS: Mapping[str, Condition] = {
     "DUPLICATE_ASSIGNMENTS": Condition(
         "42701", "The columns {names} are assigned more than once in {clause}. Assign each column once."
     ),
-    "DUPLICATE_CLAUSES": Condition(
-        "42614", "The clause {clause} stands more than once in the statement. Remove one of them."
-    ),
+    "DUPLICATE_CLAUSES": Condition("42614", "{clause} stands more than once in the statement. Remove one of them."),
     "FIELD_ALREADY_EXISTS": Condition(
         "42710", "The column {name} exists already. Use another name, or drop the column of that name first."
     ),
@@ -116,7 +114,7 @@ STATEMENTS: Mapping[str, Condition] = {
     "UNSUPPORTED_PROVIDER": Condition(
         "0A000",
         "The table {table} cannot be made USING {provider}: its catalog holds Iceberg tables only. Write USING"
-        " iceberg, or leave USING out.",
+        " iceberg, or name no format.",
     ),
     "UNSUPPORTED_SYNTAX": Condition("0A000", "{feature} (line {line}, column {column}) is not supported: {reason}."),
     "UNREADABLE_EXPRESSION": Condition(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 
 from sqlext.errors import NotFoundError
@@ -23,6 +22,7 @@ from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
 from sqlext.procedure.snapshot import SNAPSHOT
+from sqlext.spec.likeness import nearest
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
     {
@@ -70,8 +70,6 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "clear_consumers": "CALL {catalog}.system.drop_consumer(…) drops a consumer",
     }
 )
-# A name that differs in a letter or two is a slip; anything further off has another meaning.
-_SLIP = 0.85
 
 
 def find_procedure(catalog: str, name: str) -> Procedure:
@@ -85,9 +83,9 @@ def find_procedure(catalog: str, name: str) -> Procedure:
 def _way_out(catalog: str, name: str) -> str:
     if name in _INSTEAD:
         return _INSTEAD[name].format(catalog=catalog)
-    near = get_close_matches(name, PROCEDURES, n=1, cutoff=_SLIP)
+    near = nearest(name, PROCEDURES)
     return (
-        f"Did you mean {near[0]}? CALL {catalog}.system.{near[0]}(…) runs it"
+        f"Did you mean {near}? CALL {catalog}.system.{near}(…) runs it"
         if near
         else f"SHOW PROCEDURES IN {catalog}.system lists them"
     )

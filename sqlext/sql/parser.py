@@ -123,10 +123,12 @@ def parse(
         return parse_transaction(TokenCursor(text))
     if head is not None and head[1].upper() not in _HEADS:
         return None
-    if current[0] not in catalogs and not any(catalog in text for catalog in catalogs):
+    # Nobody else has UPSERT: that of another catalog's table, or of a view, is refused as what it is.
+    upserts = head is not None and head[1].upper() == "UPSERT"
+    if not upserts and current[0] not in catalogs and not any(catalog in text for catalog in catalogs):
         return None
     tables = TableResolution(frozenset(catalogs), frozenset(other_catalogs), current)
-    if head is not None and _is_foreign(text, head.start(1), head[1].upper(), tables):
+    if head is not None and not upserts and _is_foreign(text, head.start(1), head[1].upper(), tables):
         return None
     return _parse_tokens(TokenCursor(text, **settings, case_sensitive=case_sensitive), tables)
 

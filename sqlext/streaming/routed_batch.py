@@ -29,7 +29,7 @@ from sqlext.spec.row_kind import ROW_KIND
 from sqlext.sql.statements.statement import TableName
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.streaming.batch_figures import BatchFigures
-from sqlext.streaming.sink_options import SinkOptions
+from sqlext.streaming.sink_options import SinkOptions, require_no_other_mode
 
 # The names that Iceberg's own sink goes by, so that it can take a stream over, and the other way round.
 QUERY_ID = "spark.sql.streaming.queryId"
@@ -109,6 +109,7 @@ class RoutedBatch:
             return None
         target = replace(target, destination=replace(target.destination, summary=self.target.destination.summary))
         if self.updates:
+            require_no_other_mode(self.options.write)
             require_upsertable(target)
         if self.updates or is_upsert(target, self.options.write, overwrites=False):
             kind = row_kind_column(target, rows.columns)

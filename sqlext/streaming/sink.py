@@ -38,7 +38,7 @@ from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.streaming.batch_figures import BatchFigures
 from sqlext.streaming.routed_batch import BATCH_ID, QUERY_ID, RoutedBatch
-from sqlext.streaming.sink_options import SinkOptions, sink_options
+from sqlext.streaming.sink_options import SinkOptions, require_no_other_mode, sink_options
 
 _LOG = logging.getLogger("sqlext")
 
@@ -127,7 +127,9 @@ class StreamingSink:
         written = write.finish_staged(spark)
         if written is not None:
             return {"metrics": {**self._metrics(write, written), "finishedStaged": "true"}}
-        written = run_until_not_overtaken(self.environment, lambda now: write.run(now, spark))
+        written = run_until_not_overtaken(
+            self.environment, written_table(batch.table).parts, lambda now: write.run(now, spark)
+        )
         if write.committed:
             compact_after_commit(self.environment, spark, target, batch.trigger_ms)
         else:
@@ -375,8 +377,10 @@ class _BatchWrite:
     def _upserts(self, target: Target, mode: str) -> bool:
         options = self.batch.options
         if self.batch.output_mode == "update":
-            if mode != "append" or options.write.upsert is False:
-                raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name)
+            if mode != "append":
+                way_out = "Begin the query with outputMode('append'), or leave the option of the overwrite out"
+                raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name, way_out=way_out)
+            require_no_other_mode(options.write)
             require_upsertable(target)
             upserts = True
         else:

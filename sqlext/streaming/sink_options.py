@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sqlext.errors import AnalysisError
-from sqlext.spark.catalog.frame_options import WriteOptions, known_write_options, write_options
+from sqlext.spark.catalog.frame_options import (
+    WriteOptions,
+    known_write_options,
+    require_not_contradicted,
+    write_options,
+)
 from sqlext.spec.field_path import FieldPath, listed_paths
 
 T = TypeVar("T")
@@ -68,6 +73,13 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         accept_checkpoint=_parsed(own, "accept-checkpoint", _boolean, default=False),
         route_by=own.get("route-by"),
         route_unknown=own.get("route-unknown"),
+    )
+
+
+def require_no_other_mode(options: WriteOptions) -> None:
+    """AnalysisError UPSERT_CONTRADICTED for an option by which a query in update mode would not upsert."""
+    require_not_contradicted(
+        options, "outputMode('update')", "Begin it with outputMode('append'), or without the option"
     )
 
 

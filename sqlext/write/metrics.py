@@ -65,6 +65,20 @@ class MetricsConfig:
             METADATA_METRICS_MAX_INFERRED.of(properties),
         )
 
+    def require_columns(self, schema: Schema) -> None:
+        """`AnalysisError` INVALID_TABLE_PROPERTY for a column that the schema has not, as in Iceberg."""
+        known = {schema.column_name(id) for id in schema.field_ids}
+        for name, mode in self.columns:
+            if name not in known:
+                value = mode.kind if mode.length is None else f"{mode.kind}({mode.length})"
+                raise AnalysisError(
+                    "INVALID_TABLE_PROPERTY",
+                    name=f"{METADATA_METRICS_COLUMN_PREFIX}{name}",
+                    value=value,
+                    reason="the table has no such column",
+                    default=f"what {METADATA_METRICS_DEFAULT.name} says",
+                )
+
     def modes(self, schema: Schema, field_ids: Sequence[int]) -> tuple[MetricsMode, ...]:
         """The mode of each leaf column, by its field."""
         named = dict(self.columns)

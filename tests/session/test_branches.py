@@ -39,6 +39,18 @@ def test_read_options(spark: SparkSession, branched: str) -> None:
         ids(branch="none")
 
 
+def test_the_write_option_makes_a_branch_that_is_not_there_as_icebergs_does(
+    spark: SparkSession, iceberg: IcebergJudge, branched: str
+) -> None:
+    spark.createDataFrame([(2,)], "id INT").writeTo(branched).option("branch", "ours").append()
+    iceberg.sql(f"INSERT INTO {branched} WITH ('branch'='theirs') VALUES (2)")
+    for branch in ("ours", "theirs"):
+        assert canonical_rows(spark.table(f"{branched}.branch_{branch}")) == [[1], [2]]
+    assert canonical_rows(spark.table(branched)) == [[1]]
+    with pytest.raises(Exception, match="REFERENCE_NOT_FOUND"):
+        spark.sql(f"INSERT INTO {branched}.branch_none VALUES (2)")
+
+
 def test_write_option(spark: SparkSession, branched: str) -> None:
     spark.createDataFrame([(3,)], "id INT").writeTo(branched).option("branch", "b").append()
     assert spark.table(f"{branched}.branch_b").count() == 3

@@ -71,6 +71,6 @@ def test_writers_of_a_table_that_compacts_itself_lose_no_row(spark: SparkSession
         thread.start()
     for thread in writers:
         thread.join()
-    assert not failures
+    assert not [str(failure) for failure in failures]
     assert sorted(tuple(row) for row in spark.table(table_name).collect()) == sorted(last.items())
     assert spark.sql(f"SELECT * FROM {table_name}.snapshots WHERE operation = 'replace'").count() > 0

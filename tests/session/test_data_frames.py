@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,42 @@ def test_what_a_data_frame_asks_of_a_new_table_is_checked(spark: SparkSession, t
             writer.create()
         assert refusal.value.getCondition() == condition
     assert not spark.catalog.tableExists(table_name)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rows, table: rows.writeTo(table).using("avro").create(),
+        lambda rows, table: rows.writeTo(table).using("Delta").createOrReplace(),
+        lambda rows, table: rows.write.format("orc").saveAsTable(table),
+        lambda rows, table: rows.sparkSession.sql(f"CREATE TABLE IDENTIFIER('{table}') (id INT) USING orc"),
+        lambda rows, table: rows.sparkSession.catalog.createTable(table, source="orc", schema=rows.schema),
+    ],
+)
+def test_a_format_that_is_named_is_icebergs_or_that_of_its_data_files(
+    spark: SparkSession, table_name: str, make: Callable[[DataFrame, str], object]
+) -> None:
+    with pytest.raises(AnalysisException) as refusal:
+        make(spark.range(1), table_name)
+    assert refusal.value.getCondition() == "UNSUPPORTED_PROVIDER"
+    assert not spark.catalog.tableExists(table_name)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rows, table: rows.writeTo(table).using("sqlext").create(),
+        lambda rows, table: rows.writeTo(table).using("Parquet").create(),
+        lambda rows, table: rows.sparkSession.sql(f"CREATE TABLE {table} (id INT) USING parquet"),
+        lambda rows, table: rows.write.format("sqlext").saveAsTable(table),
+        lambda rows, table: rows.sparkSession.catalog.createTable(table, schema=rows.schema),
+    ],
+)
+def test_formats_that_make_an_iceberg_table(
+    spark: SparkSession, table_name: str, make: Callable[[DataFrame, str], object]
+) -> None:
+    make(spark.range(1), table_name)
+    assert spark.catalog.tableExists(table_name)
 
 
 def test_save_as_table_that_ignores_leaves_the_table(spark: SparkSession, table: str) -> None:

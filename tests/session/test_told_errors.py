@@ -101,6 +101,103 @@ def test_a_part_of_a_table_is_not_dropped(spark: SparkSession, table_name: str, 
     assert spark.table(table_name).count() == 1
 
 
+@pytest.mark.parametrize("part", ["snapshots", "branch_main", "tag_kept", "snapshot_id_1", "tag_kept.files"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE {part} ADD COLUMN v INT",
+        "ALTER TABLE {part} ADD PARTITION FIELD id",
+        "ALTER TABLE {part} WRITE ORDERED BY id",
+        "ALTER TABLE {part} ADD PRIMARY KEY (id)",
+        "ALTER TABLE {part} ADD CONSTRAINT c CHECK (id > 0)",
+        "ALTER TABLE {part} CREATE BRANCH b",
+        "ALTER TABLE {part} DROP TAG kept",
+        "RESTORE TABLE {part} TO VERSION AS OF 'kept'",
+        "CREATE TABLE lake.db.never_made LIKE {part}",
+        "CALL lake.system.rollback_to_snapshot('{part}', 1)",
+        "CALL lake.system.compact('{part}')",
+    ],
+)
+def test_what_is_about_a_whole_table_tells_a_part_of_one(
+    spark: SparkSession, table_name: str, statement: str, part: str
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1)")
+    spark.sql(f"ALTER TABLE {table_name} CREATE TAG kept")
+    with pytest.raises(AnalysisException, match=f"of the table {table_name}, .* Name {table_name}") as caught:
+        spark.sql(statement.format(part=f"{table_name}.{part}"))
+    assert caught.value.getCondition() == "EXPECT_TABLE_NOT_PART"
+
+
+@pytest.mark.parametrize("current", ["lake.db", "spark_catalog.default"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "MERGE INTO shown AS t USING (SELECT 1 AS id) AS s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        "UPDATE shown SET id = 2",
+        "DELETE FROM shown WHERE id = 1",
+        "UPSERT INTO shown VALUES (1)",
+        "CREATE TABLE lake.db.never_made LIKE shown",
+    ],
+)
+def test_a_temporary_view_is_told_whatever_catalog_is_current(
+    spark: SparkSession, table_name: str, current: str, statement: str
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT, PRIMARY KEY (id))")
+    spark.table(table_name).createOrReplaceTempView("shown")
+    spark.sql(f"USE {current}")
+    try:
+        with pytest.raises(PySparkException, match="temporary view") as caught:
+            spark.sql(statement).collect()
+        assert "lake.db.shown" not in str(caught.value)
+    finally:
+        spark.sql("USE spark_catalog.default")
+        spark.catalog.dropTempView("shown")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("", "no table"),
+        ("'{t}', 1, 2, 'net', 5", "5 arguments"),
+        ("'{t}', mode => 'net'", "argument mode is given by name"),
+        ("'{t}', rand()", "is no constant"),
+        ("null", "name is null"),
+    ],
+)
+def test_arguments_of_table_changes_are_told(spark: SparkSession, table_name: str, arguments: str, told: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    with pytest.raises(AnalysisException, match=told) as caught:
+        spark.sql(f"SELECT * FROM table_changes({arguments.format(t=table_name)})")
+    assert caught.value.getCondition() == "CHANGES_ARGUMENTS"
+
+
+def test_what_a_data_frame_says_of_a_layout_is_told_in_its_words(spark: SparkSession, table_name: str) -> None:
+    rows = spark.range(1).selectExpr("id", "id AS v")
+    for writer, told in (
+        (rows.write.bucketBy(4, "id").sortBy("id"), "sortBy is an order"),
+        (rows.write.clusterBy("id"), "clusterBy is an order"),
+        (rows.write.bucketBy(4, "id", "v"), "of one column"),
+    ):
+        with pytest.raises(AnalysisException, match=told) as caught:
+            writer.saveAsTable(table_name)
+        assert caught.value.getCondition() == "INVALID_PARTITION_TRANSFORM"
+    assert not spark.catalog.tableExists(table_name)
+
+
+def test_metrics_are_of_columns_that_are_there(spark: SparkSession, table_name: str) -> None:
+    prefix = "write.metadata.metrics.column"
+    for statement in (
+        f"CREATE TABLE {table_name} (id INT) TBLPROPERTIES ('{prefix}.nope'='full')",
+        f"ALTER TABLE {table_name} SET TBLPROPERTIES ('{prefix}.s.nope'='truncate(4)')",
+    ):
+        with pytest.raises(AnalysisException, match="no such column") as caught:
+            spark.sql(statement)
+        assert caught.value.getCondition() == "INVALID_TABLE_PROPERTY"
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {table_name} (id INT, s STRUCT<a: INT>)")
+    spark.sql(f"ALTER TABLE {table_name} SET TBLPROPERTIES ('{prefix}.s.a'='none', '{prefix}.id'='counts')")
+
+
 def test_a_table_is_made_in_a_namespace_that_is_there(spark: SparkSession) -> None:
     for made in (
         "CREATE TABLE lake.absent.t (id INT)",

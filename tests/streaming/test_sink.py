@@ -206,6 +206,8 @@ def test_update_mode_of_an_aggregation_and_what_it_refuses(
         stream.run(table_name, "update", counts, write_paralelism="2")
     with pytest.raises(StreamingQueryException, match="STREAM_KEY_NOT_THE_TABLES"):
         stream.run(table_name, "update", counts, equality_field_columns="n")
+    with pytest.raises(StreamingQueryException, match="UPSERT_CONTRADICTED"):
+        stream.run(table_name, "update", counts, upsert_enabled="false")
     stream.put({"id": 2, "v": ""})
     stream.run(table_name, "update", counts, equality_field_columns="id", write_parallelism="1")
     assert _rows(spark, table_name) == [(1, 1), (2, 2)]

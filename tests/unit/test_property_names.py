@@ -25,7 +25,7 @@ def test_a_slip_in_a_name_is_refused_with_the_nearest(name: str, nearest: str) -
     with pytest.raises(AnalysisError) as refusal:
         require_known([name])
     assert refusal.value.condition == "UNKNOWN_TABLE_PROPERTY"
-    assert refusal.value.parameters == {"name": name, "nearest": nearest}
+    assert refusal.value.parameters == {"name": name, "way_out": f"Did you mean {nearest}?"}
 
 
 def test_known_names_and_those_of_other_programs_pass() -> None:

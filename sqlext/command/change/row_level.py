@@ -117,6 +117,12 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
     return Target(name, table, version, to, overtaken=overtaken, recorder=recorder)
 
 
+def load_whole_target(environment: Environment, spark: SparkSession, name: TableName) -> Target:
+    """The same for a change of the table itself, as of its key; AnalysisError EXPECT_TABLE_NOT_PART for a branch."""
+    environment.catalogs.load(name.parts)
+    return load_target(environment, spark, name)
+
+
 def has_row_ids(target: Target) -> bool:
     """Whether a rewritten row keeps its row id, in a column behind the table's own (spec: Row Lineage)."""
     return target.table.metadata.format_version > 2

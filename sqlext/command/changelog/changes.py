@@ -37,9 +37,12 @@ class ChangeFeed:
         Without `from` everything is a change, without `to` the newest snapshot is meant. `mode` is `each` for the
         changes of every snapshot, or `net` for the difference between the two places.
 
-        Errors: NotFoundError for a place that is not there; AnalysisError CHANGES_MODE_INVALID, CHANGES_OF_NO_TABLE,
+        Errors: NotFoundError for a place that is not there; AnalysisError CHANGES_ARGUMENTS for those that the shim has
+        `refused`, CHANGES_MODE_INVALID, CHANGES_OF_NO_TABLE,
         CHANGES_NOT_BEHIND where `from` is not behind `to`, CHANGES_EXPIRED where snapshots between them have expired.
         """
+        if "refused" in arguments:
+            raise AnalysisError("CHANGES_ARGUMENTS", reason=arguments["refused"])
         mode = str(arguments["mode"] or _EACH).lower()
         if mode not in (_EACH, _NET):
             raise AnalysisError("CHANGES_MODE_INVALID", mode=arguments["mode"])

@@ -71,10 +71,11 @@ def compact_after_commit(
 ) -> None:
     """Merges what a commit to the table has made due, where the table compacts itself.
 
-    `trigger_ms` is the time between the batches of a stream. A failure is a warning: the commit has landed.
+    `trigger_ms` is the time between the batches of a stream. A failure is a warning: the commit has landed. While
+    statements of the process wait to run again on the table, it is left to the last of them.
     """
     metadata = target.table.metadata
-    if target.destination.wap_id is not None:
+    if target.destination.wap_id is not None or environment.statements_run_again(target.table):
         return
 
     def after_commit(target: Target, buckets: Sequence[Bucket]) -> DueCompaction:

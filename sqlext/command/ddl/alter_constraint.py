@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from sqlext.command.change.row_level import Target, load_target
+from sqlext.command.change.row_level import Target, load_whole_target
 from sqlext.command.check_definition import check_properties
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
@@ -22,7 +22,7 @@ _SHOWN_COLUMNS = 8
 
 def add_constraint(environment: Environment, spark: SparkSession, statement: AddConstraint) -> Outcome:
     """Runs the statement; no rows. DataError CHECK_CONSTRAINT_VIOLATION where a row of the table breaks it."""
-    target = load_target(environment, spark, statement.table)
+    target = load_whole_target(environment, spark, statement.table)
     metadata = target.table.metadata
     known = check_constraints(metadata.properties)
     properties = check_properties(spark, (statement.check,), metadata.schema(), known)
@@ -39,7 +39,7 @@ def add_constraint(environment: Environment, spark: SparkSession, statement: Add
 
 def drop_constraint(environment: Environment, spark: SparkSession, statement: DropConstraint) -> Outcome:
     """Runs the statement; no rows. NotFoundError CONSTRAINT_DOES_NOT_EXIST."""
-    target = load_target(environment, spark, statement.table)
+    target = load_whole_target(environment, spark, statement.table)
     wanted = statement.constraint.lower()
     found = [one for one in check_constraints(target.table.metadata.properties) if one.name.lower() == wanted]
     if found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from sqlext.command.change.row_level import Target, load_target
+from sqlext.command.change.row_level import Target, load_whole_target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.commit.actions.key_change import AddKey, DropKey
@@ -26,7 +26,7 @@ def add_primary_key(environment: Environment, spark: SparkSession, statement: Ad
     DataError NULL_IN_REQUIRED_COLUMN where a row has no value for a column of the key, DUPLICATE_KEY where two rows
     share one that is ENFORCED.
     """
-    target = load_target(environment, spark, statement.table)
+    target = load_whole_target(environment, spark, statement.table)
     metadata = target.table.metadata
     if target.destination.branch != MAIN_BRANCH:
         raise AnalysisError("INVALID_PRIMARY_KEY", reason="a key is that of the whole table. Name the table, no branch")

@@ -42,6 +42,7 @@ from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.constraint import check_constraints
 from sqlext.spec.metadata.table_metadata import new_table_metadata
 from sqlext.spec.schema import Schema
+from sqlext.sql.statements.provider import require_provider
 from sqlext.sql.statements.statement import CreateTable, TableName
 from sqlext.sql.syntax.type_name import TimestampSetting
 
@@ -89,7 +90,7 @@ def create_of_data_frame(
     name = TableName((arguments["catalog"], *arguments["namespace"], arguments["name"]))
     properties = {**environment.catalogs.table_defaults(name.catalog), **arguments["properties"]}
     _require_no_options(arguments["options"])
-    _require_provider(spark, name, properties.get("provider"))
+    require_provider(name, properties.get("provider"))
     catalog = environment.catalogs.catalog(name.catalog)
     identifier = TableIdentifier(name.parts[1:-1], name.table)
     exists = catalog.table_exists(identifier)
@@ -189,10 +190,3 @@ def _require_no_options(options: Mapping[str, str]) -> None:
 def _query_schema(query: DataFrame | None) -> Schema | None:
     """Every column may hold null, as in Spark's own CREATE TABLE … AS: what a query gives binds no later row."""
     return None if query is None else schema_from_spark(as_nullable(query.schema.jsonValue()))
-
-
-def _require_provider(spark: SparkSession, name: TableName, provider: str | None) -> None:
-    """Where none is named, `saveAsTable` names the session's default; Parquet is what the data files are."""
-    lawful = ("iceberg", "parquet", (spark.conf.get("spark.sql.sources.default") or "").lower())
-    if provider is not None and provider.lower() not in lawful:
-        raise AnalysisError("UNSUPPORTED_PROVIDER", table=name, provider=provider)

@@ -78,9 +78,10 @@ class TableDefinitions:
         moved_to = changed.pop("location", None)
         require_changeable({*changed, *removed})
         require_valid_properties(changed)
-        MetricsConfig.from_properties(changed)
+        metrics = MetricsConfig.from_properties(changed)
         environment = self._environment.within(session)
         table = environment.catalogs.load(parts)
+        metrics.require_columns(table.metadata.schema())
         BloomFilters.from_properties(changed).warn_of_those_not_written(table.metadata.schema())
         location = table.metadata.location
         if moved_to is not None and same_place(moved_to) != same_place(location):

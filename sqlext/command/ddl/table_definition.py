@@ -112,7 +112,7 @@ def complete(
     AnalysisError RESERVED_COLUMN_NAME; COLUMN_ALREADY_EXISTS for two columns of one name, or two fields of a struct.
     """
     require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
-    MetricsConfig.from_properties(properties)
+    MetricsConfig.from_properties(properties).require_columns(schema)
     BloomFilters.from_properties(properties).warn_of_those_not_written(schema)
     require_own_names(field.name for field in schema.fields)
     require_distinct_fields(schema.fields, case_sensitive)
@@ -143,7 +143,8 @@ def _keyed_by_property(schema: Schema, properties: Mapping[str, str]) -> Schema:
         return schema
     if schema.identifier_field_ids:
         raise AnalysisError(
-            "INVALID_PRIMARY_KEY", reason=f"it is declared both as the property {PRIMARY_KEY.name} and in SQL"
+            "INVALID_PRIMARY_KEY",
+            reason=f"it is declared both as the property {PRIMARY_KEY.name} and in SQL. Say it in one of the two",
         )
     key = listed_paths(text)
     if key is None:
@@ -265,7 +266,15 @@ def _sort_field(schema: Schema, sort: SortTerm) -> SortField:
 
 
 def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> PartitionTerms:
-    """Partition terms of Spark's own transforms, as the shim describes them."""
+    """Partition terms of Spark's own transforms, as the shim describes them. AnalysisError for what is none here."""
+    partitioning = list(partitioning)
+    for term in partitioning:
+        reason = _NO_PARTITIONING.get(term["name"])
+        if reason is None and len(term["columns"]) != 1:
+            reason = "a partition field is of one column. Name one"
+        if reason is not None:
+            columns = ", ".join(map(path_text, term["columns"]))
+            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=f"{term['name']}({columns})", reason=reason)
     return [
         (
             _SPARK_TRANSFORMS.get(term["name"], term["name"]),
@@ -277,4 +286,10 @@ def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> PartitionTerms
     ]
 
 
+_NO_PARTITIONING = {
+    "cluster_by": "clusterBy is an order of rows here, and no partitioning. Leave it out, and say ALTER TABLE …"
+    " CLUSTER BY once the table is there",
+    "sorted_bucket": "sortBy is an order of rows here, and no partitioning. Leave it out beside bucketBy, and say ALTER"
+    " TABLE … WRITE ORDERED BY once the table is there",
+}
 _SPARK_TRANSFORMS = {"years": "year", "months": "month", "days": "day", "hours": "hour"}

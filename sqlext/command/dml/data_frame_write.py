@@ -63,15 +63,14 @@ def write_data_frame(
     Errors: AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for the write's options.
     """
     if arguments["mode"] == "append":
-        return run_until_not_overtaken(environment, lambda now: _write_once(now, spark, arguments, rows))
+        return run_until_not_overtaken(
+            environment, _written_name(arguments).parts, lambda now: _write_once(now, spark, arguments, rows)
+        )
     return _write_once(environment, spark, arguments, rows)
 
 
 def _write_once(environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame) -> Counts:
-    handle = TableHandle.decode(arguments["table"])
-    if handle.catalog is None:
-        raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
-    name = TableName((handle.catalog, *handle.namespace, handle.name))
+    handle, name = TableHandle.decode(arguments["table"]), _written_name(arguments)
     options = write_options(arguments["options"])
     target = with_options(load_target(environment, spark, name, _branch(handle, options)), options)
     mode = WriteMode(asked_mode(arguments["mode"], options, target), _replaced_rows(arguments, target))
@@ -89,6 +88,14 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
             counts = Counts(inserted=write_rows_to(environment, target, in_tasks(rows, options), mode))
     compact_after_commit(environment, spark, target)
     return counts
+
+
+def _written_name(arguments: Mapping[str, Any]) -> TableName:
+    """UnsupportedError PATH_TABLE_READ_ONLY for a table that no catalog knows."""
+    handle = TableHandle.decode(arguments["table"])
+    if handle.catalog is None:
+        raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
+    return TableName((handle.catalog, *handle.namespace, handle.name))
 
 
 def asked_mode(mode: Mode, options: WriteOptions, target: Target) -> Mode:
@@ -133,9 +140,11 @@ def is_upsert(target: Target, options: WriteOptions, *, overwrites: bool) -> boo
     if merges and not said and not overwrites:
         raise AnalysisError("MERGE_ENGINE_BYPASSED", name=target.name, engine=MERGE_ENGINE.of(properties))
     if said and overwrites:
-        raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name)
+        way_out = "Say 'upsert-enabled'='false' for this write" if enabled else "Leave 'upsert-enabled' out"
+        raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name, way_out=f"{way_out}, or do not overwrite")
     if said:
-        require_upsertable(target)
+        by_option = "leave 'upsert-enabled' out"
+        require_upsertable(target, by_option if options.upsert else "set write.upsert.enabled to false")
     return said
 
 

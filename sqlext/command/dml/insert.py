@@ -22,9 +22,9 @@ from sqlext.command.dml.static_partition import replaced_partition, require_cons
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
-from sqlext.command.upsert.upsert import explain_upsert, upsert, upsert_held
+from sqlext.command.upsert.upsert import explain_upsert, require_upsertable, upsert, upsert_held
 from sqlext.errors import AnalysisError
-from sqlext.spark.catalog.frame_options import WriteOptions, write_options
+from sqlext.spark.catalog.frame_options import WriteOptions, require_not_contradicted, write_options
 from sqlext.spark.query.lowered_sql import lowered_expression, lowered_query, rows_for_columns
 from sqlext.spark.query.store_assignment import align
 from sqlext.spark.session import journal
@@ -109,10 +109,12 @@ def _written(
 def _as_asked(statement: Insert, options: WriteOptions) -> Insert:
     """The statement as an overwrite, where the option `overwrite-enabled` makes it one.
 
-    AnalysisError UPSERT_WITH_OVERWRITE beside ON CONFLICT.
+    AnalysisError UPSERT_CONTRADICTED where UPSERT or ON CONFLICT says something else than the option.
     """
-    if options.overwrite and statement.conflict is not None:
-        raise AnalysisError("UPSERT_WITH_OVERWRITE", name=statement.table)
+    if statement.upsert:
+        require_not_contradicted(options, "UPSERT", "Write INSERT, or leave the option out")
+    if statement.conflict is not None:
+        require_not_contradicted(options, "ON CONFLICT", "Leave the option out, or ON CONFLICT", upserts=False)
     return replace(statement, overwrite=True) if options.overwrite else statement
 
 
@@ -143,14 +145,15 @@ def explain_insert(environment: Environment, spark: SparkSession, statement: Ins
 def _way(environment: Environment, spark: SparkSession, statement: Insert) -> _Way:
     """Errors: those of names and options."""
     options = write_options(statement.options)
-    if statement.upsert:
-        options = replace(options, upsert=True)
     target = with_options(load_target(environment, spark, statement.table, options.branch), options)
     if statement.conflict is not None:
         require_key_named(target, statement.conflict, case_sensitive=is_case_sensitive(spark))
     exact = is_case_sensitive(spark)
     require_constants(spark, static_partition(statement, target.table.metadata, case_sensitive=exact))
-    upserts = statement.conflict is not None or is_upsert(target, options, overwrites=statement.overwrite)
+    if statement.upsert:
+        require_upsertable(target)
+    by_key = statement.upsert or statement.conflict is not None
+    upserts = by_key or is_upsert(target, options, overwrites=statement.overwrite)
     evolving = statement.evolving or (merges_schema(spark) if options.merge_schema is None else options.merge_schema)
     schema, wide = target.table.metadata.schema(), evolving or upserts
     columns = _value_columns(statement, schema, evolving=wide, exact=exact)

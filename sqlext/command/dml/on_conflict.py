@@ -29,7 +29,7 @@ from sqlext.sql.statements.statement import Insert, OnConflict
 
 def require_key_named(target: Target, conflict: OnConflict, *, case_sensitive: bool) -> None:
     """AnalysisError for a table without a key, or where the columns named are not its key."""
-    require_upsertable(target)
+    require_upsertable(target, "leave ON CONFLICT out")
     key = [field.name for field in target.table.metadata.schema().identifier_fields]
     named = {name_key(name, case_sensitive) for name in conflict.columns or key}
     if named != {name_key(name, case_sensitive) for name in key} and conflict.columns is not None:

@@ -211,11 +211,11 @@ def _resolved(environment: Environment, target: Target, batch: ChangeBatch, isol
         yield found if weighed is not None else by_position(target, found)
 
 
-def require_upsertable(target: Target) -> None:
-    """AnalysisError for a table without a key, UnsupportedError for one inside a struct."""
+def require_upsertable(target: Target, otherwise: str = "add rows with INSERT") -> None:
+    """AnalysisError for a table without a key, of which `otherwise` is a way out; UnsupportedError for a nested one."""
     schema = target.table.metadata.schema()
     if not schema.identifier_field_ids:
-        raise AnalysisError("UPSERT_WITHOUT_KEY", name=target.name)
+        raise AnalysisError("UPSERT_WITHOUT_KEY", name=target.name, otherwise=otherwise)
     for id in schema.identifier_field_ids:
         if len(schema.column_path(id)) > 1:
             raise UnsupportedError("UPSERT_NESTED_KEY", name=target.name, column=schema.column_name(id))

@@ -99,7 +99,7 @@ def merge_engine(schema: Schema, properties: Mapping[str, str], table: str) -> M
     """
     name = MERGE_ENGINE.of(properties)
     if has_merge_engine(properties) and not schema.identifier_field_ids:
-        raise AnalysisError("UPSERT_WITHOUT_KEY", name=table)
+        raise AnalysisError("UPSERT_WITHOUT_KEY", name=table, otherwise=f"leave {MERGE_ENGINE.name} out")
     for refused in _refusals(name, properties):
         raise AnalysisError("INVALID_MERGE_ENGINE", name=table, engine=name, reason=refused)
     if name == DEDUPLICATE:

@@ -80,8 +80,11 @@ def _unproducible_changelog(schema: Schema, properties: Mapping[str, str]) -> st
 def _broken_rules(
     schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str
 ) -> Iterator[AnalysisError]:
-    if (_value(UPSERT_ENABLED, properties) or ROWKIND_FIELD.name in properties) and not schema.identifier_field_ids:
-        yield AnalysisError("UPSERT_WITHOUT_KEY", name=name)
+    if not schema.identifier_field_ids:
+        if _value(UPSERT_ENABLED, properties):
+            yield AnalysisError("UPSERT_WITHOUT_KEY", name=name, otherwise=f"set {UPSERT_ENABLED.name} to false")
+        elif ROWKIND_FIELD.name in properties:
+            yield AnalysisError("UPSERT_WITHOUT_KEY", name=name, otherwise=f"leave {ROWKIND_FIELD.name} out")
     if _value(UPSERT_MODE, properties) == "equality":
         error = partition_not_in_key(schema, spec, name)
         if error is not None:

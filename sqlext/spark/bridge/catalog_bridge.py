@@ -23,6 +23,7 @@ from sqlext.spark.catalog.time_travel import names_place, pin_of, place_in_optio
 from sqlext.spark.catalog.view_description import describe_query, describe_view
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spec.schema import Schema
+from sqlext.sql.statements.provider import require_provider
 from sqlext.sql.syntax.options_hint import version_with_options
 
 Arguments = Mapping[str, Any]
@@ -218,6 +219,7 @@ class CatalogBridge:
         return {"exists": True}
 
     def _create_table(self, arguments: Arguments) -> Answer:
+        require_provider(quoted(*_parts(arguments)), arguments["properties"].get("provider"))
         schema = schema_from_spark(json.loads(arguments["schema"]))
         self._changes.create(
             arguments["session"],
@@ -252,12 +254,12 @@ class CatalogBridge:
         if place.parts == parts[:-1] and parts[-1].lower() == _CHANGES:
             part, way_out = "the change feed", "It goes when its table is dropped"
         elif place.metadata_table is not None:
-            part, way_out = f"the metadata table {place.metadata_table}", "It goes when its table is dropped"
+            part, way_out = place.part, "It goes when its table is dropped"
         else:
             kind, value = next(iter(place.at.items()))
-            part, way_out = f"the {kind} {value}", f"ALTER TABLE {quoted(*place.parts)} DROP {kind.upper()} {value}"
+            part, way_out = place.part, f"ALTER TABLE {quoted(*place.parts)} DROP {kind.upper()} {value}"
             if kind not in ("branch", "tag"):
-                part, way_out = f"a snapshot ({kind} {value})", "Name the table itself to drop it"
+                way_out = "Name the table itself to drop it"
         raise AnalysisError(
             "PART_OF_A_TABLE", name=quoted(*parts), part=part, table=quoted(*place.parts), way_out=way_out
         )

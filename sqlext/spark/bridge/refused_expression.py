@@ -8,6 +8,11 @@ from typing import Any
 from sqlext.errors import AnalysisError
 
 
+def refuse_temporary_view(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """AnalysisError EXPECT_TABLE_NOT_TEMPORARY_VIEW, always: for the target of a change that Spark has planned."""
+    raise AnalysisError("EXPECT_TABLE_NOT_TEMPORARY_VIEW", name=arguments["name"], statement=arguments["statement"])
+
+
 def refuse_expression(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Errors, always: AnalysisError CONDITION_NOT_BOOLEAN for an expression that `is` of another type,
     AGGREGATE_IN_CHANGE for one that `sums up` rows, EXPRESSION_IN_CHANGE for one that `makes` several rows or `sees`

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_settings import GroupCommit, group_commit
-from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.identifier import TableIdentifier, quoted
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.spark.catalog.table_handle import TableHandle
@@ -131,7 +131,26 @@ class Catalogs:
         return catalog if self._transaction is None else self._transaction.catalog(catalog)
 
     def load(self, parts: Sequence[str]) -> LoadedTable:
-        """The newest version of `catalog.namespace….table`; NotFoundError under its full name."""
+        """The newest version of `catalog.namespace….table`; NotFoundError under its full name.
+
+        AnalysisError EXPECT_TABLE_NOT_PART for a metadata table or a place of a table.
+        """
+        try:
+            return self._load(parts)
+        except NotFoundError:
+            for place in readings(tuple(parts)):
+                if place.parts != tuple(parts) and self._is_there(place.parts):
+                    name, table = quoted(*parts), quoted(*place.parts)
+                    raise AnalysisError("EXPECT_TABLE_NOT_PART", name=name, part=place.part, table=table) from None
+            raise
+
+    def _is_there(self, parts: Sequence[str]) -> bool:
+        try:
+            return bool(self._load(parts))
+        except NotFoundError:
+            return False
+
+    def _load(self, parts: Sequence[str]) -> LoadedTable:
         catalog = self.catalog(parts[0])
         try:
             table = catalog.load_table(TableIdentifier(tuple(parts[1:-1]), parts[-1]))
@@ -165,7 +184,7 @@ class Catalogs:
         missing: NotFoundError | None = None
         for place in readings(parts):
             try:
-                return place, self.load(place.parts)
+                return place, self._load(place.parts)
             except NotFoundError as error:
                 missing = missing or error
         assert missing is not None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import AnalysisError, UnsupportedError
@@ -18,9 +17,9 @@ from sqlext.properties import (
     PARQUET_COMPRESSION,
     PARQUET_COMPRESSION_LEVEL,
     TARGET_FILE_SIZE_BYTES,
-    UPSERT_ENABLED,
     TableProperty,
 )
+from sqlext.spec.likeness import suggestion
 
 MERGE_SCHEMA = ("mergeschema", "merge-schema")
 _UPSERT = "upsert-enabled"
@@ -122,6 +121,9 @@ _WRITES = frozenset(
         *_OTHER_WRITES,
     }
 )
+# What an option that is none can have been meant to be.
+_DONE_READS = _PLACES - {"path", "timestampasof", "versionasof"}
+_DONE_WRITES = _WRITES - _TUNES_WRITES - _OTHER_WRITES - frozenset(_ONLY) - {MERGE_SCHEMA[0]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ def require_read_options(options: Iterable[str]) -> None:
         if name.lower() in _OTHER_READS:
             raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name=name, reason=_OTHER_READS[name.lower()])
         if name.lower() not in _READS:
-            raise _unknown("read", name, _READS)
+            raise _unknown("read", name, _DONE_READS)
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:
@@ -162,15 +164,14 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     for name, value in options.items():
         lower = name.lower()
         if lower in _SETTINGS:
-            setting = _SETTINGS[lower]
-            setting.of({setting.name: value})
-            settings[setting.name] = value
+            _parsed(name, value, _SETTINGS[lower])
+            settings[_SETTINGS[lower].name] = value
         elif lower.startswith(_SNAPSHOT_PROPERTY):
             summary.append((name[len(_SNAPSHOT_PROPERTY) :], value))
         elif lower in MERGE_SCHEMA:
-            merge_schema = value.lower() == "true"
+            merge_schema = _boolean(name, value)
         elif lower == _UPSERT:
-            upsert = UPSERT_ENABLED.of({UPSERT_ENABLED.name: value})
+            upsert = _boolean(name, value)
         elif lower == _OVERWRITE:
             overwrite = _boolean(name, value)
         elif lower == _PARALLELISM:
@@ -179,9 +180,21 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
             reason = f"the write does {_ONLY[lower]} only" if lower in _ONLY else "what it asks for is not done here"
             raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name=name, reason=reason)
         elif lower not in _WRITES:
-            raise _unknown("write", name, _WRITES)
+            raise _unknown("write", name, _DONE_WRITES)
     branch = next((value for name, value in options.items() if name.lower() == "branch"), None)
     return WriteOptions(branch, merge_schema, upsert, overwrite, parallelism, settings, tuple(sorted(summary)))
+
+
+def require_not_contradicted(options: WriteOptions, by_key: str, way_out: str, *, upserts: bool = True) -> None:
+    """AnalysisError UPSERT_CONTRADICTED where an option says what `by_key` says itself, and not the same.
+
+    `upserts`: each row replaces the one of its key.
+    """
+    refused = {_UPSERT: options.upsert not in (None, upserts or None), _OVERWRITE: bool(options.overwrite)}
+    given = {_UPSERT: options.upsert, _OVERWRITE: options.overwrite}
+    for option in (name for name in refused if refused[name]):
+        value = str(given[option]).lower()
+        raise AnalysisError("UPSERT_CONTRADICTED", option=option, value=value, by_key=by_key, way_out=way_out)
 
 
 def known_write_options() -> frozenset[str]:
@@ -189,18 +202,27 @@ def known_write_options() -> frozenset[str]:
     return _WRITES - {_SNAPSHOT_PROPERTY}
 
 
+def _parsed(name: str, value: str, setting: TableProperty[Any]) -> None:
+    try:
+        setting.parse(value.strip())
+    except ValueError as error:
+        raise AnalysisError("INVALID_WRITE_OPTION", option=name, value=value, reason=error) from None
+
+
 def _boolean(name: str, value: str) -> bool:
     if value.lower() not in ("true", "false"):
-        raise AnalysisError("INVALID_WRITE_OPTION", option=name, value=value, wanted="true or false")
+        raise AnalysisError("INVALID_WRITE_OPTION", option=name, value=value, reason="it must be true or false")
     return value.lower() == "true"
 
 
 def _positive(name: str, value: str) -> int:
     if not (value.isascii() and value.isdigit() and int(value)):
-        raise AnalysisError("INVALID_WRITE_OPTION", option=name, value=value, wanted="a whole number above 0")
+        raise AnalysisError(
+            "INVALID_WRITE_OPTION", option=name, value=value, reason="it must be a whole number above 0"
+        )
     return int(value)
 
 
-def _unknown(kind: str, name: str, known: Iterable[str]) -> AnalysisError:
-    nearest = get_close_matches(name.lower().replace("_", "-"), sorted(known), n=1, cutoff=0.0)[0]
-    return AnalysisError("UNKNOWN_OPTION", kind=kind, name=name, nearest=nearest)
+def _unknown(kind: str, name: str, known: frozenset[str]) -> AnalysisError:
+    listed = f"Those that are done are {', '.join(sorted(known))}."
+    return AnalysisError("UNKNOWN_OPTION", kind=kind, name=name, way_out=suggestion(name, known, listed))

@@ -31,6 +31,14 @@ class NamedPlace:
     metadata_table: str | None = None
     at: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def part(self) -> str:
+        """What it is of its table, in words."""
+        if self.metadata_table is not None:
+            return f"the metadata table {self.metadata_table}"
+        kind, value = next(iter(self.at.items()))
+        return f"the {kind} {value}" if kind in ("branch", "tag") else f"a snapshot ({kind} {value})"
+
 
 def readings(parts: tuple[str, ...]) -> Iterator[NamedPlace]:
     """What a name of catalog, namespace and table may mean, the plainest first."""
@@ -76,10 +84,10 @@ def place_in_options(options: Mapping[str, str]) -> Mapping[str, str]:
     if any(key.lower() == "timestampasof" for key in options):
         reason = "the time is told otherwise here: by as-of-timestamp, in milliseconds since 1970"
         raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name="timestampAsOf", reason=reason)
-    given = {_OPTIONS[key.lower()]: value for key, value in options.items() if key.lower() in _OPTIONS}
+    given = {key: value for key, value in options.items() if key.lower() in _OPTIONS}
     if len(given) > 1:
         raise AnalysisError("TIME_TRAVEL_TWICE", name=f"A table with the options {' and '.join(sorted(given))}")
-    return given
+    return {_OPTIONS[key.lower()]: value for key, value in given.items()}
 
 
 def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) -> TableHandle:
@@ -135,7 +143,9 @@ def _pinned(handle: TableHandle, pin: Pin, branch: str | None) -> TableHandle:
 
 def _travelled(handle: TableHandle, metadata: TableMetadata, kind: str, value: str) -> TableHandle:
     if kind in ("timestamp", "at_timestamp"):
-        return _as_of(handle, metadata, int(value) // 1000 if kind == "timestamp" else _number(value, kind))
+        return _as_of(
+            handle, metadata, int(value) // 1000 if kind == "timestamp" else _number(value, "as-of-timestamp")
+        )
     if kind in ("branch", "tag"):
         return _at_reference(handle, metadata, value, kind)
     if kind == "version" and value in metadata.refs:

@@ -41,7 +41,7 @@ def _parse_argument(cursor: TokenCursor, before: list[Argument]) -> Argument:
         name = cursor.name("an argument").lower()
         cursor.expect("=>")
         if name in (one.name for one in before):
-            raise ParseError("DUPLICATE_CLAUSES", clause=f"the argument {name}")
+            raise ParseError("DUPLICATE_CLAUSES", clause=f"The argument {name}")
     elif before and before[-1].name is not None:
         cursor.fail("name => value, as the argument before has a name")
     return Argument(name, cursor.slice_until(lambda: cursor.at(",") or cursor.at(")"), "a value"))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlext.errors import AnalysisError, ParseError
 from sqlext.spec.name_case import name_key, require_distinct_names
+from sqlext.sql.statements.provider import require_provider
 from sqlext.sql.statements.statement import (
     Check,
     ColumnDefinition,
@@ -29,7 +30,6 @@ from sqlext.sql.syntax.transform_syntax import parse_partition_term, parse_sort_
 from sqlext.sql.syntax.type_name import is_type_text
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
-_PROVIDERS = frozenset({"iceberg", "sqlext"})
 _BRACKETED_QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES"})
 _QUERY_HEADS = frozenset({"AS", "SELECT", "WITH", "VALUES", "TABLE", "FROM", "("})
 _COLUMN_CLAUSES = frozenset(
@@ -119,7 +119,8 @@ def _parse_like(cursor: TokenCursor, tables: TableResolution, name: TableName, i
     if source is None:
         cursor.position = first
         cursor.refuse(
-            "LIKE with a table of another catalog", "its key and partitioning are unknown here. Use AS SELECT"
+            "LIKE with a temporary view or a table of another catalog",
+            "its key and partitioning are unknown here. Use AS SELECT",
         )
     if bracketed:
         if cursor.at("INCLUDING") or cursor.at("EXCLUDING"):
@@ -369,6 +370,5 @@ def _accept_clause_head(cursor: TokenCursor) -> str | None:
 
 def _parse_provider(cursor: TokenCursor, name: TableName) -> str:
     provider = ".".join(cursor.dotted_name("a format name"))
-    if provider.lower() not in _PROVIDERS:
-        raise AnalysisError("UNSUPPORTED_PROVIDER", table=name, provider=provider)
+    require_provider(name, provider)
     return provider.lower()

@@ -15,7 +15,7 @@ def parse_properties(cursor: TokenCursor) -> dict[str, str]:
         if not cursor.accept("="):
             cursor.accept("==")
         if key in properties:
-            raise ParseError("DUPLICATE_CLAUSES", clause=f"the property '{key}'")
+            raise ParseError("DUPLICATE_CLAUSES", clause=f"The property '{key}'")
         properties[key] = _parse_value(cursor)
         if not cursor.accept(","):
             break

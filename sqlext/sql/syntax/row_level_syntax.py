@@ -49,10 +49,19 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
     if cursor.at("DIRECTORY") or cursor.at("LOCAL", "DIRECTORY"):
         return None
     cursor.accept("TABLE")
+    at = cursor.position
     table = tables.resolve(cursor.dotted_name("a table name"))
-    if table is None or cursor.at("REPLACE", "WHERE"):
+    if table is None and upsert:
+        cursor.position = at
+        cursor.refuse(
+            "UPSERT into this name", "it is a temporary view or a table of another catalog. Name one of sqlext's"
+        )
+    by_hint = cursor.peek().kind == "hint"
+    options = {} if table is None else parse_write_options(cursor)
+    if table is None or (cursor.at("REPLACE", "WHERE") and not (upsert or by_hint)):
         return None
-    options = parse_write_options(cursor)
+    if cursor.at("REPLACE", "WHERE") and not upsert:
+        cursor.refuse("The hint OPTIONS of an INSERT … REPLACE WHERE", "Spark plans it. Write WITH ('name'='value', …)")
     alias = cursor.name("an alias") if cursor.accept("AS") else None
     partition = _parse_static_partition(cursor) if cursor.accept("PARTITION") else ()
     if cursor.at("IF", "NOT", "EXISTS"):

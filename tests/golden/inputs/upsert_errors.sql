@@ -34,6 +34,23 @@ INSERT OVERWRITE t WITH ('upsert-enabled'='true') SELECT 1, 'x';
 
 UPSERT OVERWRITE t SELECT 1, 'x';
 
+-- nor with an option that says something else
+UPSERT INTO t /*+ OPTIONS('upsert-enabled'='false') */ VALUES (1, 'x');
+
+UPSERT INTO t WITH ('Upsert-Enabled'='FALSE') VALUES (1, 'x');
+
+EXPLAIN UPSERT INTO t /*+ OPTIONS('upsert-enabled'='false') */ VALUES (1, 'x');
+
+UPSERT INTO t /*+ OPTIONS('overwrite-enabled'='true') */ VALUES (1, 'x');
+
+UPSERT INTO t /*+ OPTIONS('write.upsert.enabled'='false') */ VALUES (1, 'x');
+
+INSERT INTO t /*+ OPTIONS('upsert-enabled'='false') */ VALUES (1, 'x') ON CONFLICT (id) DO UPDATE SET v = excluded.v;
+
+INSERT INTO t /*+ OPTIONS('upsert-enabled'='true') */ VALUES (1, 'x') ON CONFLICT DO NOTHING;
+
+UPSERT INTO t /*+ OPTIONS('upsert-enabled'='true', 'overwrite-enabled'='false') */ VALUES (1, 'a');
+
 -- options
 INSERT INTO t WITH ('upsert-enabled'='perhaps') SELECT 1, 'x';
 
@@ -75,6 +92,17 @@ ALTER TABLE t DROP PRIMARY KEY;
 ALTER TABLE t DROP IDENTIFIER FIELDS id;
 
 INSERT OVERWRITE t SELECT 9, 'x';
+
+INSERT INTO t REPLACE WHERE id = 1 SELECT 1, 'x';
+
+-- the way out
+INSERT INTO t /*+ OPTIONS('upsert-enabled'='false') */ REPLACE WHERE id = 1 SELECT 1, 'x';
+
+INSERT INTO t WITH ('upsert-enabled'='false') REPLACE WHERE id = 1 SELECT 1, 'x';
+
+INSERT INTO t WITH ('upsert-enable'='false') REPLACE WHERE id = 1 SELECT 1, 'x';
+
+INSERT OVERWRITE t WITH ('upsert-enabled'='false') SELECT 1, 'a';
 
 -- by equality deletes the key must tell the partition: at CREATE and at every ALTER
 CREATE TABLE e (id INT, day DATE, PRIMARY KEY (id)) PARTITIONED BY (day) TBLPROPERTIES ('write.upsert.mode'='equality');

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import AnalysisError, UnsupportedError
-from sqlext.spark.catalog.frame_options import WriteOptions, require_read_options, write_options
+from sqlext.spark.catalog.frame_options import (
+    WriteOptions,
+    require_not_contradicted,
+    require_read_options,
+    write_options,
+)
 
 
 def test_what_a_writes_options_ask_for() -> None:
@@ -62,3 +67,53 @@ def test_options_of_reads() -> None:
         require_read_options(["snapshotid"])
     with pytest.raises(UnsupportedError, match="start-snapshot-id"):
         require_read_options(["start-snapshot-id"])
+
+
+@pytest.mark.parametrize(
+    ("options", "upserts", "refused"),
+    [
+        ({}, True, None),
+        ({"upsert-enabled": "true", "overwrite-enabled": "false"}, True, None),
+        ({"Upsert-Enabled": "FALSE"}, True, "upsert-enabled = false"),
+        ({"overwrite-enabled": "true"}, True, "overwrite-enabled = true"),
+        ({"upsert-enabled": "true"}, False, "upsert-enabled = true"),
+        ({"upsert-enabled": "false"}, False, "upsert-enabled = false"),
+    ],
+)
+def test_options_beside_a_statement_that_goes_by_the_key(options, upserts, refused) -> None:
+    def ask() -> None:
+        require_not_contradicted(write_options(options), "UPSERT", "Write INSERT", upserts=upserts)
+
+    if refused is None:
+        ask()
+        return
+    with pytest.raises(AnalysisError, match=refused) as error:
+        ask()
+    assert error.value.condition == "UPSERT_CONTRADICTED"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("upsert-enabled", "ja"),
+        ("mergeSchema", "yes"),
+        ("overwrite-enabled", "1"),
+        ("write-parallelism", "0"),
+        ("compression-codec", "brotli"),
+        ("delete-granularity", "row"),
+        ("Target-File-Size-Bytes", "big"),
+    ],
+)
+def test_a_refused_value_is_told_by_the_option_that_was_written(name: str, value: str) -> None:
+    with pytest.raises(AnalysisError, match=f"The write option {name} = {value} ") as refused:
+        write_options({name: value})
+    assert refused.value.condition == "INVALID_WRITE_OPTION"
+
+
+def test_an_unknown_option_that_is_like_none_is_told_those_there_are() -> None:
+    with pytest.raises(
+        AnalysisError, match=r"option tag is refused.* Those that are done are branch, .*upsert-enabled"
+    ):
+        write_options({"tag": "v1"})
+    with pytest.raises(AnalysisError, match=r"Those that are done are as-of-timestamp, branch, snapshot-id, tag\."):
+        require_read_options(["scan.mode"])

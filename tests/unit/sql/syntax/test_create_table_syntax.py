@@ -216,7 +216,7 @@ def test_what_iceberg_lacks_is_refused(text):
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("CREATE TABLE t (a INT) USING parquet", "UNSUPPORTED_PROVIDER"),
+        ("CREATE TABLE t (a INT) USING orc", "UNSUPPORTED_PROVIDER"),
         ("CREATE TABLE t USING delta AS SELECT 1", "UNSUPPORTED_PROVIDER"),
         ("CREATE TABLE t (a INT, A STRING)", "COLUMN_ALREADY_EXISTS"),
         ("CREATE TABLE t (a INT, PRIMARY KEY (a, A))", "COLUMN_ALREADY_EXISTS"),
