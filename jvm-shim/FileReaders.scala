@@ -2,6 +2,7 @@ package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.QuotingUtils
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -20,9 +21,10 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
   private val storedWithIds = stored.map(FileReaders.withId(table, _))
   private val parquetColumns = StructType(stored.map(FileReaders.inParquet(table, _)))
 
-  /** A column that is tested and not read would count as null throughout. */
+  /** A column that is tested and not read would count as null throughout. Filters refer to columns by quoted names. */
   private val pushed = {
-    val read = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
+    val pushable = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
+    val read = pushable.map(QuotingUtils.quoteIfNeeded)
     FileReaders.together(filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)).toIndexedSeq).toSeq
   }
 

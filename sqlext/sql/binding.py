@@ -52,11 +52,12 @@ class Relation:
     def locate(self, parts: Sequence[str]) -> tuple[str, int] | None:
         """The column that a qualified name begins with, and the number of parts that spell it: `t.a.b` is (`a`, 2)."""
         for length in range(min(len(self.name), len(parts) - 1), 0, -1):
-            if self._is_named(parts[:length]) and (column := self.find(parts[length])) is not None:
+            if self.is_named(parts[:length]) and (column := self.find(parts[length])) is not None:
                 return column, length + 1
         return None
 
-    def _is_named(self, parts: Sequence[str]) -> bool:
+    def is_named(self, parts: Sequence[str]) -> bool:
+        """Whether the parts are an end of its name."""
         return list(map(self._key, self.name[-len(parts) :])) == list(map(self._key, parts))
 
     def _key(self, name: str) -> str:

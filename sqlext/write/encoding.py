@@ -8,6 +8,7 @@ vectorised readers of Spark and Iceberg do not all know (BYTE_STREAM_SPLIT, DELT
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -58,11 +59,16 @@ class Encodings:
 
 
 def choose_encodings(columns: Sequence[ParquetColumn], batches: Sequence[pa.RecordBatch]) -> Encodings:
-    """The encodings for a row group of these batches and those like it. Nested columns get dictionaries."""
+    """The encodings for a row group of these batches and those like it. Nested columns get dictionaries.
+
+    A column `a.b` and the field `b` of a struct `a` get neither: settings go by the dotted path that they share, and so
+    do the dictionaries of Parquet's Java reader, which would filter the one by the other's.
+    """
+    shared = {path for path, times in Counter(column.path for column in columns).items() if times > 1}
     rows = sum(batch.num_rows for batch in batches)
     sample = _spread_sample(batches, rows)
     dictionary, delta = [], []
-    for column in columns:
+    for column in (one for one in columns if one.path not in shared):
         if len(column.indices) > 1:
             dictionary.append(column.path)
             continue
@@ -71,9 +77,7 @@ def choose_encodings(columns: Sequence[ParquetColumn], batches: Sequence[pa.Reco
             dictionary.append(column.path)
         elif isinstance(column.type, _WHOLE_NUMBERS) and _deltas_pay(column.indices[0], batches):
             delta.append(column.path)
-    # The field `b` of a struct `a` and a column `a.b` have one path, and one encoding.
-    taken = frozenset(dictionary)
-    return Encodings(tuple(dictionary), tuple(path for path in delta if path not in taken))
+    return Encodings(tuple(dictionary), tuple(delta))
 
 
 def _spread_sample(batches: Sequence[pa.RecordBatch], rows: int) -> pa.RecordBatch:

@@ -68,6 +68,23 @@ def test_a_column_with_the_catalogs_name(spark: SparkSession, table_name: str, c
     assert sorted(map(tuple, spark.sql(f"SELECT id, v FROM {table_name}").collect())) == [(1, 11), (3, 6)]
 
 
+@pytest.mark.parametrize("column", ["{catalog} INT", "{catalog} STRUCT<db: INT>", "{catalog} INT, db INT"])
+def test_a_column_with_the_catalogs_name_beside_a_table_as_the_source(
+    spark: SparkSession, table_name: str, column: str
+) -> None:
+    source = f"{table_name}_source"
+    for name in (table_name, source):
+        columns = column.format(catalog=name.split(".")[0])
+        spark.sql(f"CREATE TABLE {name} (id INT, {columns}, v INT, PRIMARY KEY (id))")
+        spark.sql(f"INSERT INTO {name} (id, v) VALUES (1, 1), (2, 2)")
+    short, source_short = table_name.split(".")[-1], source.split(".")[-1]
+    spark.sql(
+        f"MERGE INTO {table_name} USING {source} ON {short}.id = {source_short}.id + 1 "
+        f"WHEN MATCHED THEN UPDATE SET v = {source_short}.v + 10 WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert sorted(map(tuple, spark.sql(f"SELECT id, v FROM {table_name}").collect())) == [(1, 1), (2, 2), (2, 11)]
+
+
 def test_a_parameter_without_a_value_is_told_by_sparks_condition(spark: SparkSession) -> None:
     with pytest.raises(AnalysisException) as caught:
         spark.sql("SELECT :p", args={"q": 1})

@@ -6,11 +6,22 @@ import random
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from session.random_names import KEYED, PLAIN, NamedTable, insert_columns, quoted, value_of
 
 STEPS = 7
+# Names that are of two columns or fields, or are taken for the other one's, which has another type or other fields.
+_REFUSALS = {
+    "AMBIGUOUS_REFERENCE",
+    "AMBIGUOUS_REFERENCE_TO_FIELDS",
+    "COLUMN_ALREADY_EXISTS",
+    "DUPLICATE_ASSIGNMENTS",
+    "FIELD_NOT_FOUND",
+    "INVALID_ATTRIBUTE_NAME_SYNTAX",
+    "UNSUPPORTED_NESTED_ASSIGNMENT",
+}
 KINDS = ("plain", "partitioned", "keyed", "bucketed")
 
 
@@ -34,6 +45,41 @@ def test_rows_are_those_of_a_list(spark: SparkSession, table_name: str, seed: in
             _check(spark, table, table_name, (seed, step, told, before))
     finally:
         spark.conf.set("spark.sql.caseSensitive", "false")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_statement_where_case_has_no_meaning_any_more_is_refused_or_means_what_it_says(
+    spark: SparkSession, table_name: str, seed: int
+) -> None:
+    """Of a table that was made where it had one; names may be of two columns, or fields, each."""
+    rng = random.Random(f"names without case {seed}")
+    table = NamedTable(rng, True, keyed=bool(seed % 2))
+    done = 0
+    try:
+        spark.conf.set("spark.sql.caseSensitive", "true")
+        spark.sql(f"CREATE TABLE {table_name} ({table.definition()}){_layout(rng.choice(KINDS[:2]), table)}")
+        for step in range(STEPS):
+            before = list(table.rows)
+            told = (insert_columns if step == 0 else rng.choice((*PLAIN, *(KEYED if table.keyed else ()))))(
+                table, table_name
+            )
+            spark.conf.set("spark.sql.caseSensitive", str(step == 0).lower())
+            refusal = _refusal(spark, told)
+            assert refusal is None or refusal in _REFUSALS, told
+            table.rows, done = (table.rows, done + 1) if refusal is None else (before, done)
+            spark.conf.set("spark.sql.caseSensitive", "true")
+            _check(spark, table, table_name, (seed, step, told, before))
+    finally:
+        spark.conf.set("spark.sql.caseSensitive", "false")
+    assert done
+
+
+def _refusal(spark: SparkSession, statement: str) -> str | None:
+    try:
+        spark.sql(statement)
+    except AnalysisException as refusal:
+        return str(refusal.getCondition())
+    return None
 
 
 def _layout(kind: str, table: NamedTable) -> str:

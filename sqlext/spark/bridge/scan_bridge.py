@@ -310,8 +310,9 @@ def _partition_key(file: ContentFile) -> str:
 def _pushable_columns(metadata: TableMetadata, schema: Schema) -> Sequence[str]:
     """Columns whose filters Spark's Parquet reader may test against row groups.
 
-    It looks columns up by name, so a name that ever meant another field is left out; so are floats, since Parquet
-    statistics pass over NaN, which Spark orders above every number.
+    It looks columns up by name, so a name that ever meant another field is left out. It looks their dictionaries up by
+    dotted path, so the name `a.b` is left out, as it may be the path of a field `b` of a struct `a` in a file. So are
+    floats, since Parquet statistics pass over NaN, which Spark orders above every number.
     """
     ids_by_name: dict[str, set[int]] = {}
     for known in metadata.schemas:
@@ -325,6 +326,7 @@ def _pushable_columns(metadata: TableMetadata, schema: Schema) -> Sequence[str]:
         field.name
         for field in schema.fields
         if not isinstance(field.type, _NOT_PUSHED_TO_PARQUET)
+        and "." not in field.name
         and ids_by_name[field.name.lower()] == {field.id}
         and names_by_id[field.id] == {field.name}
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlext.sql.binding import Relation
 from sqlext.sql.statements.statement import Slice
-from sqlext.sql.tokens.quoting import quote_identifier
+from sqlext.sql.tokens.quoting import quote_identifier, quote_name
 
 _HEX = "[0-9a-fA-F]"
 _ANY_UUID = f"^(?:urn:)?(?:uuid:)?[{{]?({_HEX}{{8}})-?({_HEX}{{4}})-?({_HEX}{{4}})-?({_HEX}{{4}})-?({_HEX}{{12}})[}}]?$"
@@ -36,12 +36,17 @@ def showing_hidden(relation: str, alias: str | None, hidden: Sequence[str], *sid
 def hidden_column(name: str, alias: str | None, target: Relation, *sides: Relation) -> str:
     """A hidden column of the target, for the texts of a statement; `sides` are all relations that they see.
 
-    It is qualified, but where the target has no alias and a column of a side has the name of its catalog: Spark takes
-    `lake.db.t._file` for a field of the column `lake`, as hidden columns come last.
+    Without an alias it is qualified by the longest end of the target's name that does not begin with the name of a
+    column, and is no name of another side: hidden columns come last, so Spark takes `lake.db.t._file` for a field of
+    the column `lake` where there is one.
     """
-    if alias is None and any(side.find(target.name[0]) is not None for side in sides):
-        return quote_identifier(name)
-    return target.column(name)
+    others = [side for side in sides if side is not target]
+    for start in range(len(target.name)):
+        end = target.name[start:]
+        hidden_by_column = alias is None and any(side.find(end[0]) is not None for side in sides)
+        if not hidden_by_column and not any(side.is_named(end) for side in others):
+            return quote_name((*end, name))
+    return quote_identifier(name)
 
 
 def filtered(where: Slice | None) -> str:

@@ -47,10 +47,10 @@ def test_encodings_follow_the_values(type: Type, values: object, expected: str) 
     assert chosen(type, values) == expected
 
 
-def test_a_column_with_the_path_of_a_field_has_its_encoding() -> None:
+def test_a_column_with_the_path_of_a_field_has_no_dictionary_as_readers_take_one_for_the_others() -> None:
     struct = StructType((NestedField(3, "b", LongType()),))
     schema = Schema((NestedField(1, "a.b", LongType()), NestedField(2, "a", struct)))
     numbers = pa.array(range(1_000))
     batch = pa.record_batch([numbers, pa.StructArray.from_arrays([numbers], ["b"])], names=["a.b", "a"])
     encodings = choose_encodings(parquet_columns(schema), [batch])
-    assert encodings == Encodings(dictionary=("a.b",), delta=())
+    assert encodings == Encodings(dictionary=(), delta=())
