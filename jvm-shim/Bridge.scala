@@ -16,11 +16,13 @@ trait Bridge {
 
   /** Runs a command; `rows` is the analysed source of a DataFrame write, else null. The answer is JSON, or the
     * Throwable of the Spark job that failed. */
+  /** Python plans changes of rows by the settings that the session has as the command begins. */
   def run(session: SparkSession, command: String, arguments: String, rows: DataFrame): AnyRef
 }
 
 object Bridge {
   private val keptBytes = 64L * 1024 * 1024
+  private val planSettings = "sqlext.plan."
   @volatile private var python: Bridge = _
   private val kept = new KeptAnswers(keptBytes)
   private[sqlext] val json = new ObjectMapper().registerModule(DefaultScalaModule)
@@ -52,9 +54,11 @@ object Bridge {
     try throw new IllegalStateException(ask(question, arguments).toString)
     catch { case refused: SqlextException => refused }
 
+  /** Python plans changes of rows by the settings that the session has as the command begins. */
   def run(session: SparkSession, command: String, arguments: Map[String, Any], rows: DataFrame): JsonNode =
     NewestVersions.inCommand {
-      attached.run(session, command, json.writeValueAsString(arguments), rows) match {
+      val planned = arguments + ("plan_settings" -> session.conf.getAll.filter(_._1.startsWith(planSettings)))
+      attached.run(session, command, json.writeValueAsString(planned), rows) match {
         case failure: Throwable => throw failure
         case answer => decode(answer.toString)
       }

@@ -207,7 +207,7 @@ class Dispatch:
         parsed = _parse(arguments)
         changed = self._environment.transactions.changed_tables(session_id(spark))
         try:
-            outcome = self._outcome(spark, parsed)
+            outcome = self._outcome(spark, parsed, arguments)
         finally:
             if isinstance(parsed, CommitTransaction | RollBackTransaction):
                 for table in changed:
@@ -221,21 +221,21 @@ class Dispatch:
     ) -> Mapping[str, Any]:
         """Runs a MERGE, UPDATE or DELETE that came as a plan; the answer is its counts."""
         statement = planned_statement(arguments, written_table(TableHandle.decode(arguments["table"])))
-        outcome = self._outcome(spark, statement)
+        outcome = self._outcome(spark, statement, arguments)
         self._renew_caches(spark, statement.table.parts)
         return {"rows": [list(row) for row in outcome.rows]}
 
     def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Makes or replaces a table with the rows of a DataFrame."""
         assert rows is not None
-        create_of_data_frame(self._environment.within(session_id(spark)), spark, arguments, rows)
+        create_of_data_frame(self._within(spark, arguments), spark, arguments, rows)
         self._renew_caches(spark, (arguments["catalog"], *arguments["namespace"], arguments["name"]))
         return {}
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Writes a DataFrame that Spark has put into the table's columns; the answer is its counts."""
         assert rows is not None
-        counts = write_data_frame(self._environment.within(session_id(spark)), spark, arguments, rows)
+        counts = write_data_frame(self._within(spark, arguments), spark, arguments, rows)
         self._renew_caches(spark, written_table(TableHandle.decode(arguments["table"])).parts)
         return {"rows": [counts.row()]}
 
@@ -246,9 +246,12 @@ class Dispatch:
         else:
             renew_caches(spark, table)
 
-    def _outcome(self, spark: SparkSession, statement: AnyStatement | None) -> Outcome:
+    def _within(self, spark: SparkSession, arguments: Mapping[str, Any]) -> Environment:
+        return self._environment.within(session_id(spark)).planned_by(arguments["plan_settings"])
+
+    def _outcome(self, spark: SparkSession, statement: AnyStatement | None, arguments: Mapping[str, Any]) -> Outcome:
         command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]
-        environment = self._environment.within(session_id(spark))
+        environment = self._within(spark, arguments)
         changing = statement.statement if isinstance(statement, Explain) else statement
         if isinstance(changing, Delete | Insert | Merge | Truncate | Update):
             verb = "UPSERT" if isinstance(changing, Insert) and changing.upsert else type(changing).__name__.upper()

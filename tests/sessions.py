@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -27,3 +29,16 @@ def open_session(warehouse: Path) -> SparkSession:
         "spark.log.level": "ERROR",
     }
     return sqlext.session(lake=str(warehouse), master="local[2]", conf=settings)
+
+
+@contextmanager
+def planned(spark: SparkSession, **settings: object) -> Iterator[None]:
+    """While it lasts, the session plans changes by these settings, `driver_bytes` for `sqlext.plan.driver-bytes`."""
+    names = {f"sqlext.plan.{name.replace('_', '-')}": str(value) for name, value in settings.items()}
+    for name, value in names.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in names:
+            spark.conf.unset(name)

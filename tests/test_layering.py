@@ -15,6 +15,7 @@ ALLOWED = {
     "error_conditions": set(),
     "errors": {"error_conditions"},
     "properties": {"errors"},
+    "thresholds": {"errors"},
     "peer_properties": set(),
     "property_names": {"errors", "properties", "peer_properties", "spec"},
     "spec": {"errors"},
@@ -24,8 +25,9 @@ ALLOWED = {
     "commit": FORMAT | {"storage", "scan", "catalog"},
     "write": FORMAT | {"storage"},
     "sql": FORMAT,
-    "spark": FORMAT | {"storage", "catalog", "scan", "write", "sql"},
-    "command": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "property_names"},
+    "spark": FORMAT | {"storage", "catalog", "scan", "write", "sql", "thresholds"},
+    "command": FORMAT
+    | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "property_names", "thresholds"},
     "changelog": FORMAT,
     "procedure": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command"},
     "streaming": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command"},
@@ -37,7 +39,7 @@ ALLOWED = {
 }
 ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],
-    "command": ["", "changelog", "change", "compaction", "upsert", "dml", "ddl", "view"],
+    "command": ["plan", "", "changelog", "change", "compaction", "upsert", "dml", "ddl", "view"],
     "commit": ["", "rules", "snapshot", "loop", "actions", "group"],
     "scan": ["filter", "files", "deletes", "", "metadata_tables"],
     "spark": ["", "shim", "catalog", "scan", "session", "query", "bridge"],
@@ -52,6 +54,7 @@ NO_SPARK = {
     "properties",
     "peer_properties",
     "property_names",
+    "thresholds",
     "spec",
     "storage",
     "catalog",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.plan.planning import Planning
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.actions.recorded_action import RecordedAction
 from sqlext.commit.group.group_committers import GroupCommitters
@@ -34,7 +35,10 @@ class Overtaken:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Injected into every command by the session. `overtaken`: in a statement that runs again."""
+    """Injected into every command by the session. `overtaken`: in a statement that runs again.
+
+    `planning` is what the session's settings say of plans, as of the beginning of the statement.
+    """
 
     catalogs: Catalogs
     scans: ScanBridge
@@ -45,10 +49,16 @@ class Environment:
     queue: AttemptQueue
     groups: GroupCommitters
     overtaken: Overtaken | None = None
+    planning: Planning = field(default_factory=Planning)
 
     def within(self, session: str) -> Environment:
         """The environment of a statement of that session: in a transaction, if it has one."""
         return replace(self, catalogs=self.transactions.catalogs_of(session))
+
+    def planned_by(self, settings: Mapping[str, str]) -> Environment:
+        """The environment of a statement in whose session these settings speak of plans. AnalysisError
+        SETTING_INVALID."""
+        return replace(self, planning=Planning.of(settings)) if settings else self
 
     def version(self, catalog: str, table: LoadedTable, branch: str | None = None) -> TableVersion:
         """A loaded table as scans see it, at the head of a branch."""

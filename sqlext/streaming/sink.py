@@ -128,7 +128,9 @@ class StreamingSink:
         if written is not None:
             return {"metrics": {**self._metrics(write, written), "finishedStaged": "true"}}
         written = run_until_not_overtaken(
-            self.environment, written_table(batch.table).parts, lambda now: write.run(now, spark)
+            self.environment.planned_by(arguments["plan_settings"]),
+            written_table(batch.table).parts,
+            lambda now: write.run(now, spark),
         )
         if write.committed:
             compact_after_commit(self.environment, spark, target, batch.trigger_ms)

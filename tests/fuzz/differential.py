@@ -18,23 +18,28 @@ from fuzz.random_sequence import Creation, RandomSequence
 from fuzz.statements import Alter, Counts, Refused, Statement, Table
 from judges.canonical import canonical_rows, canonical_scalar, sort_rows
 from judges.iceberg import IcebergJudge, JudgeError
+from sessions import planned
 
 STATEMENTS = 6
 _SHORTEST_TRIES = 40
 # A few rows are sorted and joined sooner than a plan for many is made.
 FEW_ROWS = {"spark.sql.shuffle.partitions": "1", "spark.sql.adaptive.enabled": "false"}
+# What `sqlext.plan.force` is for one sequence after another.
+FORCED = ("", "tasks", "", "equality", "merge-on-read,tasks", "look-up", "copy-on-write", "", "auto,tasks", "driver")
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 @contextmanager
-def few_rows(spark: SparkSession, *, compiled: bool) -> Iterator[None]:
-    """The session with settings for small tables. Spark reads by columns only where it may compile queries."""
+def few_rows(spark: SparkSession, *, compiled: bool, forced: str) -> Iterator[None]:
+    """The session with settings for small tables, and one of `FORCED`. Spark reads by columns only where it may compile
+    queries."""
     given = {**FEW_ROWS, **({} if compiled else _INTERPRETED)}
     before = {name: spark.conf.get(name) for name in given}
     for name, value in given.items():
         spark.conf.set(name, value)
     try:
-        yield
+        with planned(spark, force=forced):
+            yield
     finally:
         for name, old in before.items():
             spark.conf.set(name, old)

@@ -20,7 +20,7 @@ import environment
 
 environment.enter("test")
 
-from fuzz.differential import FEW_ROWS, STATEMENTS, Difference, Differential, few_rows
+from fuzz.differential import FEW_ROWS, FORCED, STATEMENTS, Difference, Differential, few_rows
 from judges.iceberg import IcebergJudge
 from sessions import open_session
 
@@ -58,7 +58,8 @@ def main() -> int:
 
         for first in range(seed, seed + given.count, BLOCK):
             numbers = range(first, min(first + BLOCK, seed + given.count))
-            with few_rows(spark, compiled=first // BLOCK % COMPILED == 0):
+            block = first // BLOCK
+            with few_rows(spark, compiled=block % COMPILED == 0, forced=FORCED[block % len(FORCED)]):
                 list(pool.map(run, numbers))
             passed = time.monotonic() - started
             print(f"{numbers[-1] - seed + 1} sequences to {numbers[-1]} in {passed:.0f} s, wrong: {failed}", flush=True)

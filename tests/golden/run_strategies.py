@@ -18,12 +18,12 @@ environment.enter("test")
 
 from pathlib import Path
 
-from golden.strategies import STRATEGIES, areas_of, differences
+from golden.strategies import FORCED, STRATEGIES, areas_of, differences
 from sessions import open_session
 
 
 def main() -> None:
-    names = sys.argv[1:] or list(STRATEGIES)
+    names = sys.argv[1:] or [*STRATEGIES, *FORCED]
     unequal = 0
     with tempfile.TemporaryDirectory(prefix="sqlext-strategies-") as temporary:
         root = Path(temporary).resolve()

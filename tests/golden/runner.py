@@ -34,6 +34,8 @@ CLOCK = re.compile(r"\b20(2[5-9]|[3-9]\d)-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?"
 PLAN_LINE = re.compile(r"\s*$|== SQL|[ :]*[+'-]|\s*\S+Table |JVM stacktrace|\s+at ")
 SIZE_NAMES = re.compile(r"(^|[-_])(size|sizes|length|size_in_bytes)$|files-size$|column_size$|^split_offsets$")
 PLAN_IDS = re.compile(r"(?<=[\w)*])#\d+L?|, \[plan_id=\d+\]")
+# of what the driver tries to take: it follows from the sizes of files
+TRIED_ROWS = re.compile(r"(?<=no more than )[\d,]+(?= rows)")
 VERSION_NAMES = frozenset({"engine-version", "sqlext-version", "iceberg-version", "spark.app.id"})
 
 
@@ -161,7 +163,7 @@ class RunNames:
         if name == "timestamp" and isinstance(value, int):
             return "<time>"
         if name == "plan":
-            return self.text(PLAN_IDS.sub("", str(value)))
+            return self.text(TRIED_ROWS.sub("<count>", PLAN_IDS.sub("", str(value))))
         if name in VERSION_NAMES:
             return "<version>"
         if isinstance(value, dict) and "__map__" in value:

@@ -1,13 +1,15 @@
 """The golden inputs of row-level changes under every way to write them.
 
-Each way is a catalog whose new tables have other properties. Rows, counts and errors must be those that are recorded;
-snapshots, files, lowered SQL and hidden columns are of the way and not compared, nor are counts where a way has none.
+A way is a catalog whose new tables have other properties, or a plan that the session forces. Rows, counts and errors
+must be those that are recorded; snapshots, files, lowered SQL and hidden columns are of the way and not compared, nor
+are counts that one of the two ways does not know.
 """
 
 from __future__ import annotations
 
 import datetime
 import itertools
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +18,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from golden.runner import RESULTS, run_area
+from sessions import planned
 
 _COPY_ON_WRITE = {f"write.{verb}.mode": "copy-on-write" for verb in ("delete", "update", "merge")}
 _COMPACTED = {
@@ -34,6 +37,17 @@ STRATEGIES: Mapping[str, Mapping[str, str]] = {
     "compacted": _COMPACTED,
     "vectors_compacted": {"format-version": "3", **_COMPACTED},
 }
+FORCED: Mapping[str, str] = {
+    "forced_tasks": "tasks",
+    "forced_driver": "driver",
+    "forced_equality": "equality",
+    "forced_look_up": "look-up",
+    "forced_merge_on_read": "merge-on-read",
+    "forced_merge_on_read_in_tasks": "merge-on-read,tasks",
+    "forced_copy_on_write": "copy-on-write",
+    "forced_auto_in_tasks": "auto,tasks",
+}
+"""What `sqlext.plan.force` is, by the name of the way."""
 AREAS = (
     "delete",
     "delete_subqueries",
@@ -57,7 +71,7 @@ AREAS = (
 )
 CORE = (("copy_on_write", "merge_clauses"), ("copy_on_write", "update"))
 ROTATING = ("delete", "merge_partitions", "on_conflict", "upsert")
-_BY_EQUALITY = ("equality", "vectors_equality")
+_BY_EQUALITY = ("equality", "vectors_equality", "forced_equality")
 # those with upserts in them, and with no table whose partitioning or order of rows asks for the stored row
 _EQUALITY_AREAS = ("merge_clauses", "merge_sources", "merge_values", "on_conflict", "upsert")
 _COUNTS = "num_affected_rows:"
@@ -75,7 +89,7 @@ def areas_of(strategy: str) -> Sequence[str]:
 
 def rotating_strategy() -> str:
     """The way that `SQLEXT_GOLDEN_STRATEGY` names, else the one whose day it is."""
-    names = list(STRATEGIES)
+    names = [*STRATEGIES, *FORCED]
     return os.environ.get("SQLEXT_GOLDEN_STRATEGY") or names[datetime.date.today().toordinal() % len(names)]
 
 
@@ -84,10 +98,11 @@ def run_as(spark: SparkSession, folder: Path, strategy: str, area: str) -> str:
     catalog = f"lake_{strategy}"
     prefix = f"spark.sql.catalog.{catalog}"
     spark.conf.set(f"{prefix}.warehouse", str(folder))
-    for name, value in STRATEGIES[strategy].items():
+    for name, value in STRATEGIES.get(strategy, {}).items():
         spark.conf.set(f"{prefix}.table-default.{name}", value)
     spark.conf.set(prefix, "io.sqlext.Catalog")
-    return re.sub(rf"\b{catalog}\b", "lake", run_area(spark, folder, area, catalog))
+    with planned(spark, force=FORCED.get(strategy, "")):
+        return re.sub(rf"\b{catalog}\b", "lake", run_area(spark, folder, area, catalog))
 
 
 def recorded(area: str) -> str:
@@ -96,17 +111,29 @@ def recorded(area: str) -> str:
 
 def differences(spark: SparkSession, folder: Path, strategy: str, area: str) -> list[str]:
     """Statements whose rows, counts or errors are not those recorded, each with both."""
-    counts = strategy not in _BY_EQUALITY
-    got, wanted = answers(run_as(spark, folder, strategy, area), counts), answers(recorded(area), counts)
+    got, wanted = answers(run_as(spark, folder, strategy, area)), answers(recorded(area))
     return [
         f"{strategy}: {area}: {text}\n  got    {one}\n  wanted {other}"
         for (text, one), (_, other) in zip(got, wanted, strict=True)
-        if one != other
+        if not _are_same(one, other)
     ]
 
 
-def answers(result: str, counts: bool = True) -> list[tuple[str, list[str]]]:
-    """Each statement with its rows and errors, statements that ask for what differs among ways left out."""
+def _are_same(one: Sequence[str], other: Sequence[str]) -> bool:
+    return len(one) == len(other) and all(map(_is_same, one, other))
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Counts that a way does not know are null."""
+    if one == other or not (one.startswith(_COUNTS) and other.startswith(_COUNTS)):
+        return one == other
+    pairs = zip(*(json.loads(text.removeprefix(_COUNTS)) for text in (one, other)), strict=True)
+    return all(None in pair or pair[0] == pair[1] for pair in pairs)
+
+
+def answers(result: str) -> list[tuple[str, list[str]]]:
+    """Each statement with its rows and errors, statements that ask for what differs among ways left out. A row of
+    counts begins with `_COUNTS`."""
     found = []
     for block in result.split("\n\n"):
         lines = block.splitlines()
@@ -119,7 +146,7 @@ def answers(result: str, counts: bool = True) -> list[tuple[str, list[str]]]:
                 section = begun[1]
             elif section == "schema":
                 is_count = line.startswith(_COUNTS)
-            elif section == "error" or (section == "rows" and (counts or not is_count)):
-                kept.append(line)
+            elif section in ("error", "rows"):
+                kept.append(f"{_COUNTS if is_count and section == 'rows' else ''}{line}")
         found.append((text, kept))
     return found

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
 from judges.judged import Judged
+from sessions import planned
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.compaction import compaction, small_runs
 from sqlext.command.compaction.small_runs import merge_small_runs, rows_of
@@ -183,10 +184,10 @@ def test_what_is_left_to_a_query(
     assert answer("s STRUCT<a: INT>", "named_struct('a', 1)", change="ADD COLUMN s.b INT") is None
     assert answer("v VARIANT", "parse_json('1')") is None
     assert answer("v STRING", "'a'", change="WRITE ORDERED BY v DESC") is None
-    monkeypatch.setattr("sqlext.command.compaction.small_runs.SMALL_BYTES", 500)
-    assert answer("v STRING", "'a'", rows=30) == 29
-    assert answer("v STRING", "'a'", rows=40) is None
-    assert answer("v STRING", "repeat(uuid(), 30)", rows=30) is None
+    with planned(spark, driver_bytes=500):
+        assert answer("v STRING", "'a'", rows=30) == 29
+        assert answer("v STRING", "'a'", rows=40) is None
+        assert answer("v STRING", "repeat(uuid(), 30)", rows=30) is None
 
 
 def test_a_file_that_is_gone_is_told(spark: SparkSession, warehouse: Path, table_name: str) -> None:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from sqlext.spark.query.driver_rows import SMALL_BYTES, collect_few
+from sqlext.spark.query.driver_rows import DRIVER_BYTES, collect_few
 
 QUERIES = {
     "many files": "SELECT id, 'f' || pmod(hash(id), 9000) AS _file, id AS _pos FROM range(0, 20000, 1, 3)",
@@ -51,9 +51,9 @@ def test_no_more_bytes_are_taken_than_the_driver_takes(
 ) -> None:
     """As many rows as fit are taken, and twice as many are not, whatever their length and however well they pack."""
     query = f"SELECT {columns.format(n=length)} FROM range(0, {{rows}}, 1, {tasks})"
-    few = min(SMALL_BYTES // (length + 64), 2_000)
+    few = min(DRIVER_BYTES // (length + 64), 2_000)
     found = collect_few(spark.sql(query.format(rows=few)))
     assert found is not None
     assert found.num_rows == few
-    many = 2 * SMALL_BYTES // length
+    many = 2 * DRIVER_BYTES // length
     assert collect_few(spark.sql(query.format(rows=many))) is None

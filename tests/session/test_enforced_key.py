@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sqlext.command.change import enforced_key
+from sessions import planned
 
 
 def condition_of(spark: SparkSession, statement: str) -> str | None:
@@ -37,8 +38,14 @@ def test_a_table_made_by_the_data_frame_builder(spark: SparkSession, table_name:
     assert spark.table(table_name).count() == 2
 
 
-def test_keys_that_spark_joins(spark: SparkSession, table_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(enforced_key, "_DRIVER_ROWS", 0)
+@pytest.fixture
+def joined_keys(spark: SparkSession) -> Iterator[None]:
+    with planned(spark, checked_key_rows=0):
+        yield
+
+
+@pytest.mark.usefixtures("joined_keys")
+def test_keys_that_spark_joins(spark: SparkSession, table_name: str) -> None:
     key = "PRIMARY KEY (u, `d d`) ENFORCED"
     spark.sql(f"CREATE TABLE {table_name} (u BIGINT, `d d` DATE, n INT, {key}) PARTITIONED BY (months(`d d`))")
     rows = "SELECT id, DATE'2024-01-01' + CAST(id % 90 AS INT), 1 FROM range(1000)"

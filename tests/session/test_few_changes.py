@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from session.change_folding import require_folds
+from sessions import planned
 from sqlext.command.changelog import changelog_recorder
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.changelog.few_changes import few_changes
@@ -114,6 +115,6 @@ def test_a_query_finds_what_the_driver_does_not(
     by_key = f"{producer}, 'write.upsert.mode'='equality'"
     keyed = "INSERT INTO {table} VALUES (1, 'a'), (2, 'b')", "UPSERT INTO {table} VALUES (1, 'c')"
     assert _driver_finds(spark, monkeypatch, f"{table_name}_e", "id INT, v STRING", by_key, *keyed) == [False]
-    monkeypatch.setattr(changelog_recorder, "_FEW_ROWS", 3)
     many = "INSERT INTO {table} SELECT id FROM range(9)", "DELETE FROM {table} WHERE id < 3", "DELETE FROM {table}"
-    assert _driver_finds(spark, monkeypatch, f"{table_name}_m", "id INT", producer, *many) == [True]
+    with planned(spark, changelog_rows=3):
+        assert _driver_finds(spark, monkeypatch, f"{table_name}_m", "id INT", producer, *many) == [True]

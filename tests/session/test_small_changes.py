@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
-from sqlext.command.change import merge_on_read
+from sessions import planned
 from sqlext.spark.query import driver_rows
 
 MERGE = "MERGE INTO {t} AS t USING {s} AS s ON t.id = s.id "
@@ -34,10 +34,10 @@ def table(spark: SparkSession, table_name: str, source_of_rows: str) -> str:
 
 
 @pytest.fixture
-def small_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_estimates(spark: SparkSession) -> Iterator[None]:
     """As if tables were larger: no estimate of what a change reads is small, and an update has too many rows."""
-    monkeypatch.setattr("sqlext.spark.query.driver_rows.SMALL_BYTES", 4_096)
-    monkeypatch.setattr(merge_on_read, "_MOST_COMPLETED", 65_536)
+    with planned(spark, driver_bytes=4_096, completed_rows=65_536):
+        yield
 
 
 class Jobs:
@@ -105,17 +105,15 @@ def test_the_rows_decide(
     assert canonical_rows(spark.sql(totals.format(table))) == iceberg.sql(totals.format(table))
 
 
-def test_long_texts_weigh_what_their_files_do(
-    spark: SparkSession, table_name: str, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_texts_weigh_what_their_files_do(spark: SparkSession, table_name: str, jobs: Jobs) -> None:
     spark.sql(f"CREATE TABLE {table_name} (id BIGINT, doc STRING)")
     text = "array_join(transform(sequence(1, 60), n -> md5(CAST(id * 100 + n AS STRING))), '')"
     spark.sql(f"INSERT INTO {table_name} SELECT id, {text} FROM range(50)")
     spark.sql(f"CREATE TABLE {table_name}_copy (id BIGINT, doc STRING)")
-    monkeypatch.setattr("sqlext.spark.query.driver_rows.SMALL_BYTES", 20_000)
     for query, workers in (("id, doc", 1), ("max(id), min(doc)", 0)):
         before = jobs.workers
-        spark.sql(f"INSERT INTO {table_name}_copy SELECT {query} FROM {table_name}")
+        with planned(spark, driver_bytes=20_000):
+            spark.sql(f"INSERT INTO {table_name}_copy SELECT {query} FROM {table_name}")
         assert jobs.workers - before == workers
 
 

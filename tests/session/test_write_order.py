@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,15 +13,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from judges.iceberg import IcebergJudge
-from sqlext.spark.query import driver_rows
+from sessions import planned
 
 ROWS = 4000
 
 
 @pytest.fixture
-def many(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> DataFrame:
+def many(spark: SparkSession) -> Iterator[DataFrame]:
     """Rows in no order, in four tasks; none are few enough for the driver to write them."""
-    monkeypatch.setattr(driver_rows, "SMALL_BYTES", -1)
+    with planned(spark, force="tasks"):
+        yield _many(spark)
+
+
+def _many(spark: SparkSession) -> DataFrame:
     return spark.range(0, ROWS, 1, 4).select(
         F.pmod(F.col("id") * 7919, F.lit(ROWS)).cast("int").alias("id"),
         F.element_at(F.array(F.lit("a"), F.lit("b"), F.lit(None)), (F.col("id") % 3 + 1).cast("int")).alias("kind"),

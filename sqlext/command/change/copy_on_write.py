@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
@@ -11,16 +12,17 @@ from pyspark.sql import functions as F
 from sqlext.command.change.distribution import distribute, keeps_order, partition_expressions, write_distributed
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
 from sqlext.command.change.held_change import HeldChange, hold_change, touched_files
+from sqlext.command.change.row_change import RowChange, changed_counts, has_new_rows
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids
-from sqlext.command.change.strategy import RowChange, changed_counts, has_new_rows
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.command.writing import write_by
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
-from sqlext.spark.query.driver_rows import is_small
 from sqlext.spark.query.lowered_sql import lowered_query
-from sqlext.spark.query.write_job import run_few, run_write, task_identity
+from sqlext.spark.query.write_job import task_identity
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.sql.tokens.quoting import quote_identifier
@@ -30,17 +32,19 @@ from sqlext.write.task import write_rows
 _PLACE = ("_file", "_pos")
 
 
-def copy_on_write(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
-    """Whole files are replaced, in any format version; see `Strategy`.
+def copy_on_write(
+    environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
+) -> Counts:
+    """Whole files are replaced, in any format version; see `CarryOut`.
 
     The change is evaluated once and held by Spark, as it is needed for the places of old rows and for the new ones. A
     file whose rows all go is not read again. Equality deletes stay, for the files that they still apply to.
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        held = hold_change(spark, target, operation, change)
+        held = hold_change(spark, target, operation, change, writer)
         touched = touched_files(environment, target, held.found.positions)
-        action = replace_files(environment, spark, target, change, held, touched)
+        action = replace_files(environment, spark, target, change, writer, held, touched)
     if action.added or touched:
         commit_change(environment, target, action)
     return changed_counts(held.found)
@@ -51,11 +55,14 @@ def replace_files(
     spark: SparkSession,
     target: Target,
     change: RowChange,
+    writer: Writer,
     held: HeldChange,
     touched: Sequence[FileScanTask],
 ) -> OverwriteFiles:
     """Writes the new files; the action that puts them in the place of `touched`, all files that lose a row."""
-    added = _rewrite(spark, target, held.operation, held.rows, _partly_kept(touched, held.found.positions))
+    kept_from = _partly_kept(touched, held.found.positions)
+    # How many rows of the files stay is not known: no more than what is small is tried on the driver.
+    added = _rewrite(spark, target, held.operation, held.rows, kept_from, replace(writer, tried_rows=0))
     if not (change.distinct_keys or change.keeps_keys):
         removed = Removed(paths=frozenset(task.file.file_path for task in touched))
         require_unique_keys(environment, spark, target, added, removed)
@@ -77,7 +84,12 @@ def _partly_kept(touched: Sequence[FileScanTask], positions: Mapping[str, BitMap
 
 
 def _rewrite(
-    spark: SparkSession, target: Target, operation: WriteOperation, rows: DataFrame, kept_from: list[str]
+    spark: SparkSession,
+    target: Target,
+    operation: WriteOperation,
+    rows: DataFrame,
+    kept_from: list[str],
+    writer: Writer,
 ) -> Sequence[ContentFile]:
     """Data files of the new rows, and of the rows of `kept_from` that the change leaves as they are."""
     metadata = target.table.metadata
@@ -91,13 +103,12 @@ def _rewrite(
     plan = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
     task = write_rows(plan, task_identity=task_identity)
     if keeps_order(metadata):
-        return write_distributed(_united([*moved, *inserted]).drop(*_PLACE), metadata, task).data_files
+        return write_distributed(_united([*moved, *inserted]).drop(*_PLACE), metadata, task, writer).data_files
     # Rows of one file stay together and in their order: what pruned files before prunes them after it.
     by_file = [*(F.expr(text) for text in partition_expressions(metadata)), F.col("_file")]
     stable = [one.repartition(*by_file).sortWithinPartitions(*_PLACE) for one in [_united(moved)] if moved]
     spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
-    written = run_few(spread.drop(*_PLACE), task) if is_small(spread) else None
-    return (written or run_write(spread.drop(*_PLACE), task)).data_files
+    return write_by(writer, spread.drop(*_PLACE), task, lambda rows: rows).data_files
 
 
 def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str]) -> DataFrame:

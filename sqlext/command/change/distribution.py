@@ -16,9 +16,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.command.plan.change_plan import Writer
+from sqlext.command.writing import write_by
 from sqlext.properties import DISTRIBUTION_MODE
-from sqlext.spark.query.driver_rows import is_small
-from sqlext.spark.query.write_job import WriteTask, WrittenFiles, run_few, run_write
+from sqlext.spark.query.write_job import WriteTask, WrittenFiles
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField, SortOrder
@@ -92,12 +93,16 @@ def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -
 
 
 def write_distributed(
-    rows: DataFrame, metadata: TableMetadata, task: WriteTask, tasks: int | None = None
+    rows: DataFrame, metadata: TableMetadata, task: WriteTask, writer: Writer, tasks: int | None = None
 ) -> WrittenFiles:
-    """Runs a write task over the rows, in the table's order: on the driver where they are likely to be small and turn
-    out to be, else in the table's distribution; for `tasks` see `distribute`."""
-    written = run_few(rows, task, arranged=arrangement(metadata)) if is_small(rows) else None
-    return written or run_write(order(distribute(rows, metadata, tasks), metadata), task)
+    """Runs a write task over rows in the table's order and distribution; for `tasks` see `distribute`."""
+    return write_by(
+        writer,
+        rows,
+        task,
+        lambda spread: order(distribute(spread, metadata, tasks), metadata),
+        arrangement(metadata),
+    )
 
 
 def arrangement(metadata: TableMetadata) -> Callable[[DataFrame], DataFrame] | None:

@@ -38,10 +38,6 @@ from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.distinct_keys import NAMED_KEYS, named_keys, require_distinct
 
-# More new rows than these, or more bytes of keys in the table, are joined by Spark.
-_DRIVER_ROWS = 1_000_000
-_DRIVER_BYTES = 256 * 1024 * 1024
-
 
 class Target(Protocol):
     """A table at the version that a statement reads; `relation` is its name in SQL, pinned to this version."""
@@ -101,8 +97,9 @@ def require_unique_keys(
         return None
     key_ids = metadata.schema().identifier_field_ids
     plan = environment.scans.plan(target.version, AlwaysTrue())
-    few = have_plain_keys(metadata.schema()) and sum(file.record_count for file in files) <= _DRIVER_ROWS
-    if few and not plan.equality_groups and lookup_bytes(plan, key_ids) <= _DRIVER_BYTES:
+    limits = environment.planning.thresholds
+    few = have_plain_keys(metadata.schema()) and sum(file.record_count for file in files) <= limits.checked_key_rows
+    if few and not plan.equality_groups and lookup_bytes(plan, key_ids) <= limits.checked_key_bytes:
         return _looked_up(environment, target, files, removed)
     _join(spark, target, files, removed)
     return AlwaysTrue()

@@ -9,19 +9,14 @@ from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.reads import Reads, reads_of
+from sqlext.command.change.row_change import RowChange, changed_rows, has_new_rows, reach_of, require_one_change
 from sqlext.command.change.row_level import Target
-from sqlext.command.change.strategy import (
-    RowChange,
-    changed_rows,
-    has_new_rows,
-    most_rows,
-    reach_of,
-    require_one_change,
-)
 from sqlext.command.environment import Environment
+from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation
+from sqlext.command.writing import write_by
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spark.query.write_job import WrittenFiles, find_positions, run_few, run_write, task_identity
+from sqlext.spark.query.write_job import WrittenFiles, find_positions, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.write.task import write_changes
 
@@ -36,24 +31,26 @@ class HeldChange:
     found: WrittenFiles
 
 
-def hold_change(spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange) -> HeldChange:
-    """Evaluates the change. The rows are held to the table's rules on the way. Errors: see `Strategy`."""
+def hold_change(
+    spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange, writer: Writer
+) -> HeldChange:
+    """Evaluates the change. The rows are held to the table's rules on the way. Errors: see `CarryOut`."""
     query = changed_rows(spark, operation, change)
     reads = reads_of(query, target.version, reach_of(change, target), target.overtaken)
     rows = query.localCheckpoint()
     if has_new_rows(rows):
-        found = _counted(target, operation, change, rows)
+        found = _counted(operation, change, writer, rows)
     else:
         found = find_positions(rows, shows_matches=change.shows_matches)
     require_one_change(spark, target, change, found)
     return HeldChange(operation, rows, reads, found)
 
 
-def _counted(target: Target, operation: WriteOperation, change: RowChange, rows: DataFrame) -> WrittenFiles:
+def _counted(operation: WriteOperation, change: RowChange, writer: Writer, rows: DataFrame) -> WrittenFiles:
     task = write_changes(
         operation.plan, task_identity=task_identity, distinct_keys=change.distinct_keys, writes_rows=False
     )
-    return run_few(rows, task, most_rows(target)) or run_write(rows, task)
+    return write_by(writer, rows, task, lambda spread: spread)
 
 
 def touched_files(

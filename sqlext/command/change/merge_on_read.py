@@ -10,21 +10,22 @@ from sqlext.command.change.distribution import arrangement, keeps_order, order
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
 from sqlext.command.change.held_change import HeldChange
 from sqlext.command.change.reads import Reads, reads_of
-from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
-from sqlext.command.change.strategy import (
+from sqlext.command.change.row_change import (
     RowChange,
     changed_counts,
     changed_rows,
     has_new_rows,
-    most_rows,
     reach_of,
     require_one_change,
 )
+from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.command.writing import write_by
 from sqlext.commit.actions.row_delta import RowDelta
-from sqlext.spark.query.driver_rows import estimate
+from sqlext.spark.query.driver_rows import ALL_ROWS, estimate
 from sqlext.spark.query.write_job import WriteTask, WrittenFiles, find_positions, run_few, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.storage.location import is_object
@@ -33,19 +34,18 @@ from sqlext.write.positioned_values import has_positioned_values
 from sqlext.write.task import write_changes
 from sqlext.write.write_plan import WritePlan
 
-# Up to about as many rows their kept columns are found faster one by one than Spark decodes them of all rows.
-_MOST_COMPLETED = 262_144
 
-
-def merge_on_read(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
-    """Position deletes in format version 2, deletion vectors from version 3 on; see `Strategy`."""
+def merge_on_read(
+    environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
+) -> Counts:
+    """Position deletes in format version 2, deletion vectors from version 3 on; see `CarryOut`."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         rows = changed_rows(spark, operation, change)
-        fewer = _FewerColumns.of(environment, target, change, rows) if change.few is not False else None
+        fewer = _FewerColumns.of(environment, target, change, rows) if writer.completed_rows else None
         # Spark optimises the query that is run first, and that one alone where its rows are few.
         reads = reads_of(fewer.rows if fewer else rows, target.version, reach_of(change, target), target.overtaken)
-        written = _write(environment, spark, target, operation, change, rows, fewer)
+        written = _write(environment, spark, target, operation, change, writer, rows, fewer)
         delta = _delta(environment, spark, target, operation, change, written, reads)
     if delta is not None:
         commit_change(environment, target, delta)
@@ -53,11 +53,11 @@ def merge_on_read(environment: Environment, spark: SparkSession, target: Target,
 
 
 def mark_held(
-    environment: Environment, spark: SparkSession, target: Target, change: RowChange, held: HeldChange
+    environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer, held: HeldChange
 ) -> RowDelta | None:
     """Writes the new rows of a change that is held; the action that adds them and marks the old ones."""
     whole = replace(change, kept_columns=())
-    written = _write(environment, spark, target, held.operation, whole, held.rows, None)
+    written = _write(environment, spark, target, held.operation, whole, writer, held.rows, None)
     return _delta(environment, spark, target, held.operation, change, written, held.reads)
 
 
@@ -84,12 +84,13 @@ def _write(
     target: Target,
     operation: WriteOperation,
     change: RowChange,
+    writer: Writer,
     rows: DataFrame,
     fewer: _FewerColumns | None,
 ) -> WrittenFiles:
     """New rows in data files, and the positions of the old ones."""
     if has_new_rows(rows):
-        written = _write_rows(environment, target, operation, change, rows, fewer)
+        written = _write_rows(environment, target, operation, change, writer, rows, fewer)
     else:
         written = find_positions(rows, shows_matches=change.shows_matches)
     require_one_change(spark, target, change, written)
@@ -101,29 +102,25 @@ def _write_rows(
     target: Target,
     operation: WriteOperation,
     change: RowChange,
+    writer: Writer,
     rows: DataFrame,
     fewer: _FewerColumns | None,
 ) -> WrittenFiles:
     plan = operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
     metadata = target.table.metadata
+    arranged = arrangement(metadata)
     task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
-    written = None
-    # What is run again, should there be more rows, must not give others.
-    if fewer and estimate(fewer.rows).repeatable:
-        # It costs little, and ends once it has more rows than the driver takes.
-        most = most_rows(target, _MOST_COMPLETED)
-        written = run_few(fewer.rows, fewer.completing(task, plan), most, arrangement(metadata))
-    else:
-        expected = estimate(rows)
-        if expected.is_small:
-            if change.few is False:
-                fewer = _FewerColumns.of(environment, target, change, rows)
-            few, completed = (fewer.rows, fewer.completing(task, plan)) if fewer else (rows, task)
-            written = run_few(few, completed, arranged=arrangement(metadata))
-        elif change.few:
-            rows = rows if expected.repeatable else rows.localCheckpoint()
-            written = run_few(rows, task, most_rows(target), arrangement(metadata))
-    return written or run_write(order(rows, metadata), task)
+    if fewer is None and writer.most_bytes and estimate(rows, writer.most_bytes).is_small:
+        fewer = _FewerColumns.of(environment, target, change, rows)
+    if fewer is not None:
+        # A query that is run again, should there be more rows, must not give others.
+        expected = estimate(fewer.rows, writer.most_bytes)
+        most = ALL_ROWS if expected.is_small else max(writer.completed_rows, writer.tried_rows)
+        if expected.is_small or expected.repeatable:
+            completing = fewer.completing(task, plan)
+            written = run_few(fewer.rows, completing, most, arranged, most_bytes=writer.most_bytes)
+            return written or run_write(order(rows, metadata), task)
+    return write_by(writer, rows, task, lambda spread: order(spread, metadata), arranged)
 
 
 def _read_by_task(environment: Environment, target: Target, change: RowChange) -> frozenset[str]:

@@ -9,10 +9,11 @@ from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.command.change.row_change import RowChange, change_query
 from sqlext.command.change.row_level import Target, commit_change, delete_rows
-from sqlext.command.change.strategy import RowChange, change_query
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
@@ -45,16 +46,20 @@ def covered_files(environment: Environment, target: Target, row_filter: Predicat
     return CoveredFiles(whole, undecided)
 
 
-def delete_everything(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
-    """All files go, delete files too, whoever has added them until the commit; see `Strategy`."""
+def delete_everything(
+    environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
+) -> Counts:
+    """All files go, delete files too, whoever has added them until the commit; see `CarryOut`."""
     live = spark.sql(f"SELECT count(*) FROM {target.relation}").collect()[0][0]
     if target.version.snapshot is not None:
         commit_change(environment, target, OverwriteFiles(delete_all=True))
     return Counts(deleted=live)
 
 
-def metadata_delete(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
-    """Covered files go, and rows of others by position; see `Strategy`. The change has a row filter.
+def metadata_delete(
+    environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
+) -> Counts:
+    """Covered files go, and rows of others by position; see `CarryOut`. The change has a row filter.
 
     Rows that others add meanwhile go too where they are in files of such rows alone; any other file with some of them
     is a conflict.

@@ -19,13 +19,13 @@ from sqlext.command.changelog.few_changes import few_changes
 from sqlext.command.changelog.full_compaction import last_told
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import begin_write
+from sqlext.command.writing import write_by
 from sqlext.commit.action import StagedChange
 from sqlext.commit.snapshot.changelog_storage import remove_changelog, write_changelog_manifests
 from sqlext.properties import CHANGELOG_PRODUCER
 from sqlext.spark.catalog.catalogs import handle_of
-from sqlext.spark.query.driver_rows import ALL_ROWS, is_small
 from sqlext.spark.query.lowered_sql import lowered_query
-from sqlext.spark.query.write_job import WriteTask, WrittenFiles, run_few, run_write, task_identity, write_on_driver
+from sqlext.spark.query.write_job import WriteTask, WrittenFiles, task_identity, write_on_driver
 from sqlext.spec.metadata.metadata_update import apply_updates
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stored_changelog import (
@@ -41,8 +41,6 @@ from sqlext.sql.lowering.changes import lower_changes, lower_kinds
 from sqlext.storage.file_io import FileIO
 from sqlext.write.task import write_rows
 
-# Changes that are no more than these, or are likely not to be, are written by the driver.
-_FEW_ROWS = 65_536
 _CHANGING = ("overwrite", "delete")
 
 
@@ -116,8 +114,9 @@ def _store_difference(
     schema, name, handle = table.metadata.schema(), str(table.identifier), handle_of(catalog, table)
     io = environment.catalogs.catalog(catalog).io
     likely = _likely_rows(after) if before is not None and before.snapshot_id == after.parent_snapshot_id else None
-    many = likely is not None and likely > _FEW_ROWS
-    found = None if many else few_changes(environment, handle, before, after, _FEW_ROWS)
+    most = environment.planning.thresholds.changelog_rows
+    many = likely is not None and likely > most
+    found = None if many else few_changes(environment, handle, before, after, most)
     if found is not None:
         return _write_changelog(environment, io, table.metadata, name, partial(write_on_driver, found))
     step = ChangeFeed(environment).step(handle, before, after, 0)
@@ -152,10 +151,11 @@ def write_changelog(
     `likely` is how many there are, as far as that is known before. If it fails nothing is left.
     """
 
+    most = environment.planning.thresholds.changelog_rows
+    writer = environment.planning.writer(most if likely is not None and likely <= most else 0)
+
     def write(task: WriteTask) -> WrittenFiles:
-        few = likely is not None and likely <= _FEW_ROWS
-        written = run_few(rows, task, _FEW_ROWS if few else ALL_ROWS) if few or is_small(rows) else None
-        return written or run_write(rows, task)
+        return write_by(writer, rows, task, lambda spread: spread)
 
     return _write_changelog(environment, io, metadata, name, write)
 

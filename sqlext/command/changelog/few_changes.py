@@ -14,7 +14,6 @@ from sqlext.scan.files.readable_files import require_allowed
 from sqlext.scan.row_changes import row_changes
 from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spark.catalog.table_handle import TableHandle
-from sqlext.spark.query.driver_rows import SMALL_BYTES
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
@@ -39,7 +38,7 @@ def few_changes(
         return None
     plans = ScanPlan() if before is None else feed.plan(handle, before), feed.plan(handle, after)
     changed = changed_rows(*plans, most)
-    if changed is None or changed.bytes > SMALL_BYTES:
+    if changed is None or changed.bytes > environment.planning.thresholds.driver_bytes:
         return None
     files = [rows.file for rows in (*changed.went, *changed.came)]
     by_field_id = all(environment.scans.reads_by_field_id(version, plan) for plan in plans)

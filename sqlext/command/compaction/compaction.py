@@ -202,7 +202,7 @@ def _rewrite(
     with operation.cleaned_on_failure():
         added = merge_small_runs(environment, target, operation, _parts(target, merges))
         if added is None:
-            added = _written(spark, target, operation, merges)
+            added = _written(environment, spark, target, operation, merges)
         _require_all_rows(environment, target, files, added)
         action: Action = RewriteFiles(files, added, snapshot.sequence_number, snapshot.snapshot_id)
     if tells:
@@ -231,7 +231,11 @@ def _divided(merge: Merge) -> Sequence[Sequence[str]]:
 
 
 def _written(
-    spark: SparkSession, target: Target, operation: WriteOperation, merges: Sequence[Merge]
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    operation: WriteOperation,
+    merges: Sequence[Merge],
 ) -> Sequence[ContentFile]:
     """The live rows of their files, in the table's distribution and order."""
     metadata = target.table.metadata
@@ -244,7 +248,8 @@ def _written(
     rows = lowered_query(spark, lowered).where(F.col("_file").isin(paths))
     plan = operation.plan.with_row_lineage() if lineage else operation.plan
     tasks = None if in_buckets else sum(merge.written_as for merge in merges)
-    return write_distributed(rows, metadata, write_rows(plan, task_identity=task_identity), tasks).data_files
+    task = write_rows(plan, task_identity=task_identity)
+    return write_distributed(rows, metadata, task, environment.planning.writer(), tasks).data_files
 
 
 def _require_all_rows(

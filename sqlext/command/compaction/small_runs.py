@@ -20,7 +20,6 @@ from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.scan_plan import ScanPlan
-from sqlext.spark.query.driver_rows import SMALL_BYTES
 from sqlext.spark.query.write_job import write_on_driver
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
@@ -54,7 +53,8 @@ def merge_small_runs(
     of_parts = [replace(plan, tasks=tuple(t for t in oldest_first if t.file.file_path in part)) for part in parts]
     arrow = schema_to_arrow(target.table.metadata.schema())
     sorts = keeps_order(target.table.metadata)
-    if sorts and any(_bytes(part, arrow) > _MOST_OF_PART * SMALL_BYTES for part in of_parts):
+    driver_bytes = environment.planning.thresholds.driver_bytes
+    if sorts and any(_bytes(part, arrow) > _MOST_OF_PART * driver_bytes for part in of_parts):
         return None
     with ThreadPoolExecutor(_THREADS) as threads:
         written = list(threads.map(partial(_merge, target, operation), of_parts, range(len(of_parts))))
@@ -71,7 +71,7 @@ def _small_plan(environment: Environment, target: Target, paths: Collection[str]
         return None
     whole = environment.scans.plan(version, AlwaysTrue())
     part = replace(whole, tasks=tuple(task for task in whole.tasks if task.file.file_path in paths))
-    if _bytes(part, schema_to_arrow(schema)) > _MOST * SMALL_BYTES:
+    if _bytes(part, schema_to_arrow(schema)) > _MOST * environment.planning.thresholds.driver_bytes:
         return None
     return (
         environment.scans.with_positions(version, part) if environment.scans.reads_by_field_id(version, part) else None

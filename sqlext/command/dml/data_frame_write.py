@@ -20,6 +20,8 @@ from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.dml.replaced_rows import ReplacedRows, take_out
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.plan.change_plan import Writer
+from sqlext.command.plan.planner import plan_append
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
 from sqlext.command.upsert.upsert import require_upsertable, upsert
 from sqlext.command.write_operation import WriteOperation, begin_write
@@ -167,7 +169,7 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
     """Writes and commits rows that are in the table's columns; the number of rows written."""
 
     def write(operation: WriteOperation) -> WrittenFiles:
-        return write_files(operation, target.written_as, rows)
+        return write_files(operation, target.written_as, rows, plan_append(environment.planning).writer)
 
     return commit_written(environment, rows.sparkSession, target, mode, write)
 
@@ -195,10 +197,10 @@ def commit_written(
     return sum(file.record_count for file in files)
 
 
-def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame) -> WrittenFiles:
-    """Data files of the rows, on the driver when they are few."""
+def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame, writer: Writer) -> WrittenFiles:
+    """Data files of the rows, by the writer of a plan."""
     rows = hold(rows, operation.plan)
-    return write_distributed(rows, metadata, write_rows(operation.plan, task_identity=task_identity))
+    return write_distributed(rows, metadata, write_rows(operation.plan, task_identity=task_identity), writer)
 
 
 def _removed(

@@ -6,31 +6,35 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from sqlext.command.change.metadata_delete import covered_files, delete_everything, metadata_delete
-from sqlext.command.change.mode import by_mode
+from sqlext.command.change.carry_out import PlannedChange
+from sqlext.command.change.change_facts import facts_of
+from sqlext.command.change.metadata_delete import covered_files
+from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, load_target
-from sqlext.command.change.strategy import Choice, RowChange, likely_few
 from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
+from sqlext.command.plan.facts import ChangeFacts, CoveredFiles
+from sqlext.command.plan.planner import plan_change
 from sqlext.properties import DELETE_ISOLATION_LEVEL, DELETE_MODE
 from sqlext.scan.filter.row_estimate import expected_rows
 from sqlext.spark.query.lowered_sql import lowered_change
 from sqlext.spark.scan.exact_filter import exact_filter
+from sqlext.spec.expression import Predicate
 from sqlext.sql.lowering.delete import lower_delete
 from sqlext.sql.statements.statement import Delete
 
 
 def delete(environment: Environment, spark: SparkSession, statement: Delete) -> Outcome:
     """Runs the statement; one row of counts."""
-    target, choice = choose_delete(environment, spark, statement)
-    counts = choice.carry_out(environment, spark, target)
+    target, planned = planned_delete(environment, spark, statement)
+    counts = planned.carry_out(environment, spark, target)
     compact_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 
-def choose_delete(environment: Environment, spark: SparkSession, statement: Delete) -> tuple[Target, Choice]:
-    """The target, and the way the change is written."""
+def planned_delete(environment: Environment, spark: SparkSession, statement: Delete) -> tuple[Target, PlannedChange]:
+    """The target, and the change with its plan."""
     target = load_target(environment, spark, statement.table)
     schema = target.table.metadata.schema()
     lowered = lower_delete(statement, schema, target.relation)
@@ -38,19 +42,17 @@ def choose_delete(environment: Environment, spark: SparkSession, statement: Dele
     row_filter = None if query is None else exact_filter(spark, query, schema)
     isolation = DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     change = RowChange(lowered, isolation, row_filter=row_filter, query=query)
-    if statement.where is None:
-        return target, Choice("metadata alone", "there is no condition", delete_everything, change)
-    by_rows = by_mode(target, DELETE_MODE, change)
-    if row_filter is None:
-        return target, by_rows
+    facts = replace(facts_of(target, DELETE_MODE), only_deletes=True, deletes_all=statement.where is None)
+    if row_filter is not None:
+        facts = _with_covered(environment, target, row_filter, facts)
+    return target, PlannedChange(plan_change(facts, environment.planning), change)
+
+
+def _with_covered(environment: Environment, target: Target, row_filter: Predicate, facts: ChangeFacts) -> ChangeFacts:
     covered = covered_files(environment, target, row_filter)
-    guessed = expected_rows(row_filter, [task.file for task in covered.undecided], schema)
-    change = replace(change, few=likely_few(target, guessed))
-    by_rows = by_mode(target, DELETE_MODE, change)
-    if not covered.undecided:
-        reason = f"partitions and bounds decide of all files, and cover {len(covered.whole)}"
-        return target, Choice("metadata alone", reason, metadata_delete, change)
-    if covered.whole and by_rows.name == "merge-on-read":
-        reason = f"partitions and bounds cover {len(covered.whole)} files; {by_rows.reason}"
-        return target, Choice("metadata and merge-on-read", reason, metadata_delete, change)
-    return target, by_rows
+    undecided = [task.file for task in covered.undecided]
+    return replace(
+        facts,
+        covered=CoveredFiles(len(covered.whole), len(undecided)),
+        expected_rows=expected_rows(row_filter, undecided, target.table.metadata.schema()),
+    )

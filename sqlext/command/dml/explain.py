@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from sqlext.command.change.explanation import Explanation, explained
-from sqlext.command.dml.delete import choose_delete
+from sqlext.command.change.explanation import Explanation
+from sqlext.command.dml.delete import planned_delete
 from sqlext.command.dml.insert import explain_insert
-from sqlext.command.dml.merge import choose_merge
-from sqlext.command.dml.update import choose_update
+from sqlext.command.dml.merge import planned_merge
+from sqlext.command.dml.update import planned_update
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.spark.query.explained_plan import explained_plan
@@ -19,7 +19,8 @@ def explain(environment: Environment, spark: SparkSession, statement: Explain) -
     """One row, one text. Nothing is written."""
     told = _explanation(environment, spark, statement)
     plan = explained_plan(told.rows, statement.mode)
-    return Outcome([[f"== Strategy ==\n{told.name}: {told.reason}\n\n{plan}"]])
+    lines = "\n".join(told.lines)
+    return Outcome([[f"== Strategy ==\n{lines}\n\n{plan}"]])
 
 
 def _explanation(environment: Environment, spark: SparkSession, statement: Explain) -> Explanation:
@@ -27,8 +28,11 @@ def _explanation(environment: Environment, spark: SparkSession, statement: Expla
         case Insert() as insert:
             return explain_insert(environment, spark, insert)
         case Delete() as delete:
-            return explained(environment, spark, *choose_delete(environment, spark, delete))
+            target, deleted = planned_delete(environment, spark, delete)
+            return deleted.explained(environment, spark, target)
         case Update() as update:
-            return explained(environment, spark, *choose_update(environment, spark, update))
+            target, updated = planned_update(environment, spark, update)
+            return updated.explained(environment, spark, target)
         case merge:
-            return explained(environment, spark, *choose_merge(environment, spark, merge))
+            target, merged = planned_merge(environment, spark, merge)
+            return merged.explained(environment, spark, target)

@@ -16,13 +16,16 @@ from sqlext.command.change.schema_evolution import changes_for_rows, grown, merg
 from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.dml.data_frame_write import WriteMode, asked_mode, in_tasks, is_upsert, with_options, write_rows_to
 from sqlext.command.dml.literal_insert import append_literals, literal_rows
-from sqlext.command.dml.literal_upsert import upserts_literals
+from sqlext.command.dml.literal_upsert import plan_of_given, takes_whole_rows
 from sqlext.command.dml.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
 from sqlext.command.dml.static_partition import replaced_partition, require_constants, static_partition
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
+from sqlext.command.plan.change_plan import ChangePlan
+from sqlext.command.plan.planner import plan_append
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
-from sqlext.command.upsert.upsert import explain_upsert, require_upsertable, upsert, upsert_held
+from sqlext.command.upsert.equality import upsert_given
+from sqlext.command.upsert.upsert import explain_upsert, require_upsertable, upsert
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.frame_options import WriteOptions, require_not_contradicted, write_options
 from sqlext.spark.query.lowered_sql import lowered_expression, lowered_query, rows_for_columns
@@ -64,6 +67,14 @@ class _Source:
     rows: DataFrame
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Rows of literals in the table's columns, which the driver writes without asking Spark."""
+
+    plan: ChangePlan
+    rows: pa.Table
+
+
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
     options = write_options(statement.options)
@@ -74,24 +85,33 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
 def _insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     way = _way(environment, spark, statement)
     target = way.target
-    literals = _literals(environment, spark, statement, way)
-    if literals is None:
+    given = _given(environment, spark, statement, way)
+    if given is None:
         source = _source(environment, spark, statement, way)
         target = source.target
         counts = _written(environment, spark, statement, source, upserts=way.upserts)
     elif way.upserts:
-        counts = upsert_held(environment, target, literals, distinct_keys=True)
+        counts = upsert_given(environment, target, given.rows, distinct_keys=True)
     else:
-        counts = Counts(inserted=append_literals(environment, spark, target, literals))
+        counts = Counts(inserted=append_literals(environment, spark, target, given.rows))
     compact_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 
-def _literals(environment: Environment, spark: SparkSession, statement: Insert, way: _Way) -> pa.Table | None:
-    """The rows, where they go into the table as they are written."""
-    if way.evolving or (way.upserts and not upserts_literals(environment, way.target)):
+def _given(environment: Environment, spark: SparkSession, statement: Insert, way: _Way) -> _Given | None:
+    """The statement's rows and their plan, if they go into the table as they are written."""
+    if way.evolving or (way.upserts and not takes_whole_rows(way.target)):
         return None
-    return literal_rows(spark, statement, way.query, way.target)
+    enforced = is_enforced(way.target.table.metadata)
+    plan = (
+        plan_of_given(environment, way.target)
+        if way.upserts
+        else plan_append(environment.planning, is_given=True, is_enforced=enforced)
+    )
+    if plan is None or not plan.writer.given:
+        return None
+    rows = literal_rows(spark, statement, way.query, way.target)
+    return None if rows is None else _Given(plan, rows)
 
 
 def _written(
@@ -122,24 +142,27 @@ def explain_insert(environment: Environment, spark: SparkSession, statement: Ins
     """How the statement would write its rows."""
     statement = _as_asked(statement, write_options(statement.options))
     way = _way(environment, spark, statement)
+    given = _given(environment, spark, statement, way)
     source = _source(environment, spark, statement, way)
     target, rows = source.target, source.rows
+    if given is not None:
+        return Explanation(tuple(given.plan.lines()), rows)
     if statement.conflict is not None:
         return explain_on_conflict(environment, spark, target, statement, statement.conflict, rows)
     if way.upserts:
         return explain_upsert(environment, spark, target, rows)
-    match _mode(spark, statement, target).mode:
-        case "append":
-            reason = "new rows are looked for in the table first, as its key is enforced"
-            if not is_enforced(target.table.metadata):
-                reason = "rows come in as they are, and those of the table are not looked at"
-            return Explanation("append", reason, rows)
-        case "overwrite":
-            return Explanation("overwrite", "all files of the table go", rows)
-        case "overwrite partitions":
-            return Explanation("overwrite partitions", "all files of partitions that get rows go", rows)
-        case "overwrite where":
-            return Explanation("overwrite where", "files of the partition go, and of others its rows", rows)
+    plan = plan_append(environment.planning, is_enforced=is_enforced(target.table.metadata))
+    mode = _mode(spark, statement, target).mode
+    if mode != "append":
+        return Explanation((f"{mode}: {_GOES[mode]}", f"  written by {plan.writer}"), rows)
+    return Explanation(tuple(plan.lines()), rows)
+
+
+_GOES = {
+    "overwrite": "all files of the table go",
+    "overwrite partitions": "all files of partitions that get rows go",
+    "overwrite where": "files of the partition go, and of others its rows",
+}
 
 
 def _way(environment: Environment, spark: SparkSession, statement: Insert) -> _Way:

@@ -1,20 +1,19 @@
-"""Upserts of plain literals by equality deletes: neither the source nor the target needs Spark."""
+"""Upserts of plain literals: what a statement says of its rows without Spark."""
 
 from __future__ import annotations
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from sqlext.command.change.row_level import Target
-from sqlext.command.change.strategy import RowChange, Strategy
 from sqlext.command.dml.literal_rows import literals_in_columns
 from sqlext.command.environment import Environment
-from sqlext.command.outcome import Counts
+from sqlext.command.plan.change_plan import ChangePlan
+from sqlext.command.plan.facts import SourceSize
+from sqlext.command.plan.planner import plan_change
 from sqlext.command.upsert.change_batch import has_order_or_kinds
 from sqlext.command.upsert.given_changes import stores_given
-from sqlext.command.upsert.upsert import goes_by_equality, upsert_held
+from sqlext.command.upsert.key_facts import key_facts_of
 from sqlext.commit.rules.merge_rules import has_merge_engine
-from sqlext.spark.session import journal
 from sqlext.spec.types import DateType, IntegerType, LongType, StringType, Type
 from sqlext.sql.lowering.key_upsert import KeyUpsert
 from sqlext.sql.statements.statement import Merge
@@ -29,11 +28,20 @@ _COMPARED_ALIKE: dict[LiteralKind, tuple[type[Type], ...]] = {
 }
 
 
-def upserts_literals(environment: Environment, target: Target) -> bool:
-    """Whether new rows take the place of those of their keys, with nothing to be known of either."""
+def takes_whole_rows(target: Target) -> bool:
+    """Whether new rows take the place of those of their keys as they are: nothing is to be known of either."""
     properties = target.table.metadata.properties
-    looked_at = has_merge_engine(properties) or stores_given(target) or has_order_or_kinds(target, ())
-    return not looked_at and goes_by_equality(environment, target)
+    return not (has_merge_engine(properties) or stores_given(target) or has_order_or_kinds(target, ()))
+
+
+def plan_of_given(environment: Environment, target: Target) -> ChangePlan | None:
+    """The plan of an upsert of rows that the driver has, in the table's columns; None where it does not take them so.
+
+    Neither the source nor the target is read by Spark then.
+    """
+    facts = key_facts_of(environment, target, lambda: SourceSize(0), is_given=True)
+    plan = plan_change(facts, environment.planning)
+    return plan if plan.writer.given else None
 
 
 def literal_source(merge: Merge) -> LiteralQuery | None:
@@ -61,13 +69,3 @@ def merged_literals(target: Target, upsert: KeyUpsert, literals: LiteralQuery) -
         if not all(isinstance(key.type, _COMPARED_ALIKE.get(kind, ())) for kind in kinds):
             return None
     return literals_in_columns(target, literals, list(places.values()))
-
-
-def literal_upsert(rows: pa.Table) -> Strategy:
-    """Equality deletes of the keys of these rows; see `Strategy`."""
-
-    def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
-        journal.record(change.lowered)
-        return upsert_held(environment, target, rows, distinct_keys=True)
-
-    return run

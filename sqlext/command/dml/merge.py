@@ -1,30 +1,39 @@
-"""MERGE INTO: binds the statement to its source, chooses a strategy and hands the change to it."""
+"""MERGE INTO: binds the statement to its source, has the change planned, and carries it out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType as SparkStruct
 
-from sqlext.command.change.insert_only import insert_only
-from sqlext.command.change.mode import by_mode
+from sqlext.command.change.carry_out import PlannedChange
+from sqlext.command.change.change_facts import facts_of, size_when_asked
+from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.reads import OWN_KEYS, Reach
+from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids, load_target
 from sqlext.command.change.schema_evolution import changes_for_merge, grown
-from sqlext.command.change.strategy import Choice, RowChange, Strategy, first_trying, likely_few
 from sqlext.command.compaction.compaction import compact_after_commit
-from sqlext.command.dml.literal_upsert import literal_source, literal_upsert, merged_literals
+from sqlext.command.dml.literal_upsert import literal_source, merged_literals, plan_of_given
 from sqlext.command.environment import Environment
-from sqlext.command.outcome import Outcome
-from sqlext.command.upsert.change_batch import has_order_or_kinds, own_kind_column
-from sqlext.command.upsert.key_upsert import changelog_upsert, equality_upsert, few_upsert, lookup_upsert
-from sqlext.command.upsert.upsert import by_position, goes_by_equality, keys_fit
-from sqlext.properties import AUTO, MERGE_CARDINALITY, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
+from sqlext.command.outcome import Counts, Outcome
+from sqlext.command.plan.change_plan import ChangePlan
+from sqlext.command.plan.planner import plan_change
+from sqlext.command.upsert.change_batch import ChangeBatch, has_order_or_kinds, own_kind_column, plain_batch
+from sqlext.command.upsert.equality import upsert_given
+from sqlext.command.upsert.key_facts import key_facts_of
+from sqlext.command.upsert.keyed_change import KeyedChange
+from sqlext.command.upsert.upsert import explain_replace_by_key, replace_by_key
+from sqlext.properties import MERGE_CARDINALITY, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.catalog.data_type import schema_to_spark
 from sqlext.spark.query.driver_rows import estimate
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.spark.query.store_assignment import is_ansi, require_strict_policy
+from sqlext.spark.session import journal
 from sqlext.spark.session.session_settings import coerces_structs, is_case_sensitive
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import StructType
@@ -36,65 +45,78 @@ from sqlext.sql.statements.statement import Merge
 _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
 
 
+@dataclass(frozen=True, slots=True)
+class _GivenRows:
+    """A key upsert of plain literals, by equality deletes: it asks Spark for nothing."""
+
+    plan: ChangePlan
+    rows: pa.Table
+    lowered: str
+
+    def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
+        journal.record(self.lowered)
+        return upsert_given(environment, target, self.rows, distinct_keys=True)
+
+    def explained(self, environment: Environment, spark: SparkSession, target: Target) -> Explanation:
+        return Explanation(tuple(self.plan.lines()), lowered_query(spark, self.lowered))
+
+
+@dataclass(frozen=True, slots=True)
+class _RowsByKey:
+    """A key upsert whose rows have kinds, or an order: which of them count is found first, as for an UPSERT."""
+
+    lowered: str
+    isolation: str
+
+    def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
+        journal.record(self.lowered)
+        rows = lowered_query(spark, self.lowered)
+        return replace_by_key(environment, spark, target, rows, isolation=self.isolation)
+
+    def explained(self, environment: Environment, spark: SparkSession, target: Target) -> Explanation:
+        return explain_replace_by_key(environment, spark, target, lowered_query(spark, self.lowered))
+
+
+_PlannedMerge = PlannedChange | KeyedChange | _GivenRows | _RowsByKey
+
+
 def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Outcome:
     """Runs the statement; one row of counts."""
-    target, choice = choose_merge(environment, spark, statement)
-    counts = choice.carry_out(environment, spark, target)
+    target, planned = planned_merge(environment, spark, statement)
+    counts = planned.carry_out(environment, spark, target)
     compact_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 
-def choose_merge(environment: Environment, spark: SparkSession, statement: Merge) -> tuple[Target, Choice]:
-    """The target, with the columns that the statement gives it, and the way the change is written.
+def planned_merge(environment: Environment, spark: SparkSession, statement: Merge) -> tuple[Target, _PlannedMerge]:
+    """The target, with the columns that the statement gives it, and the change with its plan.
 
     A key upsert (the condition is equality on the identifier fields, matched rows are updated whole, others inserted)
-    goes the way of `write.upsert.mode`; one without matched clauses only adds; any other the way of the table's mode.
+    may find the rows it replaces by their keys; any other MERGE is one SELECT of a join.
     """
     require_strict_policy(spark)
     target = load_target(environment, spark, statement.table)
-    choice = _choose_literals(environment, spark, target, statement)
-    if choice is not None:
-        return target, choice
+    given = _given_rows(environment, spark, target, statement)
+    if given is not None:
+        return target, given
     source = lowered_query(spark, source_select(statement))
     exact = is_case_sensitive(spark)
     if statement.evolving:
         target = grown(environment, target, changes_for_merge(target, statement, source), case_sensitive=exact)
     schema = target.table.metadata.schema()
-    folds = has_order_or_kinds(target, source.columns)
-    coerces = not folds and coerces_structs(spark) and _has_structs(schema)
+    by_place = has_order_or_kinds(target, source.columns)
+    coerces = not by_place and coerces_structs(spark) and _has_structs(schema)
     upsert = None if coerces else key_upsert(statement, schema, source.columns, case_sensitive=exact)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
-    if upsert is not None and _keys_compare_as_stored(upsert, source):
-        if folds:
-            change = RowChange(lower_upsert_source(upsert, own_kind_column(target)), isolation)
-            return target, Choice("changes by key", "its rows have kinds, or an order", changelog_upsert, change)
-        return target, _choose_upsert(environment, target, upsert, source)
-    only_inserts = all(clause.kind == "not matched" for clause in statement.clauses)
-    row_ids = has_row_ids(target) and not only_inserts
-    expected = estimate(source)
-    lowered, names, shows_matches, kept = lower_merge(
-        statement,
-        schema,
-        source.columns,
-        target.relation,
-        row_ids=row_ids,
-        narrows=expected.is_broadcast,
-        counts_matches=MERGE_CARDINALITY.of(target.table.metadata.properties) == "matches",
-        case_sensitive=exact,
-        coerces_structs=coerces,
-    )
-    # As many rows as the source has, where the condition is on a key; the target's own would come beside them.
-    few = _clauses_need_source(statement) and likely_few(target, expected.rows, is_guess=not expected.is_broadcast)
-    reach = _reach(statement, schema, source.columns, case_sensitive=exact)
-    change = RowChange(lowered, isolation, names, shows_matches=shows_matches, reach=reach, few=few, kept_columns=kept)
-    if only_inserts:
-        return target, Choice("insert-only", "no clause changes a row that is there", insert_only, change)
-    return target, by_mode(target, MERGE_MODE, change)
+    if upsert is None or not _keys_compare_as_stored(upsert, source):
+        return target, _planned_join(environment, spark, target, statement, source, coerces=coerces)
+    if by_place:
+        return target, _RowsByKey(lower_upsert_source(upsert, own_kind_column(target)), isolation)
+    return target, _planned_upsert(environment, spark, target, upsert, source)
 
 
-def _choose_literals(environment: Environment, spark: SparkSession, target: Target, statement: Merge) -> Choice | None:
-    """The way of a key upsert of plain literals by equality deletes, if it is one: it asks Spark for nothing."""
-    if statement.evolving or not goes_by_equality(environment, target) or not is_ansi(spark):
+def _given_rows(environment: Environment, spark: SparkSession, target: Target, statement: Merge) -> _GivenRows | None:
+    if statement.evolving or UPSERT_MODE.of(target.table.metadata.properties) != "equality" or not is_ansi(spark):
         return None
     literals = literal_source(statement)
     if literals is None or has_order_or_kinds(target, literals.names):
@@ -102,35 +124,70 @@ def _choose_literals(environment: Environment, spark: SparkSession, target: Targ
     exact = is_case_sensitive(spark)
     upsert = key_upsert(statement, target.table.metadata.schema(), literals.names, case_sensitive=exact)
     rows = None if upsert is None else merged_literals(target, upsert, literals)
-    if upsert is None or rows is None:
+    plan = None if rows is None else plan_of_given(environment, target)
+    if upsert is None or rows is None or plan is None:
         return None
+    return _GivenRows(plan, rows, lower_upsert_source(upsert))
+
+
+def _planned_upsert(
+    environment: Environment, spark: SparkSession, target: Target, upsert: KeyUpsert, source: DataFrame
+) -> KeyedChange:
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
-    change = RowChange(lower_upsert_source(upsert), isolation)
-    return _by_equality(literal_upsert(rows), change)
+    lowered = lower_upsert_source(upsert)
+    joined, one_copy = (
+        lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target), one_copy=one_copy)
+        for one_copy in (False, True)
+    )
+    change = RowChange(joined, isolation, distinct_keys=True, reach=OWN_KEYS, one_copy=one_copy)
+    rows = cache(lambda: lowered_query(spark, lowered))
+
+    def batch() -> ChangeBatch:
+        journal.record(lowered)
+        return plain_batch(target, rows())
+
+    facts = key_facts_of(environment, target, size_when_asked(environment, lambda: source))
+    return KeyedChange(plan_change(facts, environment.planning), batch, change, rows)
 
 
-def _by_equality(run: Strategy, change: RowChange) -> Choice:
-    return Choice("key upsert by equality deletes", f"{UPSERT_MODE.name} is equality", run, change)
-
-
-def _choose_upsert(environment: Environment, target: Target, upsert: KeyUpsert, source: DataFrame) -> Choice:
-    isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
-    rows = RowChange(lower_upsert_source(upsert), isolation)
-    if goes_by_equality(environment, target):
-        return _by_equality(equality_upsert, rows)
-    lowered = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target))
-    expected = estimate(source)
-    few = likely_few(target, expected.rows)
-    one_copy = lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target), one_copy=True)
-    change = RowChange(lowered, isolation, distinct_keys=True, reach=OWN_KEYS, few=few, one_copy=one_copy)
-    choice = by_position(target, by_mode(target, MERGE_MODE, change))
-    if choice.name == "copy-on-write" or not keys_fit(environment, target):
-        return choice
-    if not expected.is_small:
-        return first_trying(choice, expected, few_upsert(rows))
-    weighed = choice if choice.name == AUTO else None
-    found = Choice("key upsert by position", "the source is small", lookup_upsert(weighed, choice), rows, weighed)
-    return found if weighed is not None else by_position(target, found)
+def _planned_join(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    statement: Merge,
+    source: DataFrame,
+    *,
+    coerces: bool,
+) -> PlannedChange:
+    metadata = target.table.metadata
+    schema, exact = metadata.schema(), is_case_sensitive(spark)
+    only_inserts = all(clause.kind == "not matched" for clause in statement.clauses)
+    expected = estimate(source, environment.planning.thresholds.driver_bytes)
+    lowered, names, shows_matches, kept = lower_merge(
+        statement,
+        schema,
+        source.columns,
+        target.relation,
+        row_ids=has_row_ids(target) and not only_inserts,
+        narrows=expected.is_broadcast,
+        counts_matches=MERGE_CARDINALITY.of(metadata.properties) == "matches",
+        case_sensitive=exact,
+        coerces_structs=coerces,
+    )
+    reach = _reach(statement, schema, source.columns, case_sensitive=exact)
+    isolation = MERGE_ISOLATION_LEVEL.of(metadata.properties)
+    change = RowChange(lowered, isolation, names, shows_matches=shows_matches, reach=reach, kept_columns=kept)
+    facts = facts_of(target, MERGE_MODE)
+    # A source row changes one target row if the condition is on a key. WHEN NOT MATCHED BY SOURCE changes others too.
+    beside = 0 if _clauses_need_source(statement) else facts.target.rows
+    facts = replace(
+        facts,
+        expected_rows=expected.rows + beside,
+        is_guess=not expected.is_broadcast,
+        keeps_columns=bool(kept),
+        only_inserts=only_inserts,
+    )
+    return PlannedChange(plan_change(facts, environment.planning), change)
 
 
 def _clauses_need_source(statement: Merge) -> bool:

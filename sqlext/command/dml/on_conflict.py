@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.change.explanation import Explanation, explained
-from sqlext.command.change.mode import by_mode
+from sqlext.command.change.carry_out import PlannedChange
+from sqlext.command.change.change_facts import facts_of, source_size
+from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.reads import OWN_KEYS
+from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
-from sqlext.command.change.strategy import Choice, RowChange, likely_few
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.plan.planner import plan_change
 from sqlext.command.upsert.change_batch import one_row_a_key
 from sqlext.command.upsert.upsert import explain_replace_by_key, replace_by_key, require_upsertable
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
-from sqlext.spark.query.driver_rows import estimate
 from sqlext.spark.query.temporary_relation import named_rows
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.name_case import name_key
@@ -47,8 +49,8 @@ def insert_on_conflict(
     """
     if _is_upsert(target, insert, conflict, is_case_sensitive(spark)):
         return replace_by_key(environment, spark, target, rows)
-    with _chosen(environment, target, insert, conflict, rows) as choice:
-        return choice.carry_out(environment, spark, target)
+    with _planned(environment, target, insert, conflict, rows) as planned:
+        return planned.carry_out(environment, spark, target)
 
 
 def explain_on_conflict(
@@ -57,8 +59,8 @@ def explain_on_conflict(
     """How the rows would be written."""
     if _is_upsert(target, insert, conflict, is_case_sensitive(spark)):
         return explain_replace_by_key(environment, spark, target, rows)
-    with _chosen(environment, target, insert, conflict, rows) as choice:
-        return explained(environment, spark, target, choice)
+    with _planned(environment, target, insert, conflict, rows) as planned:
+        return planned.explained(environment, spark, target)
 
 
 def _is_upsert(target: Target, insert: Insert, conflict: OnConflict, case_sensitive: bool) -> bool:
@@ -69,10 +71,10 @@ def _is_upsert(target: Target, insert: Insert, conflict: OnConflict, case_sensit
 
 
 @contextmanager
-def _chosen(
+def _planned(
     environment: Environment, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
-) -> Iterator[Choice]:
-    """The way of the change, whose SELECT can be run within the block."""
+) -> Iterator[PlannedChange]:
+    """The change with its plan, whose SELECT can be run within the block."""
     schema, isolation = target.table.metadata.schema(), MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     batch = one_row_a_key(target, rows).rows
     with named_rows(batch, environment.rng) as relation:
@@ -86,6 +88,6 @@ def _chosen(
             kinds=GIVEN_KIND in batch.columns,
             case_sensitive=is_case_sensitive(rows.sparkSession),
         )
-        few = likely_few(target, estimate(rows).rows)
-        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS, few=few)
-        yield by_mode(target, MERGE_MODE, change)
+        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS)
+        facts = replace(facts_of(target, MERGE_MODE), expected_rows=source_size(environment, rows).rows)
+        yield PlannedChange(plan_change(facts, environment.planning), change)

@@ -16,6 +16,8 @@ from pyspark.sql import functions as F
 from sqlext.command.change.distribution import write_distributed
 from sqlext.command.change.row_level import Target, delete_rows
 from sqlext.command.environment import Environment
+from sqlext.command.plan.change_plan import Writer
+from sqlext.command.plan.planner import plan_append
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.scan.filter.file_filter import FileFilter
@@ -57,7 +59,8 @@ def take_out(
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
     )
     if target.table.metadata.format_version < 2:
-        kept = _rewrite(spark, target, operation, rows.condition, list(partial))
+        writer = plan_append(environment.planning).writer
+        kept = _rewrite(spark, target, operation, rows.condition, list(partial), writer)
         return replace(removal, added=kept, rewritten_files=[task.file for task in kept_from]), partial
     partitions = {task.file.file_path: (task.spec_id, task.partition) for task in kept_from}
     deletes = delete_rows(operation, partial, partitions)
@@ -91,7 +94,12 @@ def _positions(spark: SparkSession, target: Target, condition: str) -> Mapping[s
 
 
 def _rewrite(
-    spark: SparkSession, target: Target, operation: WriteOperation, condition: str, paths: Sequence[str]
+    spark: SparkSession,
+    target: Target,
+    operation: WriteOperation,
+    condition: str,
+    paths: Sequence[str],
+    writer: Writer,
 ) -> Sequence[ContentFile]:
     """Data files of the rows of other ones that the condition does not select."""
     if not paths:
@@ -101,7 +109,8 @@ def _rewrite(
     lowered = f"SELECT {columns}, `_file`\nFROM {target.relation}\nWHERE ((NOT coalesce(({condition}), false)))"
     journal.record(lowered)
     kept = lowered_query(spark, lowered).where(F.col("_file").isin(list(paths))).drop("_file")
-    return write_distributed(kept, metadata, write_rows(operation.plan, task_identity=_second_on_driver)).data_files
+    task = write_rows(operation.plan, task_identity=_second_on_driver)
+    return write_distributed(kept, metadata, task, writer).data_files
 
 
 def _second_on_driver() -> tuple[int, int]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import SparkSession
 
-from sqlext.command.change.mode import by_mode
+from sqlext.command.change.carry_out import PlannedChange
+from sqlext.command.change.change_facts import facts_of
+from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids, load_target
-from sqlext.command.change.strategy import Choice, RowChange, likely_few
 from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
+from sqlext.command.plan.planner import plan_change
 from sqlext.properties import UPDATE_ISOLATION_LEVEL, UPDATE_MODE
 from sqlext.scan.filter.row_estimate import expected_rows
 from sqlext.spark.query.lowered_sql import lowered_change
@@ -22,14 +26,14 @@ from sqlext.sql.statements.statement import Update
 
 def update(environment: Environment, spark: SparkSession, statement: Update) -> Outcome:
     """Runs the statement; one row of counts."""
-    target, choice = choose_update(environment, spark, statement)
-    counts = choice.carry_out(environment, spark, target)
+    target, planned = planned_update(environment, spark, statement)
+    counts = planned.carry_out(environment, spark, target)
     compact_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 
-def choose_update(environment: Environment, spark: SparkSession, statement: Update) -> tuple[Target, Choice]:
-    """The target, and the way the change is written."""
+def planned_update(environment: Environment, spark: SparkSession, statement: Update) -> tuple[Target, PlannedChange]:
+    """The target, and the change with its plan."""
     require_strict_policy(spark)
     target = load_target(environment, spark, statement.table)
     schema = target.table.metadata.schema()
@@ -45,8 +49,8 @@ def choose_update(environment: Environment, spark: SparkSession, statement: Upda
         lowered,
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
         keeps_keys=keeps_keys(statement, schema, case_sensitive=exact),
-        few=likely_few(target, guessed),
         kept_columns=kept_columns(statement, schema, case_sensitive=exact),
         query=query,
     )
-    return target, by_mode(target, UPDATE_MODE, change)
+    facts = replace(facts_of(target, UPDATE_MODE), expected_rows=guessed, keeps_columns=bool(change.kept_columns))
+    return target, PlannedChange(plan_change(facts, environment.planning), change)

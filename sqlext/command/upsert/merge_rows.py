@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.command.change.explanation import Explanation, explained
-from sqlext.command.change.mode import by_mode
+from sqlext.command.change.carry_out import PlannedChange
+from sqlext.command.change.change_facts import facts_of, source_size
+from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.reads import OWN_KEYS
+from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
-from sqlext.command.change.strategy import Choice, RowChange, likely_few
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.plan.planner import plan_change
 from sqlext.command.upsert.change_batch import (
     arrival,
     arrival_names,
@@ -30,7 +33,6 @@ from sqlext.command.upsert.change_batch import (
 from sqlext.commit.rules.merge_rules import merge_engine
 from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS, MERGE_MODE
-from sqlext.spark.query.driver_rows import estimate
 from sqlext.spark.query.literal_rows import are_literals
 from sqlext.spark.query.temporary_relation import named_rows
 from sqlext.spec.merge_engine import MergeEngine
@@ -64,9 +66,9 @@ def merge_rows(
     Errors: DataError for rows that the engine does not take, or whose order matters and is not told. StaleRead where
     another commit changed a row of the same key, while the statement may run again.
     """
-    with _chosen(environment, target, engine, rows, isolation, in_order=in_order) as choice:
+    with _planned(environment, target, engine, rows, isolation, in_order=in_order) as planned:
         try:
-            return choice.carry_out(environment, spark, target)
+            return planned.carry_out(environment, spark, target)
         except StaleRead:
             raise
         except ValidationConflict as conflict:
@@ -87,15 +89,15 @@ def explain_merge_rows(
     isolation: str,
 ) -> Explanation:
     """How `merge_rows` would write the rows."""
-    with _chosen(environment, target, engine, rows, isolation, in_order=False) as choice:
-        return explained(environment, spark, target, choice)
+    with _planned(environment, target, engine, rows, isolation, in_order=False) as planned:
+        return planned.explained(environment, spark, target)
 
 
 @contextmanager
-def _chosen(
+def _planned(
     environment: Environment, target: Target, engine: MergeEngine, rows: DataFrame, isolation: str, *, in_order: bool
-) -> Iterator[Choice]:
-    """The way of the change, whose SELECT can be run within the block."""
+) -> Iterator[PlannedChange]:
+    """The change with its plan, whose SELECT can be run within the block."""
     schema = target.table.metadata.schema()
     if engine.is_ordered and not in_order and are_literals(rows):
         rows, in_order = rows.coalesce(1), True
@@ -112,9 +114,9 @@ def _chosen(
             tie=TIED_KEY if engine.sequence else REPEATED_KEY,
             row_ids=has_row_ids(target),
         )
-        few = likely_few(target, estimate(rows).rows)
-        change = RowChange(lowered, isolation, keeps_keys=True, reach=OWN_KEYS, few=few)
-        yield by_mode(target, MERGE_MODE, change)
+        change = RowChange(lowered, isolation, keeps_keys=True, reach=OWN_KEYS)
+        facts = replace(facts_of(target, MERGE_MODE), expected_rows=source_size(environment, rows).rows)
+        yield PlannedChange(plan_change(facts, environment.planning), change)
 
 
 def _tagged(target: Target, engine: MergeEngine, rows: DataFrame, *, in_order: bool) -> DataFrame:

@@ -16,7 +16,7 @@ from sqlext.sql.row_rules import row_rules
 from sqlext.write.distinct_keys import are_distinct
 
 
-def rows_of_own_keys(target: Target, rows: DataFrame) -> pa.Table | None:
+def rows_of_own_keys(target: Target, rows: DataFrame, most_bytes: int) -> pa.Table | None:
     """The rows, which are in the table's columns, in the order of the table.
 
     None where Spark has to look at them: many rows, kinds, an order among them, a key that two have or that is null,
@@ -28,9 +28,11 @@ def rows_of_own_keys(target: Target, rows: DataFrame) -> pa.Table | None:
     if looked_at or row_rules(schema, metadata.properties) or not have_plain_keys(schema):
         return None
     # Of these Spark takes some for one another that Arrow tells apart.
-    if any(isinstance(field.type, DoubleType | FloatType) for field in schema.identifier_fields) or not is_small(rows):
+    if any(isinstance(field.type, DoubleType | FloatType) for field in schema.identifier_fields) or not (
+        is_small(rows, most_bytes)
+    ):
         return None
-    found = collect_few(rows.selectExpr(*stored_columns(schema)))
+    found = collect_few(rows.selectExpr(*stored_columns(schema)), most_bytes=most_bytes)
     if found is None:
         return None
     keys = found.select([field.name for field in schema.identifier_fields])

@@ -19,13 +19,12 @@ from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
 from sqlext.spark.shim.shim_object import shim_object
 from sqlext.spec.nesting import MOST_LEVELS, too_deep
+from sqlext.thresholds import Thresholds
 
-# What the driver takes at a time, in bytes of Arrow or of files: a JVM of 1 GB has room for a few copies of it, and a
-# job that writes as much takes longer than its start. What is more goes to the executors.
-SMALL_BYTES = 32 * 1024 * 1024
 # Spark's own figure for what a row has beside its columns.
 _ROW_BYTES = 8
 ALL_ROWS = 2**62
+DRIVER_BYTES = Thresholds().driver_bytes
 _ALL_BYTES = 2**62
 _FILE = "_file"
 _PATHS = pa.dictionary(pa.int32(), pa.string())
@@ -45,24 +44,24 @@ class Estimate:
     is_broadcast: bool
 
 
-def estimate(rows: DataFrame) -> Estimate:
+def estimate(rows: DataFrame, most_bytes: int = DRIVER_BYTES) -> Estimate:
     """The number of rows follows from their size where the optimiser has no other.
 
-    A result is small where its own upper estimate lets the driver take it. That is raised where a table's files are
+    A result is small where its own upper estimate is `most_bytes` at most. That is raised where a table's files are
     larger than Spark takes their rows to be, as those of long texts.
     """
     found = json.loads(_shim(rows).estimate(rows._jdf))
     size, counted = found["bytes"], found["rows"]
     count = size // (_ROW_BYTES + found["row_bytes"]) if counted is None else counted
-    fits = size <= SMALL_BYTES and size * found["understated"] <= SMALL_BYTES and not found["multiplies"]
+    fits = size <= most_bytes and size * found["understated"] <= most_bytes and not found["multiplies"]
     takes = can_be_collected(rows)
     may_be_few = takes and not fits and found["filters"] and found["repeatable"]
     return Estimate(count, fits and takes, found["repeatable"], may_be_few, found["broadcast"])
 
 
-def is_small(rows: DataFrame) -> bool:
+def is_small(rows: DataFrame, most_bytes: int = DRIVER_BYTES) -> bool:
     """See `estimate`."""
-    return estimate(rows).is_small
+    return estimate(rows, most_bytes).is_small
 
 
 def can_be_collected(rows: DataFrame) -> bool:
@@ -83,14 +82,14 @@ def collect_row(rows: DataFrame) -> pa.Table:
     return _table(rows, _shim(rows).collect(rows._jdf, ALL_ROWS, _ALL_BYTES))
 
 
-def collect_few(rows: DataFrame, most: int = ALL_ROWS) -> pa.Table | None:
+def collect_few(rows: DataFrame, most: int = ALL_ROWS, most_bytes: int = DRIVER_BYTES) -> pa.Table | None:
     """All rows of a query, in their order, with the Arrow types of `toArrow`; a column `_file` is a dictionary of its
     values.
 
-    None where there are more than `most`, or have more than `SMALL_BYTES`: not many more come to the driver, whatever
-    an estimate said.
+    None where there are more than `most`, or have more than `most_bytes` as Arrow: not many more come to the driver,
+    whatever an estimate said.
     """
-    streams = _shim(rows).collect(rows._jdf, most, SMALL_BYTES)
+    streams = _shim(rows).collect(rows._jdf, most, most_bytes)
     return None if streams is None else _table(rows, streams)
 
 

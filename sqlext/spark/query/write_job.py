@@ -22,7 +22,14 @@ from pyspark.sql.types import DecimalType
 
 from sqlext.error_conditions import CONDITIONS
 from sqlext.errors import DataError, SqlextError, StorageError
-from sqlext.spark.query.driver_rows import ALL_ROWS, can_be_collected, collect_few, collect_positions, require_levels
+from sqlext.spark.query.driver_rows import (
+    ALL_ROWS,
+    DRIVER_BYTES,
+    can_be_collected,
+    collect_few,
+    collect_positions,
+    require_levels,
+)
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
 from sqlext.write.row_operation import MATCH
@@ -85,30 +92,34 @@ def run_few(
     task: WriteTask,
     most: int = ALL_ROWS,
     arranged: Callable[[DataFrame], DataFrame] | None = None,
+    most_bytes: int = DRIVER_BYTES,
 ) -> WrittenFiles | None:
-    """Runs the task on the driver if there are at most `most` rows, of no more bytes than the driver takes.
+    """Runs the task on the driver if there are at most `most` rows, of no more than `most_bytes` as Arrow.
 
     Else None, and nothing is written.
 
     Errors as `run_write`. See `collect_arranged`.
     """
-    found = collect_arranged(rows, most, arranged)
+    found = collect_arranged(rows, most, arranged, most_bytes)
     return None if found is None else write_on_driver(found, task)
 
 
 def collect_arranged(
-    rows: DataFrame, most: int, arranged: Callable[[DataFrame], DataFrame] | None = None
+    rows: DataFrame,
+    most: int,
+    arranged: Callable[[DataFrame], DataFrame] | None = None,
+    most_bytes: int = DRIVER_BYTES,
 ) -> pa.Table | None:
     """The rows, which `arranged` sorts.
 
-    None where there are more than `most`, or of more bytes than the driver takes, or where Arrow cannot have them.
+    None where there are more than `most`, or of more than `most_bytes` as Arrow, or where Arrow cannot have them.
     """
     if not can_be_collected(rows):
         return None
     if arranged is None:
-        return collect_few(rows, most)
+        return collect_few(rows, most, most_bytes)
     # No more than these are sorted.
-    return collect_few(arranged(rows if most == ALL_ROWS else rows.limit(most + 1)), most)
+    return collect_few(arranged(rows if most == ALL_ROWS else rows.limit(most + 1)), most, most_bytes)
 
 
 def find_positions(rows: DataFrame, *, shows_matches: bool = False) -> WrittenFiles:

@@ -26,10 +26,10 @@ def task(path: str, rows: int, deleted: int = 0) -> FileScanTask:
     ],
 )
 def test_it_counts_the_live_rows_of_files_that_keep_some(changed: dict[str, int], share: str, rewrites: bool) -> None:
-    found = changed_share([task("a", 10), task("b", 15, deleted=5)], changed)
+    found = changed_share([task("a", 10), task("b", 15, deleted=5)], changed, 0.3)
     assert (str(found), found.rewrites) == (share, rewrites)
 
 
 def test_rows_deleted_before_are_no_rows_that_stay() -> None:
-    assert changed_share([task("a", 100, deleted=90)], {"a": 3}).rewrites
-    assert not changed_share([task("a", 100, deleted=90)], {"a": 2}).rewrites
+    assert changed_share([task("a", 100, deleted=90)], {"a": 3}, 0.3).rewrites
+    assert not changed_share([task("a", 100, deleted=90)], {"a": 2}, 0.3).rewrites

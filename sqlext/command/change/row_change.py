@@ -1,4 +1,4 @@
-"""What the ways to write a row-level change have in common: the change that they are given, and what chose them."""
+"""The change that the ways to write one are given, and what they have in common."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from sqlext.command.change.reads import ITS_SCAN, Reach
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import DataError
-from sqlext.properties import AUTO
-from sqlext.spark.query.driver_rows import SMALL_BYTES, Estimate
 from sqlext.spark.query.lowered_sql import lowered_change, lowered_query
 from sqlext.spark.query.write_job import WrittenFiles
 from sqlext.spark.session import journal
@@ -31,11 +30,6 @@ from sqlext.write.row_operation import OPERATION_COLUMNS
 from sqlext.write.task import COPIES
 
 _NAMED_ROWS = 5
-_MOST_ROWS = 65_536
-# What a byte of a data file may become in memory.
-_UNPACKED = 4
-# The factor by which a guess may be short.
-_MISJUDGED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +37,16 @@ class RowChange:
     """Rows to delete, replace and insert, as one SELECT.
 
     `lowered` gives operation, file and position, then, where there are new rows, the table's columns and the row id of
-    the replaced row if the table has row ids. For the ways of an upsert that find replaced rows by key it gives the
-    new rows alone. `isolation` is the level at which the commit is validated.
+    the replaced row if the table has row ids. `isolation` is the level at which the commit is validated.
 
     `row_names` are columns that name a target row to the user, by the parts of their names, should two source rows
     match it; without it a row may be hit twice. With `shows_matches` target rows that stay are among them, each beside
     a source row that matches it. With `distinct_keys` the rows come distributed by key, and no two source rows may have
     one. With `keeps_keys` each new row has the key of the row it replaces.
     `reach` tells which rows it depends on. `row_filter` selects exactly the rows that a DELETE deletes, where that can
-    be said. `few`: it is likely to have so few rows that the driver may write them, None where nothing tells.
-    `one_copy`: the SELECT where the table has a key more than once, of whose rows one is replaced and the others go; it
-    costs more. `kept_columns` are those that each new row has from the row which it replaces. `query` is the SELECT as
-    Spark has analysed it, where it has.
+    be said. `one_copy`: the SELECT where the table has a key more than once, of whose rows one is replaced and the
+    others go; it costs more. `kept_columns` are those that each new row has from the row which it replaces. `query` is
+    the SELECT as Spark has analysed it, where it has.
     """
 
     lowered: str
@@ -65,7 +57,6 @@ class RowChange:
     keeps_keys: bool = False
     reach: Reach = ITS_SCAN
     row_filter: Predicate | None = None
-    few: bool | None = False
     one_copy: str | None = None
     kept_columns: tuple[str, ...] = ()
     query: DataFrame | None = None
@@ -75,63 +66,17 @@ class KeyHasCopies(Exception):
     """The table has a key more than once that an upsert brings: the change is to be made by its `one_copy`."""
 
 
-Strategy: TypeAlias = Callable[[Environment, SparkSession, Target, RowChange], Counts]
-"""Runs a change and commits it. Errors: DataError MERGE_CARDINALITY_VIOLATION, DUPLICATE_KEY or KEY_ALREADY_EXISTS, or
-that of the first row that breaks a rule; then nothing is left behind."""
+CarryOut: TypeAlias = Callable[[Environment, SparkSession, Target, RowChange, Writer], Counts]
+"""Runs a change in one way, by the writer of its plan, and commits it.
+
+Errors: DataError MERGE_CARDINALITY_VIOLATION, DUPLICATE_KEY or KEY_ALREADY_EXISTS, or that of the first row that breaks
+a rule; then nothing is left behind. KeyHasCopies, and nothing is written.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A way, by the name that EXPLAIN shows, and why it was chosen.
-
-    `weighed` is the choice `auto` by which it goes instead, should that find that files are better written anew.
-    """
-
-    name: str
-    reason: str
-    run: Strategy
-    change: RowChange
-    weighed: Choice | None = None
-
-    def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
-        """Runs the change; once more, and its source, where it finds a key of which the table has copies."""
-        try:
-            return self.run(environment, spark, target, self.change)
-        except KeyHasCopies:
-            change = replace(
-                self.change, lowered=self.change.one_copy or self.change.lowered, one_copy=None, query=None
-            )
-            return self.run(environment, spark, target, change)
-
-
-def first_trying(
-    choice: Choice, expected: Estimate, attempt: Callable[[Environment, SparkSession, Target, RowChange], Counts | None]
-) -> Choice:
-    """The choice; where the source may have few rows, it carries its change out only where the attempt gives None,
-    having written nothing. Not `auto`, which holds the rows in any case."""
-    if not expected.may_be_few or choice.name == AUTO:
-        return choice
-
-    def run(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Counts:
-        counts = attempt(environment, spark, target, change)
-        return choice.carry_out(environment, spark, target) if counts is None else counts
-
-    return replace(choice, run=run)
-
-
-def most_rows(target: Target, most: int = _MOST_ROWS) -> int:
-    """As many rows as the driver takes of a change that is likely to have few: at most so many, fewer where the table's
-    are large."""
-    snapshot = target.version.snapshot
-    summary = {} if snapshot is None else snapshot.summary
-    told = (summary.get(name, "") for name in ("total-files-size", "total-records"))
-    size, rows = (int(text) if text.isdecimal() else 0 for text in told)
-    return min(most, SMALL_BYTES * max(rows, 1) // max(_UNPACKED * size, 1))
-
-
-def likely_few(target: Target, expected: int | None, *, is_guess: bool = True) -> bool | None:
-    """Whether the driver may try to take that many rows; a guess that is short costs another run of the query."""
-    return None if expected is None else expected * (_MISJUDGED if is_guess else 1) <= most_rows(target)
+def with_copies(change: RowChange) -> RowChange:
+    """The change where the table has a key more than once."""
+    return replace(change, lowered=change.one_copy or change.lowered, one_copy=None, query=None)
 
 
 def change_query(spark: SparkSession, change: RowChange) -> DataFrame:

@@ -1,0 +1,215 @@
+"""The planner of changes: the ways in their order, what each needs, and when it is chosen.
+
+A way that a statement admits gives the same rows as any other that it admits. `sqlext.plan.force` takes the first of
+the forced ways that is admitted, else the plan is as without it; `tests/golden/run_strategies.py` compares the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from sqlext.command.plan.change_plan import ALL_ROWS, ChangePlan, Instead, Way, Writer
+from sqlext.command.plan.facts import ChangeFacts, KeyFacts
+from sqlext.command.plan.planning import FORCE, Planning
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A plan that the facts admit. `chosen`: it is taken unless another one before it is."""
+
+    plan: ChangePlan
+    chosen: bool
+
+
+_Rule: TypeAlias = Callable[[ChangeFacts, Planning], _Candidate | None]
+
+
+def plan_change(facts: ChangeFacts, planning: Planning) -> ChangePlan:
+    """The plan of a DELETE, UPDATE, MERGE, upsert, or rows of a merge engine."""
+    for way, rule in _RULES:
+        if way in planning.forced_ways and (candidate := rule(facts, planning)) is not None:
+            return candidate.plan if candidate.chosen else replace(candidate.plan, reason=f"{FORCE} says so")
+    return next(one.plan for _, rule in _RULES if (one := rule(facts, planning)) is not None and one.chosen)
+
+
+def plan_own_keys(facts: ChangeFacts, planning: Planning) -> ChangePlan | None:
+    """The plan of a batch of a stream should it be small and each of its rows have a key of its own.
+
+    None where the driver may not write it, or look its keys up.
+    """
+    key = facts.key
+    if key is None or not key.in_order or facts.format_version < 2 or planning.in_tasks or planning.forced_ways:
+        return None
+    writer, reason = Writer(planning.thresholds.driver_bytes, given=True), "each row of the batch has a key of its own"
+    if key.upsert_mode.value == Way.EQUALITY.value and key.deletes_reach_all():
+        return ChangePlan(Way.EQUALITY, reason, writer)
+    marks = facts.mode.value == Way.MERGE_ON_READ.value and not key.compares_stored
+    return ChangePlan(Way.LOOK_UP, reason, writer) if marks and key.keys_fit() else None
+
+
+def plan_append(planning: Planning, *, is_given: bool = False, is_enforced: bool = False) -> ChangePlan:
+    """The plan of rows that are added: `is_given` if they are literals in the table's columns."""
+    reason = "rows come in as they are, and those of the table are not looked at"
+    if is_enforced:
+        reason = "new rows are looked for in the table first, as its key is enforced"
+    writer = replace(planning.writer(), given=is_given and not planning.in_tasks)
+    return ChangePlan(Way.APPEND, reason, writer)
+
+
+def most_rows(facts: ChangeFacts, planning: Planning, most: int) -> int:
+    """As many rows as the driver tries to take: at most `most`, fewer where the target's rows are large."""
+    limits = planning.thresholds
+    fitting = limits.driver_bytes * max(facts.target.rows, 1) // max(limits.unpacked * facts.target.bytes, 1)
+    return min(most, fitting)
+
+
+def is_likely_few(facts: ChangeFacts, planning: Planning) -> bool | None:
+    """Whether the driver may try to take the rows; None where nothing tells how many they are."""
+    expected = facts.expected_rows if facts.key is None else facts.key.size().rows
+    if expected is None:
+        return None
+    short = planning.thresholds.short_guess if facts.is_guess else 1
+    return expected * short <= most_rows(facts, planning, planning.thresholds.driver_rows)
+
+
+# The ways
+
+
+def _everything(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    if not facts.deletes_all:
+        return None
+    return _Candidate(ChangePlan(Way.EVERYTHING, "there is no condition", Writer(0), has_new_rows=False), True)
+
+
+def _covered(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    covered = facts.covered
+    if covered is None:
+        return None
+    if not covered.undecided:
+        reason = f"partitions and bounds decide of all files, and cover {covered.whole}"
+        return _Candidate(ChangePlan(Way.COVERED, reason, Writer(0), has_new_rows=False), True)
+    if not covered.whole or facts.format_version < 2 or facts.mode.value != Way.MERGE_ON_READ.value:
+        return None
+    reason = f"partitions and bounds cover {covered.whole} files; {facts.mode.reason}"
+    return _Candidate(ChangePlan(Way.PARTLY_COVERED, reason, Writer(0), has_new_rows=False), True)
+
+
+def _equality(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    key = facts.key
+    if key is None or facts.format_version < 2 or not key.deletes_reach_all():
+        return None
+    chosen = key.upsert_mode.value == Way.EQUALITY.value
+    if not chosen and key.compares_stored:
+        return None
+    tried = most_rows(facts, planning, planning.thresholds.driver_rows)
+    writer = replace(
+        planning.writer(tried),
+        tries_filtered=planning.forced_writer is None,
+        given=key.is_given and not planning.in_tasks,
+    )
+    plan = ChangePlan(Way.EQUALITY, f"{key.upsert_mode.name} is equality", writer)
+    return _Candidate(plan, chosen)
+
+
+def _look_up(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    """The driver reads the keys of the target: cheaper than a join with it while the source is small."""
+    key = facts.key
+    if key is None or facts.format_version < 2 or planning.in_tasks or key.compares_stored or not key.keys_fit():
+        return None
+    otherwise = _by_mode(facts, planning)
+    size = key.size()
+    tried = ALL_ROWS
+    reason = "the source is small"
+    if not size.is_small and size.may_be_few:
+        tried = most_rows(facts, planning, planning.thresholds.driver_rows)
+        reason = "the source may have few rows"
+    limits = [] if tried >= ALL_ROWS else [f"{tried:,} rows"]
+    when = f"should it have more than {' or '.join([*limits, f'{planning.thresholds.driver_bytes:,} bytes'])}"
+    plan = ChangePlan(
+        Way.LOOK_UP,
+        _of_key(facts, key, reason),
+        Writer(planning.thresholds.driver_bytes, tried),
+        too_many=Instead(when, otherwise),
+        rewrites=_rewrites(otherwise, planning),
+    )
+    may_be_chosen = size.is_small or (size.may_be_few and otherwise.way is not Way.AUTO)
+    return _Candidate(plan, may_be_chosen and otherwise.way is not Way.COPY_ON_WRITE)
+
+
+def _insert_only(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    if not facts.only_inserts:
+        return None
+    plan = ChangePlan(Way.INSERT_ONLY, "no clause changes a row that is there", planning.writer())
+    return _Candidate(plan, True)
+
+
+def _copy_on_write(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    if facts.only_inserts:
+        return None
+    reason = facts.mode.reason if facts.format_version > 1 else "format version 1 has no delete files"
+    plan = ChangePlan(Way.COPY_ON_WRITE, _of_key(facts, facts.key, reason), _writer_of_held(facts, planning))
+    return _Candidate(plan, facts.format_version < 2 or facts.mode.value == Way.COPY_ON_WRITE.value)
+
+
+def _auto(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    if facts.only_inserts or facts.format_version < 2:
+        return None
+    plan = ChangePlan(Way.AUTO, _of_key(facts, facts.key, facts.mode.reason), _writer_of_held(facts, planning))
+    return _Candidate(plan, facts.mode.value == Way.AUTO.value)
+
+
+def _merge_on_read(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    if facts.only_inserts or facts.format_version < 2:
+        return None
+    few = is_likely_few(facts, planning)
+    limits = planning.thresholds
+    tried = most_rows(facts, planning, limits.driver_rows) if few else 0
+    completes = facts.keeps_columns and few is not False and not planning.in_tasks
+    completed = most_rows(facts, planning, limits.completed_rows) if completes else 0
+    reason = _of_key(facts, facts.key, facts.mode.reason)
+    writer = planning.writer(tried, completed)
+    return _Candidate(ChangePlan(Way.MERGE_ON_READ, reason, writer, has_new_rows=not facts.only_deletes), True)
+
+
+def _writer_of_held(facts: ChangeFacts, planning: Planning) -> Writer:
+    """Of rows that Spark holds: a try is not in vain, whatever the estimate."""
+    return planning.writer(most_rows(facts, planning, planning.thresholds.driver_rows))
+
+
+_MODES: Sequence[tuple[Way, _Rule]] = (
+    (Way.COPY_ON_WRITE, _copy_on_write),
+    (Way.AUTO, _auto),
+    (Way.MERGE_ON_READ, _merge_on_read),
+)
+_RULES: Sequence[tuple[Way, _Rule]] = (
+    (Way.EVERYTHING, _everything),
+    (Way.COVERED, _covered),
+    (Way.EQUALITY, _equality),
+    (Way.LOOK_UP, _look_up),
+    (Way.INSERT_ONLY, _insert_only),
+    *_MODES,
+)
+
+
+def _by_mode(facts: ChangeFacts, planning: Planning) -> ChangePlan:
+    """The plan by the mode of the statement's verb, which any change of rows can be written by."""
+    return next(one.plan for _, rule in _MODES if (one := rule(facts, planning)) is not None and one.chosen)
+
+
+def _of_key(facts: ChangeFacts, key: KeyFacts | None, reason: str) -> str:
+    """The reason behind that for finding the replaced rows, where a change goes by keys."""
+    if key is None:
+        return reason
+    found = key.upsert_mode.reason
+    if key.upsert_mode.value == Way.EQUALITY.value and facts.format_version > 1:
+        found += ", but would not reach files of an earlier partitioning"
+    return f"{found}; {reason}"
+
+
+def _rewrites(otherwise: ChangePlan, planning: Planning) -> Instead | None:
+    if otherwise.way is not Way.AUTO:
+        return None
+    share = planning.thresholds.rewritten_share
+    return Instead(f"should at least {share:.0%} of the rows of the files touched go", otherwise)

@@ -1,0 +1,59 @@
+"""What a session says of how its changes are planned: thresholds, and ways that it forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+from sqlext.command.plan.change_plan import ALL_ROWS, Way, Writer
+from sqlext.errors import AnalysisError
+from sqlext.thresholds import PREFIX, Thresholds, setting
+
+FORCE = f"{PREFIX}force"
+ON_DRIVER, IN_TASKS = "driver", "tasks"
+FORCED_WAYS: Mapping[str, Way] = {
+    way.value: way for way in (Way.EQUALITY, Way.LOOK_UP, Way.COPY_ON_WRITE, Way.AUTO, Way.MERGE_ON_READ)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """`forced_ways` are taken before all others by statements that admit them. `forced_writer` is `ON_DRIVER`, for all
+    that fits into it, or `IN_TASKS`, for all rows, literals too."""
+
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    forced_ways: frozenset[Way] = frozenset()
+    forced_writer: str | None = None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, str]) -> Planning:
+        """By the settings of a session that begin with `PREFIX`. AnalysisError SETTING_INVALID."""
+        known = {FORCE, *(setting(one.name) for one in fields(Thresholds))}
+        for name, value in settings.items():
+            if name not in known:
+                raise AnalysisError(
+                    "SETTING_INVALID", name=name, value=value, allowed=f"one of {', '.join(sorted(known))}"
+                )
+        ways, writer = set(), None
+        text = settings.get(FORCE, "")
+        for name in filter(None, (part.strip().lower() for part in text.split(","))):
+            if name in (ON_DRIVER, IN_TASKS) and writer in (None, name):
+                writer = name
+            elif name in FORCED_WAYS:
+                ways.add(FORCED_WAYS[name])
+            else:
+                allowed = f"some of {', '.join([*FORCED_WAYS, f'{ON_DRIVER} or {IN_TASKS}'])}, with commas between"
+                raise AnalysisError("SETTING_INVALID", name=FORCE, value=text, allowed=allowed)
+        return cls(Thresholds.of(settings), frozenset(ways), writer)
+
+    @property
+    def in_tasks(self) -> bool:
+        """Whether the driver may write nothing."""
+        return self.forced_writer == IN_TASKS
+
+    def writer(self, tried_rows: int = 0, completed_rows: int = 0) -> Writer:
+        """The writer of a result of which the driver may try to take so many rows."""
+        if self.in_tasks:
+            return Writer(0)
+        tried = ALL_ROWS if self.forced_writer == ON_DRIVER else tried_rows
+        return Writer(self.thresholds.driver_bytes, tried, completed_rows=completed_rows)

@@ -1,0 +1,72 @@
+"""Facts about changes whose rows take the place of those of their keys, as the planner is told them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+from sqlext.command.change.change_facts import facts_of
+from sqlext.command.change.enforced_key import have_plain_keys
+from sqlext.command.change.row_level import Target
+from sqlext.command.environment import Environment
+from sqlext.command.plan.change_plan import Way
+from sqlext.command.plan.facts import ChangeFacts, KeyFacts, Mode, SourceSize
+from sqlext.commit.rules.sequence_field import row_order
+from sqlext.commit.rules.upsert_rules import partition_not_in_key
+from sqlext.properties import MERGE_MODE, UPSERT_MODE
+from sqlext.scan.key_lookup import lookup_bytes
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.types import VariantType
+
+
+def key_facts_of(
+    environment: Environment,
+    target: Target,
+    size: Callable[[], SourceSize],
+    *,
+    is_given: bool = False,
+    in_order: bool = False,
+) -> ChangeFacts:
+    """What the table says of an upsert of a source of that size; see `KeyFacts`."""
+    metadata = target.table.metadata
+    properties = metadata.properties
+    mode = Mode(UPSERT_MODE.name, UPSERT_MODE.of(properties), UPSERT_MODE.name in properties)
+    by_equality = mode.value == Way.EQUALITY.value
+    key = KeyFacts(
+        mode,
+        deletes_reach_all=cache(
+            lambda: (by_equality or _partition_in_key(target)) and _deletes_reach_all(environment, target)
+        ),
+        keys_fit=cache(lambda: _keys_fit(environment, target)),
+        size=size,
+        compares_stored=not by_equality and bool(row_order(metadata.schema(), properties, str(target.name))),
+        is_given=is_given,
+        in_order=in_order,
+    )
+    return replace(facts_of(target, MERGE_MODE), key=key)
+
+
+def _deletes_reach_all(environment: Environment, target: Target) -> bool:
+    """Whether equality deletes of the current spec reach all data files: those of a partitioned one only its own."""
+    metadata = target.table.metadata
+    if len(metadata.partition_specs) == 1 or metadata.spec().is_unpartitioned:
+        return True
+    return environment.scans.data_spec_ids(target.version) <= {metadata.default_spec_id}
+
+
+def _keys_fit(environment: Environment, target: Target) -> bool:
+    """Whether the driver may look keys up: they are plain and not too large, and no join decides what is live."""
+    plan = environment.scans.plan(target.version, AlwaysTrue())
+    schema = target.table.metadata.schema()
+    if not have_plain_keys(schema) or any(isinstance(schema.field(id).type, VariantType) for id in schema.field_ids):
+        return False
+    most = environment.planning.thresholds.looked_up_key_bytes
+    by_field_id = environment.scans.reads_by_field_id(target.version, plan)
+    return by_field_id and not plan.equality_groups and lookup_bytes(plan, schema.identifier_field_ids) <= most
+
+
+def _partition_in_key(target: Target) -> bool:
+    """Whether the key tells the partition of a row, as equality deletes need it."""
+    metadata = target.table.metadata
+    return partition_not_in_key(metadata.schema(), metadata.spec(), str(target.name)) is None

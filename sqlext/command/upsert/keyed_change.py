@@ -1,0 +1,64 @@
+"""A planned change whose rows each take the place of the row with their key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.change.auto import expected
+from sqlext.command.change.carry_out import PlannedChange
+from sqlext.command.change.explanation import Explanation
+from sqlext.command.change.row_change import RowChange, change_query
+from sqlext.command.change.row_level import Target
+from sqlext.command.environment import Environment
+from sqlext.command.outcome import Counts
+from sqlext.command.plan.change_plan import ChangePlan, Instead, Way
+from sqlext.command.upsert.change_batch import ChangeBatch
+from sqlext.command.upsert.equality import upsert_by_equality
+from sqlext.command.upsert.look_up import Otherwise, upsert_by_lookup
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedChange:
+    """`batch` gives the new rows, for the ways that find those to replace by their keys, and `source` the rows that
+    EXPLAIN shows for these. `joined` is the change as one SELECT of a join with the target, for all others."""
+
+    plan: ChangePlan
+    batch: Callable[[], ChangeBatch]
+    joined: RowChange | None
+    source: Callable[[], DataFrame]
+
+    def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
+        """Writes and commits it. Errors: as `PlannedChange.carry_out`, and DataError NULL_IN_REQUIRED_COLUMN for a null
+        in a key."""
+        plan = self.plan
+        if plan.way is Way.EQUALITY:
+            return upsert_by_equality(environment, target, self.batch(), plan.writer)
+        assert self.joined is not None
+        joined = self.joined
+        if plan.way is not Way.LOOK_UP:
+            return PlannedChange(plan, joined).carry_out(environment, spark, target)
+
+        def instead(other: Instead) -> Otherwise:
+            return lambda: PlannedChange(other.plan, joined).carry_out(environment, spark, target)
+
+        assert plan.too_many is not None
+        rewrites = None if plan.rewrites is None else instead(plan.rewrites)
+        return upsert_by_lookup(
+            environment, target, self.batch(), joined.isolation, plan.writer, instead(plan.too_many), rewrites
+        )
+
+    def explained(self, environment: Environment, spark: SparkSession, target: Target) -> Explanation:
+        """What EXPLAIN tells of it; whether files are better written anew is looked up."""
+        plan = self.plan
+        if plan.rewrites is not None and self.joined is not None:
+            found = expected(environment, spark, target, self.joined)
+            if found.rewrites:
+                return Explanation(tuple(found.of(plan.rewrites.plan).lines()), change_query(spark, self.joined))
+            rewrites = plan.rewrites if found.rewrites is None else None
+            plan = replace(plan, reason=f"{plan.reason}; {found.reason}", rewrites=rewrites)
+        if plan.way in (Way.EQUALITY, Way.LOOK_UP) or self.joined is None:
+            return Explanation(tuple(plan.lines()), self.source())
+        return PlannedChange(plan, self.joined).explained(environment, spark, target)

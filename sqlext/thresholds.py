@@ -1,0 +1,93 @@
+"""The numbers by which changes are planned: one table, each with its unit, what it rests on, and a session's setting.
+
+A setting is `sqlext.plan.<name>`, with dashes for the underscores of the name: `SET sqlext.plan.driver-rows=1000`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from sqlext.errors import AnalysisError
+
+PREFIX = "sqlext.plan."
+
+
+def _number(default: float, unit: str, basis: str) -> Any:
+    return field(default=default, metadata={"unit": unit, "basis": basis})
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The numbers, as a session's settings have them."""
+
+    driver_bytes: int = _number(
+        32 * 1024 * 1024,
+        "bytes",
+        "Most that the driver takes of a result, as Arrow: a JVM of 1 GB has room for a few copies of it, and a job"
+        " that writes as much takes longer than the start of its Python workers.",
+    )
+    driver_rows: int = _number(
+        65_536,
+        "rows",
+        "Most that the driver takes of a result which is only guessed to be small: about as many rows cost as much as"
+        " the start of Python workers.",
+    )
+    completed_rows: int = _number(
+        262_144,
+        "rows",
+        "Most rows of an UPDATE or MERGE whose unchanged columns are read from the data files at the rows' positions:"
+        " of about as many rows Spark decodes those columns of all rows in the same time.",
+    )
+    short_guess: int = _number(
+        8, "times", "By how much a number of rows may be guessed too low: one that is costs a second run of the query."
+    )
+    unpacked: int = _number(4, "times", "How many bytes of memory a byte of a data file may become.")
+    looked_up_key_bytes: int = _number(
+        256 * 1024 * 1024,
+        "bytes",
+        "Largest size of a target's key columns in which the driver looks up keys; Spark joins more.",
+    )
+    checked_key_rows: int = _number(
+        1_000_000, "rows", "Most new rows whose keys the driver looks up in a table with an ENFORCED key."
+    )
+    checked_key_bytes: int = _number(
+        256 * 1024 * 1024, "bytes", "Largest size of the key columns in which it does; Spark joins more."
+    )
+    rewritten_share: float = _number(
+        0.3,
+        "share",
+        "From this share of rows that go on the mode `auto` writes files anew: Iceberg's compaction takes a file with"
+        " as many deleted rows to be worth it.",
+    )
+    sampled_files: int = _number(4, "files", "Most files that EXPLAIN reads to tell what `auto` will choose.")
+    sampled_bytes: int = _number(256 * 1024 * 1024, "bytes", "Most that it reads of them.")
+    changelog_rows: int = _number(
+        65_536, "rows", "Most changes of a commit that the driver finds and stores in its changelog."
+    )
+
+    @classmethod
+    def of(cls, settings: Mapping[str, str]) -> Thresholds:
+        """Those of a session. AnalysisError SETTING_INVALID for a text that is no number of the threshold's kind."""
+        given: dict[str, Any] = {}
+        for one in fields(cls):
+            name = setting(one.name)
+            if name in settings:
+                given[one.name] = _parsed(name, settings[name], type(one.default))
+        return cls(**given)
+
+
+def setting(name: str) -> str:
+    """The session's setting for a threshold."""
+    return PREFIX + name.replace("_", "-")
+
+
+def _parsed(name: str, text: str, kind: type) -> float:
+    try:
+        value = float(text) if kind is float else int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise AnalysisError("SETTING_INVALID", name=name, value=text, allowed="a number that is not below 0")
+    return value
