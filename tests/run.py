@@ -18,7 +18,11 @@ import environment
 
 environment.enter("test")
 
-CHECKS: list[tuple[str, list[str]]] = [("ruff", ["-m", "ruff", "check", "."]), ("mypy", ["-m", "mypy"])]
+CHECKS: list[tuple[str, list[str]]] = [
+    ("ruff", ["-m", "ruff", "check", "."]),
+    ("mypy", ["-m", "mypy"]),
+    ("vulture", ["-m", "vulture"]),
+]
 FIRST_USES: list[tuple[str, list[str]]] = [
     ("the shim's jar", ["-m", "sqlext.spark.shim.shim_jar"]),
     ("the judge's jar", ["-m", "judges.iceberg_process"]),

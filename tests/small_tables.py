@@ -19,6 +19,7 @@ from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.group.host_committer import HostCommitter
 from sqlext.commit.loop.transaction import CommitOutcome, commit
 from sqlext.errors import StorageError
 from sqlext.scan.files.manifest_cache import ManifestCache
@@ -271,3 +272,8 @@ def _written(metadata: TableMetadata, rows: pa.Table) -> dict[str, Any]:
         "record_count": rows.num_rows,
         "file_size_in_bytes": path.stat().st_size,
     }
+
+
+def serves(committer: HostCommitter) -> bool:
+    """Whether the committer's process is the one that commits for the others of its host."""
+    return committer._service is not None

@@ -57,14 +57,13 @@ class StagedChange:
     """A change that is ready for the compare-and-swap.
 
     `start` is what the updates are applied to: the base, the first metadata of a table that is made, or the base with
-    other changes that land together with this one, whose commits' ids are `together_with`.
+    other changes that land together with this one.
     """
 
     start: TableMetadata
     updates: tuple[MetadataUpdate, ...]
     requirements: tuple[Requirement, ...]
     snapshot: Snapshot | None = None
-    together_with: frozenset[str] = frozenset()
 
 
 class Staging(Protocol):

@@ -17,9 +17,8 @@ from sqlext.command.change.row_level import Target, commit_change, load_target
 from sqlext.command.compaction.deleted_keys import converted
 from sqlext.procedure.condition import condition, require_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.write_job import find_positions
-from sqlext.spark.session import journal
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.sql.statements.statement import TableName
 
@@ -48,7 +47,7 @@ def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
 def _hit_rows(spark: SparkSession, target: Target, paths: Set[str] | None) -> Mapping[str, BitMap64]:
     """Positions of rows that are deleted by key alone, by data file: of those at `paths`; None for all."""
     lowered = f"SELECT `_file`, `_pos`\nFROM {target.relation}\nWHERE `_deleted_by_key`"
-    journal.record(lowered)
+    log_lowered(lowered)
     rows = lowered_query(spark, lowered)
     if paths is not None:
         rows = rows.where(F.col("_file").isin(sorted(paths)))

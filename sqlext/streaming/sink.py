@@ -7,6 +7,8 @@ comes again is told by its number and by the fingerprint of its plan, and is pas
 from __future__ import annotations
 
 import logging
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -41,6 +43,8 @@ from sqlext.streaming.routed_batch import BATCH_ID, QUERY_ID, RoutedBatch
 from sqlext.streaming.sink_options import SinkOptions, require_no_other_mode, sink_options
 
 _LOG = logging.getLogger("sqlext")
+# Of an application, by their last batches. A run that is not among them claims its table anew with its next batch.
+_REMEMBERED_RUNS = 1_000
 
 COMMIT_USER = "sqlext.commit-user"
 
@@ -103,7 +107,9 @@ class StreamingSink:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self._runs: dict[tuple[str, str], _Run] = {}
+        self._runs: OrderedDict[tuple[str, str], _Run] = OrderedDict()
+        # Each query has a thread of its own.
+        self._lock = threading.Lock()
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Writes one micro-batch; the answer has the metrics of the sink.
@@ -154,8 +160,10 @@ class StreamingSink:
     def _claimed(self, target: Target, batch: MicroBatch) -> _Run:
         """The run, which has the table from its first batch on."""
         at = target.table.metadata.table_uuid, batch.run_id
-        if at in self._runs:
-            return self._runs[at]
+        with self._lock:
+            if at in self._runs:
+                self._runs.move_to_end(at)
+                return self._runs[at]
         metadata = target.table.metadata
         there = StreamProgress.of(metadata, batch.query_id, str(target.name))
         if there is None and batch.batch_id > 0 and not batch.options.accept_checkpoint:
@@ -167,7 +175,10 @@ class StreamingSink:
         self.environment.commit(target.name.catalog, target.table, action)
         staged = None if there is None else _left_behind(target, claim, batch)
         run = _Run(claim, metadata.schema().identifier_field_ids, staged=staged)
-        self._runs[at] = run
+        with self._lock:
+            self._runs[at] = run
+            while len(self._runs) > _REMEMBERED_RUNS:
+                self._runs.popitem(last=False)
         return run
 
     def _is_there(self, target: Target, run: _Run, batch: MicroBatch, plan: str) -> bool:

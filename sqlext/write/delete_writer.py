@@ -139,17 +139,3 @@ class EqualityDeleteWriter:
     def abort(self) -> None:
         """Removes every file of this writer."""
         self._writer.abort()
-
-
-def write_equality_deletes(
-    io: FileIO, plan: WritePlan, keys: pa.Table, equality_ids: Sequence[int], task_id: int = 0, attempt: int = 0
-) -> list[ContentFile]:
-    """Writes all keys of a table of the identifier columns; on an error no file is left."""
-    writer = EqualityDeleteWriter(io, plan, equality_ids, task_id, attempt)
-    try:
-        for batch in keys.to_batches():
-            writer.write(batch)
-        return writer.close()
-    except BaseException:
-        writer.abort()
-        raise

@@ -12,6 +12,7 @@ from typing import Any
 
 from fault.writing_process import POINTS, TABLE, FaultyIO, LocalProcess
 from simulator.statements import Change, Files
+from small_tables import serves
 from sqlext.commit.group.host_committer import HostCommitter
 from sqlext.commit.group.host_socket import MeetingPlace
 from sqlext.commit.group.small_files import SmallFiles
@@ -60,7 +61,7 @@ def serve_and_be_killed(folder: Path, runtime: Path, point: str, befalls: Callab
     io = FaultyIO()
     process = GroupedProcess({"warehouse": str(folder)}, runtime, "serving", io)
     process.change(Change("first", TABLE, kind="append", ids=frozenset((1,))))
-    assert process.committer.serves
+    assert serves(process.committer)
     io.point, io.left, io.befalls = POINTS[point], 1, befalls
     ready.set()
     while True:

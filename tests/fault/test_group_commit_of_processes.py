@@ -24,6 +24,7 @@ from fault.grouped_process import (
 )
 from fault.writing_process import TABLE, LocalProcess, kill_after, kill_before, processes
 from simulator.statements import Change, Create
+from small_tables import serves
 
 # The soak has more.
 KILLS = int(os.environ.get("SQLEXT_KILLS", "8"))
@@ -59,7 +60,7 @@ def test_the_process_that_commits_dies_at_a_fault_point(
         client.change(Change(f"{number}", TABLE, kind=kind, ids=frozenset((number,))))
     serving.join(60)
     assert serving.exitcode == -signal.SIGKILL
-    assert client.committer.serves
+    assert serves(client.committer)
     client.committer.close()
     assert process.rows(Change("r", TABLE)) == Counter([(1, "first"), (2, "2"), (3, "3")])
 
@@ -75,7 +76,7 @@ def test_a_child_that_outlives_the_process_that_commits_keeps_nobody_waiting(tmp
         serving.join(60)
         client = GroupedProcess(options, runtime, "client")
         client.change(Change("second", TABLE, kind="append", ids=frozenset((2,))))
-        assert client.committer.serves
+        assert serves(client.committer)
         client.committer.close()
     finally:
         os.kill(child, signal.SIGKILL)

@@ -20,7 +20,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
-from sqlext.spark.session import journal
+from lowered_log import lowered_statements
 
 INPUTS = Path(__file__).parent / "inputs"
 RESULTS = Path(__file__).parent / "results"
@@ -117,24 +117,30 @@ def run_statement(spark: SparkSession, namespace: Path, statement: Statement, na
     """Runs a statement and renders text, schema and rows or error, lowered SQL, and the snapshots that it made."""
     parts = [_heading(statement)]
     known = {snapshot_id for snapshot_id, _ in _snapshots(namespace)}
-    mark = journal.mark()
+    with lowered_statements() as lowered:
+        parts += _answer(spark, namespace, statement, names)
+    names.learn(snapshot_id for snapshot_id, _ in _snapshots(namespace))
+    for text in lowered:
+        parts += ["-- lowered", names.text(text)]
+    for snapshot_id, summary in _snapshots(namespace):
+        if snapshot_id not in known:
+            parts += ["-- summary", _render(names.value("summary", summary))]
+    return "\n".join(parts)
+
+
+def _answer(spark: SparkSession, namespace: Path, statement: Statement, names: RunNames) -> list[str]:
+    """Schema and rows, or the error."""
     try:
         text = PLACEHOLDER.sub(lambda match: _resolve(namespace, match), statement.text)
         text = text.replace(FOLDER, str(namespace))
         frame = spark.sql(text)
         rows = canonical_rows(frame, ordered=bool(ORDERED.search(text)))
         if frame.columns:
-            parts += ["-- schema", _schema(frame.schema.simpleString())]
-            parts += ["-- rows", *(_render(names.row(frame.columns, row)) for row in rows)]
+            schema = _schema(frame.schema.simpleString())
+            return ["-- schema", schema, "-- rows", *(_render(names.row(frame.columns, row)) for row in rows)]
     except Exception as error:
-        parts += ["-- error", names.text(render_error(error))]
-    names.learn(snapshot_id for snapshot_id, _ in _snapshots(namespace))
-    for lowered in journal.lowered_since(mark):
-        parts += ["-- lowered", names.text(lowered)]
-    for snapshot_id, summary in _snapshots(namespace):
-        if snapshot_id not in known:
-            parts += ["-- summary", _render(names.value("summary", summary))]
-    return "\n".join(parts)
+        return ["-- error", names.text(render_error(error))]
+    return []
 
 
 def render_error(error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judges.judged import Judged
-from sqlext.spark.session import journal
+from lowered_log import lowered_statements
 
 
 def summary(judged: Judged) -> dict[str, str]:
@@ -24,16 +24,16 @@ def create(judged: Judged, partitioning: str, more: str = "") -> None:
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_partitions_go_unread(judged: Judged, version: int) -> None:
     create(judged, "PARTITIONED BY (days(day))", f"TBLPROPERTIES ('format-version'='{version}')")
-    before = journal.mark()
-    for condition, deleted in [
-        ("day = '2024-01-02'", 3),
-        ("day < DATE'2024-01-02' OR day IS NULL", 4),
-        ("day > '2025-01-01'", 0),
-    ]:
-        counts = judged.spark.sql(f"DELETE FROM {judged.table} AS t WHERE {condition}").collect()[0]
-        assert counts.num_deleted_rows == deleted
-        judged.check()
-    assert journal.lowered_since(before) == []
+    with lowered_statements() as lowered:
+        for condition, deleted in [
+            ("day = '2024-01-02'", 3),
+            ("day < DATE'2024-01-02' OR day IS NULL", 4),
+            ("day > '2025-01-01'", 0),
+        ]:
+            counts = judged.spark.sql(f"DELETE FROM {judged.table} AS t WHERE {condition}").collect()[0]
+            assert counts.num_deleted_rows == deleted
+            judged.check()
+    assert lowered == []
     assert (summary(judged)["operation"], summary(judged)["deleted-data-files"]) == ("delete", "2")
     assert judged.count() == 3
 
@@ -77,7 +77,7 @@ def test_conditions_that_metadata_cannot_decide_read_rows(judged: Judged) -> Non
         "CAST(day AS STRING) LIKE '2024-01-01'",
         "_pos = 0 AND day IS NULL",
     ):
-        before = journal.mark()
-        judged.run(f"DELETE FROM {{table}} WHERE {condition}")
-        assert journal.lowered_since(before)
+        with lowered_statements() as lowered:
+            judged.run(f"DELETE FROM {{table}} WHERE {condition}")
+        assert lowered
     assert judged.count() == 3

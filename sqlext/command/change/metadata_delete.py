@@ -19,8 +19,8 @@ from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
+from sqlext.spark.query.lowered_sql import log_lowered
 from sqlext.spark.query.write_job import find_positions
-from sqlext.spark.session import journal
 from sqlext.spec.expression import Predicate
 
 
@@ -109,6 +109,6 @@ def _positions(spark: SparkSession, change: RowChange, tasks: Sequence[FileScanT
     """Positions of the rows to delete in files that only a look at them decides."""
     if not tasks:
         return {}
-    journal.record(change.lowered)
+    log_lowered(change.lowered)
     selected = change_query(spark, change).where(F.col("_file").isin([task.file.file_path for task in tasks]))
     return find_positions(selected).positions

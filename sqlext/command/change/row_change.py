@@ -20,9 +20,8 @@ from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import DataError
-from sqlext.spark.query.lowered_sql import lowered_change, lowered_query
+from sqlext.spark.query.lowered_sql import log_lowered, lowered_change, lowered_query
 from sqlext.spark.query.write_job import WrittenFiles
-from sqlext.spark.session import journal
 from sqlext.spec.expression import Predicate
 from sqlext.sql.lowering.text import selected
 from sqlext.sql.tokens.quoting import quote_name, quote_string
@@ -86,7 +85,7 @@ def change_query(spark: SparkSession, change: RowChange) -> DataFrame:
 
 def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChange) -> DataFrame:
     """The rows of the lowered SELECT, those that come in held to the table's rules."""
-    journal.record(change.lowered)
+    log_lowered(change.lowered)
     rows = change_query(spark, change)
     return hold(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
 

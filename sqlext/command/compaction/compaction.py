@@ -34,9 +34,8 @@ from sqlext.errors import SqlextError, StaleRead
 from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER
 from sqlext.scan.filter.file_filter import partition_key
 from sqlext.scan.sorted_runs import Bucket, find_buckets
-from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.write_job import task_identity
-from sqlext.spark.session import journal
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
@@ -244,7 +243,7 @@ def _written(
     lineage = (ROW_ID.name, LAST_UPDATED.name) if has_row_ids(target) else ()
     columns = [*(field.name for field in metadata.schema().fields), *lineage]
     lowered = f"SELECT {', '.join(map(quote_identifier, columns))}\nFROM {target.relation}"
-    journal.record(lowered)
+    log_lowered(lowered)
     rows = lowered_query(spark, lowered).where(F.col("_file").isin(paths))
     plan = operation.plan.with_row_lineage() if lineage else operation.plan
     tasks = None if in_buckets else sum(merge.written_as for merge in merges)

@@ -60,7 +60,6 @@ _USAGES: Mapping[str, _Usage] = MappingProxyType(
         "iceberg_version": _Usage("iceberg_version()", "the name of the writer", "iceberg_version()", "sqlext"),
     }
 )
-DESCRIBED_FUNCTIONS = frozenset(_USAGES)
 
 
 def describe_function(environment: Environment, spark: SparkSession, statement: DescribeFunction) -> Outcome:

@@ -28,9 +28,8 @@ from sqlext.command.upsert.equality import upsert_given
 from sqlext.command.upsert.upsert import explain_upsert, require_upsertable, upsert
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.frame_options import WriteOptions, require_not_contradicted, write_options
-from sqlext.spark.query.lowered_sql import lowered_expression, lowered_query, rows_for_columns
+from sqlext.spark.query.lowered_sql import log_lowered, lowered_expression, lowered_query, rows_for_columns
 from sqlext.spark.query.store_assignment import align
-from sqlext.spark.session import journal
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.name_case import name_key
 from sqlext.spec.row_kind import ROW_KIND
@@ -181,7 +180,7 @@ def _way(environment: Environment, spark: SparkSession, statement: Insert) -> _W
     schema, wide = target.table.metadata.schema(), evolving or upserts
     columns = _value_columns(statement, schema, evolving=wide, exact=exact)
     query = _query(statement)
-    journal.record(query)
+    log_lowered(query)
     return _Way(target, upserts, evolving, query, columns)
 
 

@@ -31,9 +31,8 @@ from sqlext.command.upsert.upsert import explain_replace_by_key, replace_by_key
 from sqlext.properties import MERGE_CARDINALITY, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.catalog.data_type import schema_to_spark
 from sqlext.spark.query.driver_rows import estimate
-from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.store_assignment import is_ansi, require_strict_policy
-from sqlext.spark.session import journal
 from sqlext.spark.session.session_settings import coerces_structs, is_case_sensitive
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import StructType
@@ -54,7 +53,7 @@ class _GivenRows:
     lowered: str
 
     def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
-        journal.record(self.lowered)
+        log_lowered(self.lowered)
         return upsert_given(environment, target, self.rows, distinct_keys=True)
 
     def explained(self, environment: Environment, spark: SparkSession, target: Target) -> Explanation:
@@ -69,7 +68,7 @@ class _RowsByKey:
     isolation: str
 
     def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
-        journal.record(self.lowered)
+        log_lowered(self.lowered)
         rows = lowered_query(spark, self.lowered)
         return replace_by_key(environment, spark, target, rows, isolation=self.isolation)
 
@@ -143,7 +142,7 @@ def _planned_upsert(
     rows = cache(lambda: lowered_query(spark, lowered))
 
     def batch() -> ChangeBatch:
-        journal.record(lowered)
+        log_lowered(lowered)
         return plain_batch(target, rows())
 
     facts = key_facts_of(environment, target, size_when_asked(environment, lambda: source))

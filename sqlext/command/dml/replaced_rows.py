@@ -22,9 +22,8 @@ from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
-from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.write_job import find_positions, task_identity
-from sqlext.spark.session import journal
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.sql.tokens.quoting import quote_identifier
@@ -89,7 +88,7 @@ def _positions(spark: SparkSession, target: Target, condition: str) -> Mapping[s
     Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its column `a`.
     """
     lowered = f"SELECT `_file`, `_pos`\nFROM {target.relation}\nWHERE (({condition}))"
-    journal.record(lowered)
+    log_lowered(lowered)
     return find_positions(lowered_query(spark, lowered)).positions
 
 
@@ -107,7 +106,7 @@ def _rewrite(
     metadata = target.table.metadata
     columns = ", ".join(quote_identifier(field.name) for field in metadata.schema().fields)
     lowered = f"SELECT {columns}, `_file`\nFROM {target.relation}\nWHERE ((NOT coalesce(({condition}), false)))"
-    journal.record(lowered)
+    log_lowered(lowered)
     kept = lowered_query(spark, lowered).where(F.col("_file").isin(list(paths))).drop("_file")
     task = write_rows(operation.plan, task_identity=_second_on_driver)
     return write_distributed(kept, metadata, task, writer).data_files

@@ -78,26 +78,6 @@ def is_expired(metadata: TableMetadata, consumer: Consumer, now_ms: int) -> bool
     return expiration_ms is not None and consumer.updated_ms + expiration_ms < now_ms
 
 
-def protected_snapshots(metadata: TableMetadata, name: str, now_ms: int) -> frozenset[int]:
-    """The snapshots that no expiry may take away, as a consumer has yet to read what lies behind them.
-
-    These are the one that it goes on from, and all between that one and the head of its branch.
-    """
-    kept: set[int] = set()
-    for consumer in consumers(metadata, name).values():
-        if consumer.needed_id is None or is_expired(metadata, consumer, now_ms):
-            continue
-        chain = []
-        at = metadata.head(consumer.branch)
-        while at is not None and at.snapshot_id != consumer.needed_id:
-            chain.append(at.snapshot_id)
-            at = None if at.parent_snapshot_id is None else metadata.snapshot_or_none(at.parent_snapshot_id)
-        kept.add(consumer.needed_id)
-        if at is not None:
-            kept.update(chain)
-    return frozenset(kept)
-
-
 def require_consumer_id(consumer_id: str) -> None:
     """AnalysisError INVALID_CONSUMER_ID for one that is no part of a tag's name."""
     if _ID.fullmatch(consumer_id) is None:

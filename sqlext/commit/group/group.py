@@ -217,8 +217,7 @@ class _Group:
         first, last = staged[0].change, staged[-1].change
         assert first is not None
         assert last is not None
-        ids = frozenset(one.commit_id for one in staged)
-        return replace(last, requirements=first.requirements, together_with=ids)
+        return replace(last, requirements=first.requirements)
 
     def _is_settled(self, number: int, base: TableMetadata) -> bool:
         """Whether a member that may have landed before has, or cannot any more; who it was handed to has died, so what

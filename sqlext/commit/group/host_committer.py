@@ -61,11 +61,6 @@ class HostCommitter:
         self._service: HostService | None = None
         self._lock = threading.Lock()
 
-    @property
-    def serves(self) -> bool:
-        """Whether this process is the one that commits."""
-        return self._service is not None
-
     def close(self) -> None:
         """Leaves the place to others."""
         with self._lock:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from sqlext.commit.action import CommitContext, Destination, StagedChange
-from sqlext.commit.snapshot.commit_token import COMMIT_ID_PROPERTY
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows, VectorProduction
 from sqlext.commit.snapshot.engine import ENGINE_NAME, ENGINE_VERSION
 from sqlext.commit.snapshot.manifest_writer import ManifestWriter, merge_groups
@@ -34,6 +33,9 @@ WAP_ID_PROPERTY = "wap.id"
 # a table that was upgraded, perhaps by another's commit between two attempts, and the sequence number, which is another
 # in the next attempt where the list is that of a commit which lands together with this one.
 _ManifestKey: TypeAlias = tuple[int, str, int | None, int]
+
+# The snapshot summary's key of the id by which a commit is looked for.
+_COMMIT_ID = "sqlext.commit-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +264,7 @@ class SnapshotProduction:
             "engine-version": ENGINE_VERSION,
             **self._change.summary_properties,
             **({} if wap_id is None else {WAP_ID_PROPERTY: wap_id}),
-            COMMIT_ID_PROPERTY: self._context.commit_id,
+            _COMMIT_ID: self._context.commit_id,
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -10,6 +11,12 @@ from pyspark.sql import functions as F
 from sqlext.spark.shim.shim_object import shim_object
 
 _MARK = "/*sqlext*/"
+_LOWERED = logging.getLogger("sqlext.lowered")
+
+
+def log_lowered(text: str) -> None:
+    """Tells the logger `sqlext.lowered`, at the level DEBUG, what stands in for a statement."""
+    _LOWERED.debug("%s", text)
 
 
 def lowered_query(spark: SparkSession, text: str) -> DataFrame:

@@ -307,8 +307,3 @@ class TokenCursor:
         if following.text == "." and then.kind == "number" and then.start == following.end:
             return True  # a number that begins with its point
         return self.peek(-1).text != "." and (following.kind != "symbol" or following.text in ("(", "-", "+", "~", "!"))
-
-
-def words_of(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """Tokens without their layout: words in upper case, all else as written."""
-    return tuple(token.word or token.text for token in tokens)

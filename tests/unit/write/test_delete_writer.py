@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,13 +10,14 @@ from pyroaring import BitMap64
 
 from sqlext.errors import StorageError, UnsupportedError
 from sqlext.scan.deletes.position_delete import read_position_deletes
-from sqlext.spec.manifests.content_file import Content
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import DoubleType, LongType, NestedField, StringType, StructType
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.write.delete_writer import write_equality_deletes, write_position_deletes
+from sqlext.write.delete_writer import EqualityDeleteWriter, write_position_deletes
+from sqlext.write.write_plan import WritePlan
 from unit.write.write_tables import KEYED, OPERATION_ID, files_below, local, plan
 
 BY_NAME = PartitionSpec(2, (PartitionField(2, 1000, "name", parse_transform("identity")),))
@@ -88,9 +90,16 @@ def test_a_failure_leaves_no_position_deletes(tmp_path: Path) -> None:
     assert files_below(tmp_path) == []
 
 
+def _equality_deletes(plan: WritePlan, keys: pa.Table, equality_ids: Sequence[int]) -> list[ContentFile]:
+    writer = EqualityDeleteWriter(LocalFileIO(), plan, equality_ids, 0, 0)
+    for batch in keys.to_batches():
+        writer.write(batch)
+    return writer.close()
+
+
 def test_equality_deletes_lie_in_the_partition_of_the_rows(tmp_path: Path) -> None:
     keys = pa.table({"id": pa.array(range(100), pa.int64())})
-    files = write_equality_deletes(LocalFileIO(), plan(tmp_path, spec=BY_BUCKET), keys, (1,))
+    files = _equality_deletes(plan(tmp_path, spec=BY_BUCKET), keys, (1,))
     assert sorted(file.partition for file in files) == [(0,), (1,), (2,), (3,)]
     for file in files:
         ids = pq.read_table(local(file.file_path), partitioning=None).column("id").to_pylist()
@@ -103,12 +112,12 @@ def test_keys_inside_structs_are_refused(tmp_path: Path) -> None:
     nested = StructType((NestedField(2, "k", LongType(), required=True),))
     schema = Schema((NestedField(1, "s", nested, required=True), NestedField(3, "v", DoubleType())))
     with pytest.raises(UnsupportedError, match=r"s\.k"):
-        write_equality_deletes(LocalFileIO(), plan(tmp_path, schema), pa.table({}), (2,))
+        _equality_deletes(plan(tmp_path, schema), pa.table({}), (2,))
 
 
 def test_several_key_columns_follow_the_table(tmp_path: Path) -> None:
     schema = Schema((*KEYED.fields, NestedField(7, "region", StringType(), required=True)))
     keys = pa.table({"id": pa.array([1], pa.int64()), "region": ["eu"]})
-    (file,) = write_equality_deletes(LocalFileIO(), plan(tmp_path, schema), keys, (7, 1))
+    (file,) = _equality_deletes(plan(tmp_path, schema), keys, (7, 1))
     assert file.equality_ids == (1, 7)
     assert pq.read_schema(local(file.file_path)).names == ["id", "region"]

@@ -15,7 +15,6 @@ from sqlext.commit.actions.consumer import (
     MoveConsumer,
     consumers,
     is_expired,
-    protected_snapshots,
     require_consumer_id,
 )
 from sqlext.commit.actions.property_change import ChangeProperties
@@ -39,27 +38,24 @@ def _filled(writer: Writer, snapshots: int) -> tuple[TableMetadata, list[int]]:
     return table.metadata, ids
 
 
-def test_what_lies_behind_a_position_is_protected_with_it(writer: Writer) -> None:
+def test_a_position_is_protected_by_a_tag(writer: Writer) -> None:
     _, ids = _filled(writer, 4)
     moved = writer.commit(MoveConsumer("c", Consumer(ids[1], ids[1], 5)), base=writer.load()).table.metadata
     assert consumers(moved, "t") == {"c": Consumer(ids[1], ids[1], 5)}
-    assert protected_snapshots(moved, "t", 5) == frozenset(ids[1:])
     assert moved.refs["sqlext-consumer-c"].snapshot_id == ids[1]
     assert moved.refs["sqlext-consumer-c"].type == "tag"
     moved = writer.commit(MoveConsumer("c", Consumer(ids[3], ids[3], 6)), base=writer.load()).table.metadata
-    assert protected_snapshots(moved, "t", 6) == frozenset(ids[3:])
     gone = writer.commit(MoveConsumer("c", None), base=writer.load()).table.metadata
-    assert (protected_snapshots(gone, "t", 6), "sqlext-consumer-c" in gone.refs) == (frozenset(), False)
+    assert "sqlext-consumer-c" not in gone.refs
 
 
-def test_one_that_was_not_heard_of_for_long_protects_nothing(writer: Writer) -> None:
+def test_one_that_was_not_heard_of_for_long_is_expired(writer: Writer) -> None:
     _, ids = _filled(writer, 2)
     writer.commit(MoveConsumer("c", Consumer(None, ids[0], 0)), base=writer.load())
     table = writer.commit(ChangeProperties({"consumer.expiration-time": "2 days"}), base=writer.load()).table
     (consumer,) = consumers(table.metadata, "t").values()
-    assert protected_snapshots(table.metadata, "t", 2 * _DAY_MS) == frozenset(ids)
+    assert not is_expired(table.metadata, consumer, 2 * _DAY_MS)
     assert is_expired(table.metadata, consumer, 2 * _DAY_MS + 1)
-    assert protected_snapshots(table.metadata, "t", 2 * _DAY_MS + 1) == frozenset()
     heard = replace(consumer, updated_ms=_DAY_MS)
     assert not is_expired(table.metadata, heard, 2 * _DAY_MS + 1)
 

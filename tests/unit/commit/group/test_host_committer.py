@@ -25,6 +25,7 @@ from small_tables import (
     files_below,
     ids_read_by_pyiceberg,
     rows_of,
+    serves,
     warehouse_catalog,
 )
 from sqlext.catalog.catalog import LoadedTable
@@ -110,7 +111,7 @@ def test_one_process_commits_for_all(host: Host, writer: Writer) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
 
-    assert [one.serves for one in processes] == [True, False, False, False]
+    assert [serves(one) for one in processes] == [True, False, False, False]
     table = writer.load()
     assert sorted(row["id"] for row in rows_of(table)) == [*range(21), *range(100, 104)]
     # Ten of each other process; its own changes nobody has to find.
@@ -135,12 +136,12 @@ def test_another_process_takes_over(host: Host, writer: Writer) -> None:
     for number, process in enumerate((first, second, third)):
         base = writer.load()
         process.commit(ORDERS, _append(base, number), base=base)
-        assert process.serves == (number == 0)
+        assert serves(process) == (number == 0)
     first.close()
     for number, process in enumerate((third, second), 3):
         base = writer.load()
         process.commit(ORDERS, _append(base, number), base=base)
-    assert [one.serves for one in (first, second, third)] == [False, False, True]
+    assert [serves(one) for one in (first, second, third)] == [False, False, True]
     assert ids_read_by_pyiceberg(writer.load()) == [0, 1, 2, 3, 4]
 
 
@@ -184,7 +185,7 @@ def test_a_process_that_dies_before_it_answers(
     client = host.process(seed=7)
     outcome = client.commit(ORDERS, make(base, 2), base=base)
     dying.thread.join()
-    assert client.serves
+    assert serves(client)
     assert sorted(row["id"] for row in rows_of(writer.load())) == [1, 2]
     assert len(writer.load().metadata.snapshots) == 2
     assert outcome.snapshot == writer.load().metadata.current_snapshot()
@@ -331,7 +332,7 @@ def test_a_process_commits_alone_where_the_folder_is_not_to_be_trusted(host: Hos
         base = writer.load()
         process.commit(ORDERS, _append(base, number), base=base)
     assert ids_read_by_pyiceberg(writer.load()) == [1, 2]
-    assert not process.serves
+    assert not serves(process)
     assert not (host.runtime / "elsewhere" / "token").exists()
 
 
