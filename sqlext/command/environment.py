@@ -105,6 +105,7 @@ class Environment:
             clock=self.clock,
             rng=self.rng,
             sleep=self.sleep,
+            manifests=self.scans.manifests,
             queue=self.queue,
         )
 

@@ -51,7 +51,7 @@ class ScanBridge:
 
     def __init__(self, catalogs: Catalogs, manifests: ManifestCache, position_deletes: PositionDeleteCache) -> None:
         self._catalogs = catalogs
-        self._manifests = manifests
+        self.manifests = manifests
         self._position_deletes = position_deletes
         self._file_columns = FileColumnsCache()
         self._deletes: ByteCache[TableHandle, LiveDeletes] = ByteCache(_DELETES_CAPACITY)
@@ -73,7 +73,7 @@ class ScanBridge:
             version.metadata,
             version.snapshot,
             predicate,
-            manifests=self._manifests,
+            manifests=self.manifests,
             position_deletes=self._position_deletes,
             keep_deleted=keep_deleted,
             with_metrics=with_metrics,
@@ -88,7 +88,7 @@ class ScanBridge:
             return LiveDeletes()
 
         def load() -> tuple[LiveDeletes, int]:
-            found = live_deletes(version.io, version.metadata, snapshot, manifests=self._manifests)
+            found = live_deletes(version.io, version.metadata, snapshot, manifests=self.manifests)
             return found, _ENTRY_BYTES * (1 + sum(len(group.entries) for group in found.equality))
 
         return self._deletes.load_once(version.handle, load)
@@ -117,7 +117,7 @@ class ScanBridge:
             return _ReachedFiles("none", are_looked_up=False)
 
         def load() -> tuple[_ReachedFiles, int]:
-            if not has_few_files(self._manifests.manifests(version.io, snapshot)):
+            if not has_few_files(self.manifests.manifests(version.io, snapshot)):
                 return _ReachedFiles("some", are_looked_up=False), _ENTRY_BYTES
             whole = self.plan(version, AlwaysTrue())
             touched = {task.has_equality_deletes for task in whole.tasks}
@@ -133,14 +133,14 @@ class ScanBridge:
         if version.snapshot is None:
             return EqualityDeleteUse()
         return equality_delete_use(
-            version.io, version.metadata, version.snapshot, whole, condition, manifests=self._manifests
+            version.io, version.metadata, version.snapshot, whole, condition, manifests=self.manifests
         )
 
     def data_spec_ids(self, version: TableVersion) -> frozenset[int]:
         """The partition specs that live data files may have, by the manifest list alone."""
         if version.snapshot is None:
             return frozenset()
-        manifests = self._manifests.manifests(version.io, version.snapshot)
+        manifests = self.manifests.manifests(version.io, version.snapshot)
         return frozenset(one.spec_id for one in manifests if one.content == ManifestContent.DATA)
 
     def live_entries(self, version: TableVersion) -> list[ManifestEntry]:
@@ -148,8 +148,8 @@ class ScanBridge:
         if version.snapshot is None:
             return []
         io, metadata = version.io, version.metadata
-        listed = self._manifests.manifests(io, version.snapshot)
-        return [entry for one in listed for entry in self._manifests.live_entries(io, one, metadata)]
+        listed = self.manifests.manifests(io, version.snapshot)
+        return [entry for one in listed for entry in self.manifests.live_entries(io, one, metadata)]
 
     def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "plan scan": files as `_file` makes them, with the values of `_partition` where those are asked."""
@@ -239,7 +239,7 @@ class ScanBridge:
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         assert version.handle.metadata_table is not None
         state = TableState(
-            version.io, version.metadata, version.handle.metadata_location, version.snapshot, self._manifests
+            version.io, version.metadata, version.handle.metadata_location, version.snapshot, self.manifests
         )
         table = METADATA_TABLES[version.handle.metadata_table].rows(state)
         rows = max(1, table.num_rows * _STREAM_BYTES // max(1, table.nbytes))
