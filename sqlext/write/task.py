@@ -1,7 +1,7 @@
 """The write tasks: functions on batches that run in `mapInArrow` on executors, or on the driver over a list.
 
 A task hands back commit messages. What stops it becomes an `error` message, so that no trace of an engine reaches a
-user; its own files are gone by then. An interrupt is passed on, the files gone likewise.
+user; its own files are gone by then. An interrupt is passed on, after the files are removed.
 """
 
 from __future__ import annotations

@@ -71,10 +71,10 @@ def replace_files(
         added,
         deleted_files=[task.file for task in touched],
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-        read_filter=held.reads.coming,
-        needed_filter=held.reads.going,
+        read_filter=held.read_set.added,
+        needed_filter=held.read_set.removed,
         isolation=change.isolation,
-        unique_key=target.table.metadata.schema().identifier_field_ids if held.reads.unique_key else (),
+        unique_key=target.table.metadata.schema().identifier_field_ids if held.read_set.keys_unique else (),
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.change.reads import Reads, reads_of
-from sqlext.command.change.row_change import RowChange, changed_rows, has_new_rows, reach_of, require_one_change
+from sqlext.command.change.read_set import ReadSet, read_set_of
+from sqlext.command.change.row_change import RowChange, changed_rows, conflict_scope, has_new_rows, require_one_change
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Writer
@@ -27,7 +27,7 @@ class HeldChange:
 
     operation: WriteOperation
     rows: DataFrame
-    reads: Reads
+    read_set: ReadSet
     found: WrittenFiles
 
 
@@ -36,14 +36,14 @@ def hold_change(
 ) -> HeldChange:
     """Evaluates the change. The rows are held to the table's rules on the way. Errors: see `CarryOut`."""
     query = changed_rows(spark, operation, change)
-    reads = reads_of(query, target.version, reach_of(change, target), target.overtaken)
+    read_set = read_set_of(query, target.version, conflict_scope(change, target), target.overtaken)
     rows = query.localCheckpoint()
     if has_new_rows(rows):
         found = _counted(operation, change, writer, rows)
     else:
         found = find_positions(rows, shows_matches=change.shows_matches)
     require_one_change(spark, target, change, found)
-    return HeldChange(operation, rows, reads, found)
+    return HeldChange(operation, rows, read_set, found)
 
 
 def _counted(operation: WriteOperation, change: RowChange, writer: Writer, rows: DataFrame) -> WrittenFiles:

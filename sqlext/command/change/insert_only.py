@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.distribution import arrangement, distribute, order, samples
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
-from sqlext.command.change.reads import reads_of
-from sqlext.command.change.row_change import RowChange, changed_rows, reach_of
+from sqlext.command.change.read_set import read_set_of
+from sqlext.command.change.row_change import RowChange, changed_rows, conflict_scope
 from sqlext.command.change.row_level import Target, commit_change, row_delta
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -33,12 +33,12 @@ def insert_only(
     operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
     # The ids of new rows follow from their places.
     rows = changed_rows(spark, operation, change).drop(ROW_ID.name)
-    reads = reads_of(rows, target.version, reach_of(change, target), target.overtaken)
+    read_set = read_set_of(rows, target.version, conflict_scope(change, target), target.overtaken)
     task = write_changes(operation.plan, task_identity=task_identity)
     with operation.cleaned_on_failure():
         written = write_by(writer, rows, task, lambda spread: _spread(spread, metadata), arrangement(metadata))
         require_unique_keys(environment, spark, target, written.data_files, Removed())
-        delta = row_delta(environment, target, operation, written, reads=reads, isolation=change.isolation)
+        delta = row_delta(environment, target, operation, written, read_set=read_set, isolation=change.isolation)
     if delta is not None:
         commit_change(environment, target, delta)
     return Counts(inserted=sum(file.record_count for file in written.data_files))

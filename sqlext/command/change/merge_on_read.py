@@ -9,13 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change.distribution import arrangement, keeps_order, order
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
 from sqlext.command.change.held_change import HeldChange
-from sqlext.command.change.reads import Reads, reads_of
+from sqlext.command.change.read_set import ReadSet, read_set_of
 from sqlext.command.change.row_change import (
     RowChange,
     changed_counts,
     changed_rows,
+    conflict_scope,
     has_new_rows,
-    reach_of,
     require_one_change,
 )
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
@@ -44,9 +44,11 @@ def merge_on_read(
         rows = changed_rows(spark, operation, change)
         fewer = _FewerColumns.of(environment, target, change, rows) if writer.completed_rows else None
         # Spark optimises the query that is run first, and that one alone where its rows are few.
-        reads = reads_of(fewer.rows if fewer else rows, target.version, reach_of(change, target), target.overtaken)
+        read_set = read_set_of(
+            fewer.rows if fewer else rows, target.version, conflict_scope(change, target), target.overtaken
+        )
         written = _write(environment, spark, target, operation, change, writer, rows, fewer)
-        delta = _delta(environment, spark, target, operation, change, written, reads)
+        delta = _delta(environment, spark, target, operation, change, written, read_set)
     if delta is not None:
         commit_change(environment, target, delta)
     return changed_counts(written)
@@ -58,7 +60,7 @@ def mark_held(
     """Writes the new rows of a change that is held; the action that adds them and marks the old ones."""
     whole = replace(change, kept_columns=())
     written = _write(environment, spark, target, held.operation, whole, writer, held.rows, None)
-    return _delta(environment, spark, target, held.operation, change, written, held.reads)
+    return _delta(environment, spark, target, held.operation, change, written, held.read_set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +150,9 @@ def _delta(
     operation: WriteOperation,
     change: RowChange,
     written: WrittenFiles,
-    reads: Reads,
+    read_set: ReadSet,
 ) -> RowDelta | None:
     if not (change.distinct_keys or change.keeps_keys):
         removed = Removed(positions=written.positions)
         require_unique_keys(environment, spark, target, written.data_files, removed)
-    return row_delta(environment, target, operation, written, reads=reads, isolation=change.isolation)
+    return row_delta(environment, target, operation, written, read_set=read_set, isolation=change.isolation)

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.enforced_key import is_enforced
 from sqlext.command.change.held_rows import hold
-from sqlext.command.change.reads import ITS_SCAN, Reach
+from sqlext.command.change.read_set import ITS_SCAN, ConflictScope
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -54,7 +54,7 @@ class RowChange:
     shows_matches: bool = False
     distinct_keys: bool = False
     keeps_keys: bool = False
-    reach: Reach = ITS_SCAN
+    scope: ConflictScope = ITS_SCAN
     row_filter: Predicate | None = None
     one_copy: str | None = None
     kept_columns: tuple[str, ...] = ()
@@ -90,10 +90,10 @@ def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChan
     return hold(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
 
 
-def reach_of(change: RowChange, target: Target) -> Reach:
+def conflict_scope(change: RowChange, target: Target) -> ConflictScope:
     """That of the change, and where the table's key is enforced no new row may have the key of another."""
     enforced = is_enforced(target.table.metadata) and not change.keeps_keys
-    return replace(change.reach, unique_key=True) if enforced else change.reach
+    return replace(change.scope, keys_unique=True) if enforced else change.scope
 
 
 def has_new_rows(rows: DataFrame) -> bool:

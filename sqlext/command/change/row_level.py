@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.change.destination import destination, written_branch
-from sqlext.command.change.reads import Reads
+from sqlext.command.change.read_set import ReadSet
 from sqlext.command.changelog.changelog_recorder import recorder_of
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import WriteOperation
@@ -118,7 +118,7 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
 
 
 def load_whole_target(environment: Environment, spark: SparkSession, name: TableName) -> Target:
-    """The same for a change of the table itself, as of its key; AnalysisError EXPECT_TABLE_NOT_PART for a branch."""
+    """The target of a change of the table itself, as of its key; AnalysisError EXPECT_TABLE_NOT_PART for a branch."""
     environment.catalogs.load(name.parts)
     return load_target(environment, spark, name)
 
@@ -134,7 +134,7 @@ def row_delta(
     operation: WriteOperation,
     written: WrittenFiles,
     *,
-    reads: Reads,
+    read_set: ReadSet,
     isolation: str,
 ) -> RowDelta | None:
     """The action that adds the new files and, in delete files it writes, the deleted positions; None for no change.
@@ -159,10 +159,10 @@ def row_delta(
         deleted_rows={path: DeletedRows(*partitions[path], positions[path]) for path in positions},
         referenced_data_files=frozenset(positions),
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-        read_filter=reads.coming,
-        needed_filter=reads.going,
+        read_filter=read_set.added,
+        needed_filter=read_set.removed,
         isolation=isolation,
-        unique_key=target.table.metadata.schema().identifier_field_ids if reads.unique_key else (),
+        unique_key=target.table.metadata.schema().identifier_field_ids if read_set.keys_unique else (),
         deleted_files=dropped,
     )
 

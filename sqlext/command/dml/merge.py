@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType as SparkStruct
 from sqlext.command.change.carry_out import PlannedChange
 from sqlext.command.change.change_facts import facts_of, size_when_asked
 from sqlext.command.change.explanation import Explanation
-from sqlext.command.change.reads import OWN_KEYS, Reach
+from sqlext.command.change.read_set import OWN_KEYS, ConflictScope
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids, load_target
 from sqlext.command.change.schema_evolution import changes_for_merge, grown
@@ -38,7 +38,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.types import StructType
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
-from sqlext.sql.lowering.merge_reach import compares_keys, ends_unconditionally
+from sqlext.sql.lowering.merge_scope import compares_keys, ends_unconditionally
 from sqlext.sql.statements.statement import Merge
 
 _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
@@ -138,7 +138,7 @@ def _planned_upsert(
         lower_resolved_upsert(upsert, target.relation, row_ids=has_row_ids(target), one_copy=one_copy)
         for one_copy in (False, True)
     )
-    change = RowChange(joined, isolation, distinct_keys=True, reach=OWN_KEYS, one_copy=one_copy)
+    change = RowChange(joined, isolation, distinct_keys=True, scope=OWN_KEYS, one_copy=one_copy)
     rows = cache(lambda: lowered_query(spark, lowered))
 
     def batch() -> ChangeBatch:
@@ -173,9 +173,9 @@ def _planned_join(
         case_sensitive=exact,
         coerces_structs=coerces,
     )
-    reach = _reach(statement, schema, source.columns, case_sensitive=exact)
+    scope = _scope(statement, schema, source.columns, case_sensitive=exact)
     isolation = MERGE_ISOLATION_LEVEL.of(metadata.properties)
-    change = RowChange(lowered, isolation, names, shows_matches=shows_matches, reach=reach, kept_columns=kept)
+    change = RowChange(lowered, isolation, names, shows_matches=shows_matches, scope=scope, kept_columns=kept)
     facts = facts_of(target, MERGE_MODE)
     # A source row changes one target row if the condition is on a key. WHEN NOT MATCHED BY SOURCE changes others too.
     beside = 0 if _clauses_need_source(statement) else facts.target.rows
@@ -193,15 +193,16 @@ def _clauses_need_source(statement: Merge) -> bool:
     return not any(clause.kind == "not matched by source" for clause in statement.clauses)
 
 
-def _reach(statement: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool) -> Reach:
-    """Rows that come matter by their keys alone where each source row whose key is not there brings it. One that goes
-    matters to the row that it matched, which would come in, unless that changed it."""
+def _scope(statement: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool) -> ConflictScope:
+    """A row that another commit adds conflicts by its key alone if every source row without a match is inserted. A row
+    that another commit removes conflicts if a source row had matched it without changing it, as that source row would
+    now be inserted."""
     inserts = any(clause.kind == "not matched" for clause in statement.clauses)
     keyed = compares_keys(statement, schema, source_columns, case_sensitive=case_sensitive)
-    return Reach(
-        by_key=keyed and _clauses_need_source(statement) and ends_unconditionally(statement, "not matched"),
-        alone=not inserts or ends_unconditionally(statement, "matched"),
-        unique_key=keyed and inserts,
+    return ConflictScope(
+        added_by_key=keyed and _clauses_need_source(statement) and ends_unconditionally(statement, "not matched"),
+        removed_if_changed=not inserts or ends_unconditionally(statement, "matched"),
+        keys_unique=keyed and inserts,
     )
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change.carry_out import PlannedChange
 from sqlext.command.change.change_facts import facts_of, source_size
 from sqlext.command.change.explanation import Explanation
-from sqlext.command.change.reads import OWN_KEYS
+from sqlext.command.change.read_set import OWN_KEYS
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
@@ -88,6 +88,6 @@ def _planned(
             kinds=GIVEN_KIND in batch.columns,
             case_sensitive=is_case_sensitive(rows.sparkSession),
         )
-        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=OWN_KEYS)
+        change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, scope=OWN_KEYS)
         facts = replace(facts_of(target, MERGE_MODE), expected_rows=source_size(environment, rows).rows)
         yield PlannedChange(plan_change(facts, environment.planning), change)

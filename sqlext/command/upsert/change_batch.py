@@ -59,7 +59,7 @@ def change_batch(target: Target, rows: DataFrame, *, in_order: bool = False) -> 
 
 
 def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) -> ChangeBatch:
-    """The same, where it has to be known of every row that no other one has its key."""
+    """The changes that the rows ask for, at most one of each key; see `change_batch`."""
     schema = target.table.metadata.schema()
     sequence = row_order(schema, target.table.metadata.properties, str(target.name))
     with_kinds = has_kinds(rows, schema)

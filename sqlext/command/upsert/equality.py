@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from sqlext.command.change.distribution import arrangement, order, partition_expressions
 from sqlext.command.change.held_rows import hold
-from sqlext.command.change.reads import Reads
+from sqlext.command.change.read_set import ReadSet
 from sqlext.command.change.row_level import Target, commit_change, row_delta
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -46,8 +46,8 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
 
 
 def upsert_given(environment: Environment, target: Target, rows: pa.Table, *, distinct_keys: bool = False) -> Counts:
-    """The same of rows that the driver has, in the table's columns and order. DataError DUPLICATE_KEY with
-    `distinct_keys` for a key that two have."""
+    """Upserts rows that the driver has, in the table's columns and order. With `distinct_keys`, DataError DUPLICATE_KEY
+    for a key that two of them share."""
     changes = as_updates(rows)
 
     def write(_: WriteOperation, task: WriteTask) -> WrittenFiles:
@@ -79,7 +79,7 @@ def _commit_by_equality(
     task = upsert_rows(operation.plan, key_ids, task_identity=task_identity, distinct_keys=distinct_keys)
     with operation.cleaned_on_failure():
         written = write(operation, task)
-        delta = row_delta(environment, target, operation, written, reads=Reads(), isolation="snapshot")
+        delta = row_delta(environment, target, operation, written, read_set=ReadSet(), isolation="snapshot")
     if delta is not None:
         commit_change(environment, target, delta)
     upserted, deleted = written.counts.get("inserted", 0), written.counts.get("deleted", 0)

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from sqlext.command.change.auto import rewrites_files
 from sqlext.command.change.distribution import arrangement
 from sqlext.command.change.held_rows import hold
-from sqlext.command.change.reads import Reach, reads_of
+from sqlext.command.change.read_set import ConflictScope, read_set_of
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -74,7 +74,7 @@ def upsert_by_lookup(
 def replace_given(
     environment: Environment, target: Target, rows: pa.Table, source: DataFrame, isolation: str
 ) -> Counts:
-    """The same of rows that the driver has from `source`, in the table's columns, with keys of their own."""
+    """Upserts rows that the driver has from `source`, in the table's columns; no two of them share a key."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     return _replace_found(environment, target, operation, as_updates(rows), source, isolation)
 
@@ -111,8 +111,10 @@ def _replace_found(
         new = _new_rows(changed, updates, matches.key_rows, replaced_ids, len(schema.fields))
         written = write_on_driver(new, task)
         written = replace(written, positions=matches.positions)
-        reads = reads_of(source, target.version, Reach(alone=False, unique_key=True), target.overtaken)
-        delta = row_delta(environment, target, operation, written, reads=reads, isolation=isolation)
+        read_set = read_set_of(
+            source, target.version, ConflictScope(removed_if_changed=False, keys_unique=True), target.overtaken
+        )
+        delta = row_delta(environment, target, operation, written, read_set=read_set, isolation=isolation)
     if delta is not None:
         commit_change(environment, target, delta)
     updated = len(numpy.unique(matches.key_rows[updates[matches.key_rows]]))

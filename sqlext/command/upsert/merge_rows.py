@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from sqlext.command.change.carry_out import PlannedChange
 from sqlext.command.change.change_facts import facts_of, source_size
 from sqlext.command.change.explanation import Explanation
-from sqlext.command.change.reads import OWN_KEYS
+from sqlext.command.change.read_set import OWN_KEYS
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
@@ -114,7 +114,7 @@ def _planned(
             tie=TIED_KEY if engine.sequence else REPEATED_KEY,
             row_ids=has_row_ids(target),
         )
-        change = RowChange(lowered, isolation, keeps_keys=True, reach=OWN_KEYS)
+        change = RowChange(lowered, isolation, keeps_keys=True, scope=OWN_KEYS)
         facts = replace(facts_of(target, MERGE_MODE), expected_rows=source_size(environment, rows).rows)
         yield PlannedChange(plan_change(facts, environment.planning), change)
 

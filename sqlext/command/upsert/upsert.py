@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.change_facts import size_when_asked
 from sqlext.command.change.explanation import Explanation
-from sqlext.command.change.reads import OWN_KEYS
+from sqlext.command.change.read_set import OWN_KEYS
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
@@ -155,5 +155,5 @@ def _joined(target: Target, batch: ChangeBatch, relation: str, isolation: str) -
         )
         for one_copy in (False, True)
     )
-    reach = replace(OWN_KEYS, alone=not compared)
-    return RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, reach=reach, one_copy=one_copy)
+    scope = replace(OWN_KEYS, removed_if_changed=not compared)
+    return RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, scope=scope, one_copy=one_copy)

@@ -34,7 +34,7 @@ class StreamProgress:
     plans: Mapping[int, str] = field(default_factory=dict)
 
     def taken_over(self, run_id: str) -> StreamProgress:
-        """The same, for another run."""
+        """The progress as another run of the query takes it over."""
         return replace(self, run_id=run_id)
 
     def after(self, batch_id: int, plans: Mapping[int, str]) -> StreamProgress:

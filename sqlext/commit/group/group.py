@@ -388,5 +388,5 @@ def _kind(member: Member) -> object:
 
 
 def _copied(error: Exception) -> Exception:
-    """The same error for another thread: each raises one of its own."""
+    """A copy of the error for another thread: each raises one of its own."""
     return type(error)(error.condition, **error.parameters) if isinstance(error, SqlextError) else error

@@ -87,7 +87,7 @@ def must_match(predicate: Predicate, range_of: RangeOf) -> bool:
 
 
 def manifest_ranges(manifest: ManifestFile, spec: PartitionSpec, types: Mapping[int, Type]) -> RangeOf:
-    """Ranges of the partition fields (by partition field id, `types` likewise) over a manifest."""
+    """Ranges of the partition fields (both by partition field id) over a manifest."""
     positions = {field.field_id: position for position, field in enumerate(spec.fields)}
 
     def range_of(field_id: int) -> ValueRange:

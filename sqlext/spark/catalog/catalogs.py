@@ -79,7 +79,7 @@ class Catalogs:
         self._transaction: OpenTransaction | None = None
 
     def within(self, transaction: OpenTransaction) -> Catalogs:
-        """The same catalogs as the transaction sees them."""
+        """These catalogs as the transaction sees them."""
         seen = copy(self)
         seen._transaction = transaction
         return seen

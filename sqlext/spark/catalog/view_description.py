@@ -73,7 +73,7 @@ def describe_view(catalog: str, view: LoadedView) -> Mapping[str, Any]:
 
 
 def describe_query(catalog: str, namespace: Sequence[str], name: str, sql: str, schema: Schema) -> Mapping[str, Any]:
-    """The same of a query that no catalog keeps, whose names are whole."""
+    """The description of a query that no catalog keeps; each name in it has its catalog and namespace."""
     return {
         "namespace": list(namespace),
         "name": name,

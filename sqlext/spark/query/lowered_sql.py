@@ -45,5 +45,5 @@ def lowered_change(spark: SparkSession, text: str) -> DataFrame:
 
 
 def lowered_expression(text: str) -> Column:
-    """An expression, likewise."""
+    """An expression that holds pieces of the statement that runs."""
     return F.expr(_MARK + text)

@@ -174,7 +174,7 @@ def require_metadata_shape(obj: Any) -> None:
 
 
 def require_view_metadata_shape(obj: Any) -> None:
-    """The same for a view's metadata."""
+    """Raises what `require_metadata_shape` does, for the metadata of a view."""
     _require(obj, _VIEW_METADATA)
 
 

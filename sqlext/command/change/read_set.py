@@ -1,0 +1,68 @@
+"""The read set of a statement: the target rows that other commits may not have changed when it commits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from sqlext.errors import StaleRead, ValidationConflict
+from sqlext.spark.catalog.catalogs import TableVersion
+from sqlext.spark.scan.read_tables import read_predicates, reads_other_versions
+from sqlext.spec.expression import Predicate, disjunction
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictScope:
+    """Which concurrent changes of the target invalidate a statement.
+
+    `added_by_key`: a row added by another commit conflicts only if its key equals one that this statement writes; if
+    false, every added row that the statement's scan would have selected conflicts. `removed_if_changed`: a row removed
+    by another commit conflicts only if this statement changed it too; if false, every removed row that its scan
+    selected does. `keys_unique`: the statement fails if its commit would leave two rows with one key.
+    """
+
+    added_by_key: bool = False
+    removed_if_changed: bool = True
+    keys_unique: bool = False
+
+
+ITS_SCAN = ConflictScope()
+"""Of a statement each of whose changed rows depends on that row alone: rows that its scan would have selected."""
+
+
+OWN_KEYS = ConflictScope(added_by_key=True, keys_unique=True)
+"""Of a statement that writes rows by their keys: rows with one of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSet:
+    """The target rows whose change by another commit invalidates a statement, by predicates on the rows; None: none.
+
+    `added`: rows that another commit adds. `removed`: rows that another commit removes or replaces. `keys_unique`: nor
+    may another commit have added a row with the key of one that this statement writes.
+    """
+
+    added: Predicate | None = None
+    removed: Predicate | None = None
+    keys_unique: bool = False
+
+
+def read_set_of(query: DataFrame, version: TableVersion, scope: ConflictScope, overtaken: StaleRead | None) -> ReadSet:
+    """The read set of a statement, by the scans of its target in the query of its changes.
+
+    Where the target is scanned more than once, by a subquery or as the source, any row that a scan selects may matter
+    to any changed row. Where Spark's optimiser has removed the scan, no row matters.
+
+    ValidationConflict for a statement that runs again and reads its target at another version too: a source that was
+    resolved before the statement began does not see the commit that it was `overtaken` by.
+    """
+    if overtaken is not None and reads_other_versions(query, version):
+        raise ValidationConflict(overtaken.condition, **overtaken.parameters)
+    predicates = read_predicates(query, version)
+    if not predicates:
+        return ReadSet(keys_unique=scope.keys_unique)
+    read = disjunction(predicates)
+    if len(predicates) > 1:
+        return ReadSet(read, read, scope.keys_unique)
+    return ReadSet(None if scope.added_by_key else read, None if scope.removed_if_changed else read, scope.keys_unique)
