@@ -12,8 +12,8 @@ from sqlext.command.compaction.compaction import Compacted, compact_table
 from sqlext.commit.actions.bucket_change import ChangeBuckets
 from sqlext.commit.rules.bucket_layout import DYNAMIC, bucket_count
 from sqlext.errors import AnalysisError
-from sqlext.procedure.condition import condition, require_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.procedure.where_argument import condition, require_branch
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.sql.statements.statement import TableName
 

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 
 from sqlext.command.change.row_level import Target, commit_change, load_target
 from sqlext.command.compaction.deleted_keys import converted
-from sqlext.procedure.condition import condition, require_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.procedure.where_argument import condition, require_branch
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.write_job import find_positions
 from sqlext.spec.expression import AlwaysTrue

@@ -17,8 +17,8 @@ from pyroaring import BitMap64
 from sqlext.errors import CorruptionError
 from sqlext.scan.deletes.delete_file_index import DeleteFileIndex, sequence_number
 from sqlext.scan.deletes.deleted_positions import deleted_positions, leaves_no_row
-from sqlext.scan.deletes.deletion_vector import DeletedPositions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
+from sqlext.scan.deletes.stored_vector import DeletedPositions
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.files.readable_files import require_readable
 from sqlext.scan.filter.file_filter import FileFilter, PartitionKey, partition_key

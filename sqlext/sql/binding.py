@@ -12,7 +12,7 @@ from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spec.field_path import FieldPath
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, StructType, is_primitive
-from sqlext.sql.default_value import default_word
+from sqlext.sql.default_keyword import default_word
 from sqlext.sql.literal import write_default_text
 from sqlext.sql.statements.statement import Assignment, Merge, MergeClause, Slice, TableName
 from sqlext.sql.syntax.type_name import spark_type_text

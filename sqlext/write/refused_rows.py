@@ -14,7 +14,7 @@ from sqlext.spec.schema import Schema
 from sqlext.write.alignment import Aligner
 from sqlext.write.distinct_keys import NAMED_KEYS, named_keys
 from sqlext.write.row_operation import INSERT
-from sqlext.write.row_rules import shortened
+from sqlext.write.violated_rows import shortened
 from sqlext.write.write_plan import WritePlan
 
 REPEATED_KEY = 4

@@ -28,7 +28,7 @@ from sqlext.write.delete_writer import EqualityDeleteWriter
 from sqlext.write.distinct_keys import DistinctKeys
 from sqlext.write.refused_rows import accepted_rows
 from sqlext.write.row_operation import DELETE, INSERT, MATCH, OPERATION_COLUMNS, UPDATE, NamedPositions
-from sqlext.write.row_rules import held_rows
+from sqlext.write.violated_rows import held_rows
 from sqlext.write.write_plan import WritePlan
 
 Batches = Iterator[pa.RecordBatch]

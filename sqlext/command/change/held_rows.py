@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from sqlext.command.check_definition import require_allowed
 from sqlext.sql.row_rules import violated_rule
-from sqlext.write.row_rules import VIOLATED
+from sqlext.write.violated_rows import VIOLATED
 from sqlext.write.write_plan import WritePlan
 
 

@@ -15,7 +15,7 @@ from sqlext.spec.constraint import CHECK_PREFIX, CheckConstraint, check_constrai
 from sqlext.sql.row_rules import checked_columns
 from sqlext.sql.statements.statement import AddConstraint, DropConstraint
 from sqlext.sql.tokens.quoting import quote_identifier
-from sqlext.write.row_rules import shown_row
+from sqlext.write.violated_rows import shown_row
 
 _SHOWN_COLUMNS = 8
 

@@ -36,7 +36,7 @@ from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
 from sqlext.sql.binding import resolve_column
-from sqlext.sql.default_value import mentions_default
+from sqlext.sql.default_keyword import mentions_default
 from sqlext.sql.literal import write_default_text
 from sqlext.sql.statements.statement import Insert
 

@@ -17,7 +17,7 @@ from sqlext.commit.snapshot.changelog_storage import remove_changelog
 from sqlext.errors import CommitStateUnknown
 from sqlext.properties import CHANGELOG_PRODUCER
 from sqlext.spark.query.driver_rows import estimate
-from sqlext.spark.query.literal_rows import are_literals
+from sqlext.spark.query.literal_plan import are_literals
 from sqlext.spec.metadata.stored_changelog import INPUT, StoredChangelog
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.sql.tokens.quoting import quote_identifier

@@ -33,7 +33,7 @@ from sqlext.command.upsert.change_batch import (
 from sqlext.commit.rules.merge_rules import merge_engine
 from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS, MERGE_MODE
-from sqlext.spark.query.literal_rows import are_literals
+from sqlext.spark.query.literal_plan import are_literals
 from sqlext.spark.query.temporary_relation import named_rows
 from sqlext.spec.merge_engine import MergeEngine
 from sqlext.spec.row_kind import GIVEN_KIND, ROW_KIND

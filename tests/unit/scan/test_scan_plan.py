@@ -9,7 +9,7 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
-from sqlext.scan.deletes.deletion_vector import DeletedPositions
+from sqlext.scan.deletes.stored_vector import DeletedPositions
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, goes_whole, plan_scan
 from sqlext.spec.expression import AlwaysTrue, Comparison, Predicate

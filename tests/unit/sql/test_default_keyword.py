@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.sql.default_value import default_word, mentions_default
+from sqlext.sql.default_keyword import default_word, mentions_default
 
 
 @pytest.mark.parametrize(

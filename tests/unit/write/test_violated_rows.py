@@ -10,7 +10,7 @@ from sqlext.errors import DataError
 from sqlext.spec.constraint import RowRule
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DecimalType, NestedField, StringType
-from sqlext.write.row_rules import VIOLATED, held_rows
+from sqlext.write.violated_rows import VIOLATED, held_rows
 from unit.write.write_tables import plan
 
 SCHEMA = Schema((NestedField(1, "price", DecimalType(9, 2)), NestedField(2, "note", StringType())))
