@@ -57,7 +57,7 @@ def _fingerprint(sources: Path) -> str:
 
 
 def _files(sources: Path) -> list[Path]:
-    return sorted([*sources.glob("*.scala"), *(p for p in (sources / "META-INF").rglob("*") if p.is_file())])
+    return sorted([*sources.rglob("*.scala"), *(p for p in (sources / "META-INF").rglob("*") if p.is_file())])
 
 
 def _compile(sources: Path, jar: Path) -> None:
@@ -67,7 +67,7 @@ def _compile(sources: Path, jar: Path) -> None:
         classes.mkdir()
         command = [_java(), "-cp", f"{spark_jars}/*", "scala.tools.nsc.Main", "-usejavacp", "-d", str(classes)]
         done = subprocess.run(
-            [*command, *(str(p) for p in sources.glob("*.scala"))], capture_output=True, text=True, check=False
+            [*command, *(str(p) for p in sources.rglob("*.scala"))], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
             raise UnsupportedError("SHIM_NOT_COMPILED", spark=pyspark.__version__, reason=done.stdout + done.stderr)

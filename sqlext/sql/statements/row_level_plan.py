@@ -1,7 +1,7 @@
 """MERGE, UPDATE and DELETE that the shim describes, because they come as plans and not as text.
 
 The shim gives texts where a statement has slices of its own: columns as `__target`.`c` and `__source`.`c`, and calls of
-its functions for anything else (`jvm-shim/RowLevelPlan.scala`).
+its functions for anything else (`jvm-shim/rules/RowLevelPlan.scala`).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def texts(path: Path) -> Iterator[str]:
 
 def names_in_code() -> dict[str, str]:
     """Each name with the file that has it."""
-    files = [*ROOT.glob("sqlext/**/*.py"), *ROOT.glob("jvm-shim/*.scala")]
+    files = [*ROOT.glob("sqlext/**/*.py"), *ROOT.glob("jvm-shim/**/*.scala")]
     found = {
         next(filter(None, match.groups())): path.name
         for path in files
