@@ -74,7 +74,7 @@ class Thresholds:
         for one in fields(cls):
             name = setting(one.name)
             if name in settings:
-                given[one.name] = _parsed(name, settings[name], type(one.default))
+                given[one.name] = _parsed(name, settings[name], one.metadata["unit"])
         return cls(**given)
 
 
@@ -83,11 +83,13 @@ def setting(name: str) -> str:
     return PREFIX + name.replace("_", "-")
 
 
-def _parsed(name: str, text: str, kind: type) -> float:
+def _parsed(name: str, text: str, unit: str) -> float:
+    is_share = unit == "share"
     try:
-        value = float(text) if kind is float else int(text)
+        value = float(text) if is_share else int(text)
     except ValueError:
         value = -1
-    if value < 0:
-        raise AnalysisError("SETTING_INVALID", name=name, value=text, allowed="a number that is not below 0")
+    if not 0 <= value <= (1 if is_share else value):
+        allowed = "a number from 0 to 1" if is_share else "a whole number that is not below 0"
+        raise AnalysisError("SETTING_INVALID", name=name, value=text, allowed=allowed)
     return value

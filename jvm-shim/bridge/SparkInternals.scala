@@ -100,6 +100,8 @@ object SparkInternals {
 
   def activeSession: classic.SparkSession = classic.SparkSession.active
 
+  def cloneOf(session: SparkSession): SparkSession = session.asInstanceOf[classic.SparkSession].cloneSession()
+
   def settingsOf(session: SparkSession): SQLConf = session.asInstanceOf[classic.SparkSession].sessionState.conf
 
   def optionsOf(relation: StreamingRelationV2): Map[String, String] = relation.extraOptions.asCaseSensitiveMap.asScala.toMap

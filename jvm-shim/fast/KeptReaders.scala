@@ -32,8 +32,8 @@ private[sqlext] object KeptReaders {
   /** A reader of files of the format, that gives the columns and then the constants. */
   def reader(spark: SparkSession, format: FileFormat, columns: StructType, constants: StructType, filters: Seq[Filter],
       batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
-    def made = format.buildReaderWithPartitionValues(spark, columns, constants, columns, filters,
-      Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), copied(hadoop, filters))
+    def made = NamesInFiles.heeded(spark, format, columns)(format.buildReaderWithPartitionValues(_, columns, constants, columns,
+      filters, Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), copied(hadoop, filters)))
     // Readers are made by the settings of the thread, which are a session's but for some of Spark's own queries.
     if (SQLConf.get ne SparkInternals.settingsOf(spark)) made
     else keep(spark, Asked(entries(hadoop), Some(Reader(format.getClass, columns, constants, filters, batches))))(made)

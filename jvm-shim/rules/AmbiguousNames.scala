@@ -1,5 +1,7 @@
 package io.sqlext
 
+import java.util.Locale
+
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
@@ -25,6 +27,15 @@ object AmbiguousNames {
       refuse(values.keyType, entries.keyType, path :+ "key")
       refuse(values.valueType, entries.valueType, path :+ "value")
     case _ =>
+  }
+
+  /** Whether two columns, or two fields of a struct, have names that differ in case alone. */
+  def hasAlike(dataType: DataType): Boolean = dataType match {
+    case fields: StructType =>
+      fields.map(_.name.toLowerCase(Locale.ROOT)).distinct.size < fields.size || fields.exists(field => hasAlike(field.dataType))
+    case elements: ArrayType => hasAlike(elements.elementType)
+    case entries: MapType => hasAlike(entries.keyType) || hasAlike(entries.valueType)
+    case _ => false
   }
 
   private def quoted(path: Seq[String]): String = path.map(name => s"`${name.replace("`", "``")}`").mkString(".")

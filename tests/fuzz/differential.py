@@ -26,14 +26,15 @@ _SHORTEST_TRIES = 40
 FEW_ROWS = {"spark.sql.shuffle.partitions": "1", "spark.sql.adaptive.enabled": "false"}
 # What `sqlext.plan.force` is for one sequence after another.
 FORCED = ("", "tasks", "", "equality", "merge-on-read,tasks", "look-up", "copy-on-write", "", "auto,tasks", "driver")
+_BY_ROW = {"spark.sql.parquet.enableVectorizedReader": "false"}
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 @contextmanager
-def few_rows(spark: SparkSession, *, compiled: bool, forced: str) -> Iterator[None]:
+def few_rows(spark: SparkSession, *, compiled: bool, forced: str, by_row: bool) -> Iterator[None]:
     """The session with settings for small tables, and one of `FORCED`. Spark reads by columns only where it may compile
-    queries."""
-    given = {**FEW_ROWS, **({} if compiled else _INTERPRETED)}
+    queries; `by_row`: by another reader of Parquet."""
+    given = {**FEW_ROWS, **({} if compiled else _INTERPRETED), **(_BY_ROW if by_row else {})}
     before = {name: spark.conf.get(name) for name in given}
     for name, value in given.items():
         spark.conf.set(name, value)

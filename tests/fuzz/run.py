@@ -59,7 +59,12 @@ def main() -> int:
         for first in range(seed, seed + given.count, BLOCK):
             numbers = range(first, min(first + BLOCK, seed + given.count))
             block = first // BLOCK
-            with few_rows(spark, compiled=block % COMPILED == 0, forced=FORCED[block % len(FORCED)]):
+            settings = {
+                "compiled": block % COMPILED == 0,
+                "forced": FORCED[block % len(FORCED)],
+                "by_row": block % 4 == 1,
+            }
+            with few_rows(spark, **settings):
                 list(pool.map(run, numbers))
             passed = time.monotonic() - started
             print(f"{numbers[-1] - seed + 1} sequences to {numbers[-1]} in {passed:.0f} s, wrong: {failed}", flush=True)

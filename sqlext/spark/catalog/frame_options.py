@@ -182,6 +182,8 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         elif lower not in _WRITES:
             raise _unknown("write", name, _DONE_WRITES)
     branch = next((value for name, value in options.items() if name.lower() == "branch"), None)
+    if branch is not None and not branch.strip():
+        raise AnalysisError("INVALID_WRITE_OPTION", option="branch", value=branch, reason="it must be a name")
     return WriteOptions(branch, merge_schema, upsert, overwrite, parallelism, settings, tuple(sorted(summary)))
 
 

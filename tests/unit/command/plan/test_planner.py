@@ -191,7 +191,11 @@ def test_settings_replace_thresholds() -> None:
     assert Thresholds.of(given) == replace(Thresholds(), driver_rows=7, rewritten_share=0.5)
     with pytest.raises(AnalysisError, match="driver-rows"):
         Planning.of({"sqlext.plan.driver-row": "7"})
-    for text in ("-1", "many", "", "0.5"):
-        with pytest.raises(AnalysisError, match=r"sqlext\.plan\.driver-bytes") as refusal:
-            Thresholds.of({"sqlext.plan.driver-bytes": text})
-        assert refusal.value.condition == "SETTING_INVALID"
+    for name, texts in (
+        ("driver-bytes", ("-1", "many", "", "0.5", "1e9")),
+        ("rewritten-share", ("-0.1", "nan", "inf", "2")),
+    ):
+        for text in texts:
+            with pytest.raises(AnalysisError, match=rf"sqlext\.plan\.{name}") as refusal:
+                Thresholds.of({f"sqlext.plan.{name}": text})
+            assert refusal.value.condition == "SETTING_INVALID"

@@ -102,6 +102,7 @@ def test_options_beside_a_statement_that_goes_by_the_key(options, upserts, refus
         ("compression-codec", "brotli"),
         ("delete-granularity", "row"),
         ("Target-File-Size-Bytes", "big"),
+        ("branch", " "),
     ],
 )
 def test_a_refused_value_is_told_by_the_option_that_was_written(name: str, value: str) -> None:
