@@ -27,6 +27,8 @@ from sessions import open_session
 BLOCK = 10
 # of each three blocks one runs with compiled queries
 COMPILED = 3
+# of each four blocks one reads files by rows
+BY_ROW = 4
 AT_A_TIME = 2
 
 
@@ -59,12 +61,8 @@ def main() -> int:
         for first in range(seed, seed + given.count, BLOCK):
             numbers = range(first, min(first + BLOCK, seed + given.count))
             block = first // BLOCK
-            settings = {
-                "compiled": block % COMPILED == 0,
-                "forced": FORCED[block % len(FORCED)],
-                "by_row": block % 4 == 1,
-            }
-            with few_rows(spark, **settings):
+            forced, by_row = FORCED[block % len(FORCED)], block % BY_ROW == 1
+            with few_rows(spark, compiled=block % COMPILED == 0, forced=forced, by_row=by_row):
                 list(pool.map(run, numbers))
             passed = time.monotonic() - started
             print(f"{numbers[-1] - seed + 1} sequences to {numbers[-1]} in {passed:.0f} s, wrong: {failed}", flush=True)

@@ -30,8 +30,8 @@ def test_the_newest_row_of_a_key_is_there(
     """Some batches have a key twice, of which the last row counts: those go by Spark, as before."""
     taken: list[bool] = []
 
-    def noted(target: Target, rows: DataFrame) -> pa.Table | None:
-        found = rows_of_own_keys(target, rows)
+    def noted(target: Target, rows: DataFrame, most_bytes: int) -> pa.Table | None:
+        found = rows_of_own_keys(target, rows, most_bytes)
         taken.append(found is not None)
         return found
 
