@@ -46,6 +46,9 @@ def test_each_is_read_as_its_own_type(spark: SparkSession, table_name: str, forc
         spark.conf.set("spark.sql.caseSensitive", "false")
         assert canonical_rows(spark.table(table_name)) == wanted
         assert canonical_rows(spark.sql(f"SELECT * FROM {table_name} WHERE id = 1")) == wanted
+        with planned(spark, force=force):
+            spark.sql(f"INSERT INTO {table_name} VALUES (1, {', '.join(VALUES[type] for _, type in columns)})")
+        wanted = [*wanted, *wanted]
         for vectorized in ("false", "true"):
             spark.conf.set("spark.sql.parquet.enableVectorizedReader", vectorized)
             assert canonical_rows(spark.table(table_name)) == wanted

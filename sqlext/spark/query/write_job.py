@@ -80,7 +80,7 @@ def run_write(rows: DataFrame, task: WriteTask) -> WrittenFiles:
     schema = from_arrow_schema(MESSAGE_SCHEMA)
     try:
         with _counted_batches(rows.sparkSession):
-            messages = _numbered(_with_digits(rows)).mapInArrow(_named(task, rows.columns), schema).toArrow()
+            messages = _with_digits(_numbered(rows)).mapInArrow(_named(task, rows.columns), schema).toArrow()
     except Exception:
         _await_idle_executors(rows.sparkSession)
         raise
@@ -167,10 +167,13 @@ def _await_idle_executors(spark: SparkSession) -> None:
 
 
 def _with_digits(rows: DataFrame) -> DataFrame:
-    """Decimals of up to 18 digits as these digits: Spark makes a BigDecimal of each value it hands to Arrow."""
+    """Decimals of up to 18 digits as these digits: Spark makes a BigDecimal of each value it hands to Arrow.
+
+    The columns are `_numbered`.
+    """
     columns = []
     for stored in rows.schema.fields:
-        column = F.col(f"`{stored.name.replace('`', '``')}`")
+        column = F.col(stored.name)
         if isinstance(stored.dataType, DecimalType) and stored.dataType.precision <= _MAX_LONG_DIGITS:
             column = F.call_function("sqlext_unscaled", column).alias(stored.name)
         columns.append(column)
@@ -178,7 +181,8 @@ def _with_digits(rows: DataFrame) -> DataFrame:
 
 
 def _numbered(rows: DataFrame) -> DataFrame:
-    """The columns with names that `mapInArrow` finds: it takes a backtick in a name for a quote."""
+    """The columns with names that `mapInArrow` finds: it takes a backtick in a name for a quote, and two names that
+    differ in case for one."""
     return rows.toDF(*(str(number) for number in range(len(rows.columns))))
 
 
