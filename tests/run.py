@@ -1,7 +1,8 @@
-"""All tests: `python3 tests/run.py [pytest arguments]` sets up what it needs, then ruff, mypy, pytest.
+"""The tests: `python3 tests/run.py` the quick ones, `python3 tests/run.py --all` all of them, as CI runs them.
 
-Without arguments pytest runs twice at the same time, for two cores: each half has its own Spark session and judge. What
-both would make or fetch on their first use, such as the shim's jar and the judge's, is there before they start.
+It sets up what it needs, then runs ruff, mypy, vulture and pytest. Pytest runs twice at the same time, for two cores:
+each half has its own Spark session and judge. What both would make or fetch on their first use, such as the shim's jar
+and the judge's, is there before they start. Any other arguments are pytest's: a folder, a file, `-k name`.
 """
 
 import contextlib
@@ -29,7 +30,15 @@ FIRST_USES: list[tuple[str, list[str]]] = [
     ("the REST catalog server's jar", ["-m", "catalog.rest_server"]),
     ("PostgreSQL", ["-m", "catalog.postgres_server"]),
 ]
-HALF = [
+QUICK = [
+    ["tests/unit", "tests/test_layering.py", "tests/test_environment.py"],
+    [
+        "tests/golden",
+        *(f"tests/session/test_{name}.py" for name in ("data_frames", "merge_into", "primary_key", "upserts")),
+        *(f"tests/interchange/test_{name}.py" for name in ("golden_tables", "judged_statements")),
+    ],
+]
+_FIRST = [
     f"tests/{folder}"
     for folder in (
         "bad_input",
@@ -43,19 +52,19 @@ HALF = [
         "streaming",
     )
 ]
-OTHER_HALF = ["tests", *(f"--ignore={folder}" for folder in HALF)]
+ALL = [_FIRST, ["tests", *(f"--ignore={folder}" for folder in _FIRST)]]
 
 
 def main(arguments: list[str]) -> int:
     failed = [name for name, step in CHECKS if run(name, step) != 0]
-    if arguments:
+    halves = {"": QUICK, "--all": ALL}.get(" ".join(arguments))
+    if halves is None:
         halves = [arguments]
     else:
         failed += [name for name, step in FIRST_USES if run(name, step) != 0]
-        halves = [HALF, OTHER_HALF]
     if max(run_pytest(halves)) != 0:
         failed.append("pytest")
-    print("failed: " + ", ".join(failed) if failed else "ruff, mypy and pytest passed", flush=True)
+    print("failed: " + ", ".join(failed) if failed else "ruff, mypy, vulture and pytest passed", flush=True)
     return 1 if failed else 0
 
 
