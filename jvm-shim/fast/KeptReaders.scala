@@ -26,6 +26,9 @@ private[sqlext] object KeptReaders {
   private case class Reader(format: Class[_], columns: StructType, constants: StructType, filters: Seq[Filter], batches: Boolean)
 
   private val most = 64
+  /** Days and instants are those of the calendar of today for all times (spec: Primitive Types), whatever the session takes
+    * files of others for. */
+  private val calendar = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
   private val kept = new util.LinkedHashMap[Asked, AnyRef](16, 0.75f, true)
   private var context = new WeakReference[SparkContext](null)
 
@@ -33,7 +36,7 @@ private[sqlext] object KeptReaders {
   def reader(spark: SparkSession, format: FileFormat, columns: StructType, constants: StructType, filters: Seq[Filter],
       batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
     def made = NamesInFiles.heeded(spark, format, columns)(format.buildReaderWithPartitionValues(_, columns, constants, columns,
-      filters, Map(FileFormat.OPTION_RETURNING_BATCH -> batches.toString), copied(hadoop, filters)))
+      filters, calendar + (FileFormat.OPTION_RETURNING_BATCH -> batches.toString), copied(hadoop, filters)))
     // Readers are made by the settings of the thread, which are a session's but for some of Spark's own queries.
     if (SQLConf.get ne SparkInternals.settingsOf(spark)) made
     else keep(spark, Asked(entries(hadoop), Some(Reader(format.getClass, columns, constants, filters, batches))))(made)
