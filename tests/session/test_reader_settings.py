@@ -43,7 +43,8 @@ COLUMNS = (
 VALUES = (
     "CAST(id AS INT), CAST(id AS INT), TIMESTAMP_NTZ'1500-01-01 00:00:00' + make_dt_interval(CAST(id AS INT)),"
     " TIMESTAMP'1500-01-01 00:00:00Z' + make_dt_interval(CAST(id AS INT)), DATE'1500-01-01' + CAST(id AS INT),"
-    " CAST(CAST(id AS STRING) AS BINARY), CAST(id AS STRING), id / 8, id / 4, named_struct('k', CAST(id AS INT), 'w', 'w'),"
+    " CAST(CAST(id AS STRING) AS BINARY), CAST(id AS STRING), id / 8, id / 4,"
+    " named_struct('k', CAST(id AS INT), 'w', 'w'),"
     " array(CAST(id AS INT), NULL), map('k', CAST(id AS INT))"
 )
 QUERIES = (
