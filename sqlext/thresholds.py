@@ -12,6 +12,8 @@ from typing import Any
 from sqlext.errors import AnalysisError
 
 PREFIX = "sqlext.plan."
+# As a limit of rows: there is none.
+ALL_ROWS = 2**62
 
 
 def _number(default: float, unit: str, basis: str) -> Any:

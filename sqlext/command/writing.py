@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 
 from sqlext.command.plan.change_plan import Writer
-from sqlext.spark.query.driver_rows import ALL_ROWS, estimate
+from sqlext.spark.query.driver_rows import estimate
 from sqlext.spark.query.write_job import WriteTask, WrittenFiles, run_few, run_write
+from sqlext.thresholds import ALL_ROWS
 
 
 def write_by(

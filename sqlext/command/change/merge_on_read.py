@@ -25,10 +25,11 @@ from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.command.writing import write_by
 from sqlext.commit.actions.row_delta import RowDelta
-from sqlext.spark.query.driver_rows import ALL_ROWS, estimate
+from sqlext.spark.query.driver_rows import estimate
 from sqlext.spark.query.write_job import WriteTask, WrittenFiles, find_positions, run_few, run_write, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.storage.location import is_object
+from sqlext.thresholds import ALL_ROWS
 from sqlext.write.kept_columns import with_kept_columns
 from sqlext.write.positioned_values import has_positioned_values
 from sqlext.write.task import write_changes

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from sqlext.thresholds import ALL_ROWS
+
 
 class Way(Enum):
     """How a change gets into the table."""
@@ -57,7 +59,6 @@ _SHOWN = {
     Way.EQUALITY: "key upsert by equality deletes",
     Way.LOOK_UP: "key upsert by position",
 }
-ALL_ROWS = 2**62
 
 
 @dataclass(frozen=True, slots=True)

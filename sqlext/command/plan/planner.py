@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sqlext.command.plan.change_plan import ALL_ROWS, ChangePlan, Instead, Way, Writer
+from sqlext.command.plan.change_plan import ChangePlan, Instead, Way, Writer
 from sqlext.command.plan.facts import ChangeFacts, KeyFacts
 from sqlext.command.plan.planning import FORCE, Planning
+from sqlext.thresholds import ALL_ROWS
 
 
 @dataclass(frozen=True, slots=True)

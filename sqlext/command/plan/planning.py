@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from sqlext.command.plan.change_plan import ALL_ROWS, Way, Writer
+from sqlext.command.plan.change_plan import Way, Writer
 from sqlext.errors import AnalysisError
-from sqlext.thresholds import PREFIX, Thresholds, setting
+from sqlext.thresholds import ALL_ROWS, PREFIX, Thresholds, setting
 
 FORCE = f"{PREFIX}force"
 ON_DRIVER, IN_TASKS = "driver", "tasks"

@@ -19,11 +19,10 @@ from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
 from sqlext.spark.shim.shim_object import shim_object
 from sqlext.spec.nesting import MOST_LEVELS, too_deep
-from sqlext.thresholds import Thresholds
+from sqlext.thresholds import ALL_ROWS, Thresholds
 
 # Spark's own figure for what a row has beside its columns.
 _ROW_BYTES = 8
-ALL_ROWS = 2**62
 DRIVER_BYTES = Thresholds().driver_bytes
 _ALL_BYTES = 2**62
 _FILE = "_file"

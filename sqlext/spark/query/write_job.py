@@ -23,7 +23,6 @@ from pyspark.sql.types import DecimalType
 from sqlext.error_conditions import CONDITIONS
 from sqlext.errors import DataError, SqlextError, StorageError
 from sqlext.spark.query.driver_rows import (
-    ALL_ROWS,
     DRIVER_BYTES,
     can_be_collected,
     collect_few,
@@ -31,6 +30,7 @@ from sqlext.spark.query.driver_rows import (
     require_levels,
 )
 from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.thresholds import ALL_ROWS
 from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
 from sqlext.write.row_operation import MATCH
 
