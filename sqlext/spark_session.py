@@ -34,10 +34,10 @@ from sqlext.spark.bridge import interrupts
 from sqlext.spark.bridge.bridge import Bridge, Question
 from sqlext.spark.bridge.catalog_bridge import CatalogBridge
 from sqlext.spark.bridge.gateway import attached_bridge, register
-from sqlext.spark.bridge.refused_expression import refuse_expression, refuse_temporary_view
+from sqlext.spark.bridge.refusals import refuse_continuous_stream, refuse_expression, refuse_temporary_view
 from sqlext.spark.bridge.scan_bridge import ScanBridge
-from sqlext.spark.catalog.catalogs import Catalogs
 from sqlext.spark.catalog.hadoop_storage import tell_hadoop
+from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.scan.executor_reader import ExecutorReader
 from sqlext.spark.scan.metadata_answers import MetadataAnswers
 from sqlext.spark.session.open_transactions import OpenTransactions
@@ -45,7 +45,6 @@ from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_D
 from sqlext.spark.shim.shim_jar import shim_jar
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
-from sqlext.streaming.continuous import refuse_continuous
 from sqlext.streaming.sink import StreamingSink
 from sqlext.streaming.source import StreamingSource
 from sqlext.write.merged_file import merge_data_files
@@ -201,7 +200,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "aggregate": answers.aggregate,
         "column statistics": answers.column_statistics,
         "metadata rows": scans.metadata_rows,
-        "refuse continuous stream": refuse_continuous,
+        "refuse continuous stream": refuse_continuous_stream,
         "refuse expression": refuse_expression,
         "refuse temporary view": refuse_temporary_view,
     }

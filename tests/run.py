@@ -34,8 +34,12 @@ QUICK = [
     ["tests/unit", "tests/test_layering.py", "tests/test_environment.py"],
     [
         "tests/golden",
-        *(f"tests/session/test_{name}.py" for name in ("data_frames", "merge_into", "primary_key", "upserts")),
-        *(f"tests/interchange/test_{name}.py" for name in ("golden_tables", "judged_statements")),
+        "tests/session/changes/test_data_frames.py",
+        "tests/session/changes/test_merge_into.py",
+        "tests/session/tables/test_primary_key.py",
+        "tests/session/upserts/test_upserts.py",
+        "tests/interchange/tables/test_golden_tables.py",
+        "tests/interchange/changes/test_judged_statements.py",
     ],
 ]
 _FIRST = [

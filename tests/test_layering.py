@@ -64,6 +64,25 @@ NO_SPARK = {
     "sql",
 }
 MOST_FILES = 30
+ONE_THING_TWICE = {
+    # the text or the lowering of a statement, and what it does
+    "changes": {"sql/lowering", "command/changelog"},
+    "delete": {"sql/lowering", "command/dml"},
+    "merge": {"sql/lowering", "command/dml"},
+    "on_conflict": {"sql/lowering", "command/dml"},
+    "show_create_table": {"sql", "command/ddl"},
+    "update": {"sql/lowering", "command/dml"},
+    # what a command or a procedure prepares, and its commit
+    "add_files": {"procedure", "commit/actions"},
+    "compaction": {"command/compaction", "commit/actions"},
+    "reference_change": {"command/ddl", "commit/actions"},
+    # a value, and what applies it
+    "row_order": {"spec", "sql/lowering"},
+    "schema_change": {"spec", "commit/actions"},
+    # all members of a kind by their names
+    "registry": {"procedure", "scan/metadata_tables"},
+}
+"""Where the modules are that have a name in common."""
 MODULES = sorted(ROOT.rglob("*.py"))
 
 
@@ -110,10 +129,20 @@ def test_imports_point_down_among_rooms(path: Path) -> None:
             assert rooms.index(_room(parts[1:], package)) <= here, f"{path.name} may not import {name}"
 
 
-def test_no_folder_is_crowded() -> None:
-    counts = {folder: len(list(folder.glob("*.py"))) for folder in [ROOT, *ROOT.rglob("*/")]}
-    crowded = {str(folder.relative_to(ROOT)): count for folder, count in counts.items() if count > MOST_FILES}
+@pytest.mark.parametrize("root", [ROOT, Path(__file__).parent], ids=["sqlext", "tests"])
+def test_no_folder_is_crowded(root: Path) -> None:
+    counts = {folder: len(list(folder.glob("*.py"))) for folder in [root, *root.rglob("*/")]}
+    crowded = {str(folder.relative_to(root)): count for folder, count in counts.items() if count > MOST_FILES}
     assert not crowded
+
+
+def test_a_name_of_modules_means_one_thing() -> None:
+    """A name comes twice only for one thing at two layers, such as a statement's lowering and its execution."""
+    folders: dict[str, set[str]] = {}
+    for path in MODULES:
+        if path.name != "__init__.py":
+            folders.setdefault(path.stem, set()).add(str(path.parent.relative_to(ROOT)))
+    assert {name: found for name, found in folders.items() if len(found) > 1} == ONE_THING_TWICE
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -17,7 +17,7 @@ from sqlext.commit.loop.transaction import CommitOutcome, commit
 from sqlext.errors import StaleRead
 from sqlext.properties import COMMIT_RETRY_TOTAL_TIMEOUT_MS
 from sqlext.spark.bridge.scan_bridge import ScanBridge
-from sqlext.spark.catalog.catalogs import Catalogs, TableVersion, handle_of
+from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.session.open_transactions import OpenTransactions
 
 

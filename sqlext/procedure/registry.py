@@ -21,7 +21,7 @@ from sqlext.procedure.register_table import REGISTER_TABLE
 from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
-from sqlext.procedure.snapshot import SNAPSHOT
+from sqlext.procedure.snapshot_table import SNAPSHOT
 from sqlext.spec.likeness import nearest
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(

@@ -18,8 +18,8 @@ from sqlext.command.environment import Environment
 from sqlext.commit.actions.consumer import Consumer, MoveConsumer, consumers
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError, ValidationConflict
 from sqlext.properties import CONSUMER_EXPIRATION
-from sqlext.spark.catalog.catalogs import handle_of
 from sqlext.spark.catalog.data_type import schema_to_spark
+from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.snapshot import Snapshot

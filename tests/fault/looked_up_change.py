@@ -19,7 +19,7 @@ from sqlext.commit.actions.recorded_action import RecordedAction
 from sqlext.commit.group.group_committers import GroupCommitters
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.spark.bridge.scan_bridge import ScanBridge
-from sqlext.spark.catalog.catalogs import Catalogs
+from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spec.metadata.stored_changelog import StoredChangelog, manifest_list_location
 from sqlext.storage.location import to_local_path

@@ -24,8 +24,8 @@ from sqlext.commit.rules.merge_rules import has_merge_engine
 from sqlext.errors import DataError
 from sqlext.properties import KEY_ENFORCED
 from sqlext.scan.key_lookup import KeyMatches, find_keys, key_range, lookup_bytes, stored_keys
-from sqlext.spark.catalog.catalogs import TableVersion
 from sqlext.spark.catalog.data_type import schema_to_spark
+from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.field_path import path_text
 from sqlext.spec.manifests.content_file import ContentFile

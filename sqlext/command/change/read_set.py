@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from sqlext.errors import StaleRead, ValidationConflict
-from sqlext.spark.catalog.catalogs import TableVersion
+from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spark.scan.read_tables import read_predicates, reads_other_versions
 from sqlext.spec.expression import Predicate, disjunction
 

@@ -23,7 +23,7 @@ from sqlext.command.writing import write_by
 from sqlext.commit.action import StagedChange
 from sqlext.commit.snapshot.changelog_storage import remove_changelog, write_changelog_manifests
 from sqlext.properties import CHANGELOG_PRODUCER
-from sqlext.spark.catalog.catalogs import handle_of
+from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.spark.query.write_job import WriteTask, WrittenFiles, task_identity, write_on_driver
 from sqlext.spec.metadata.metadata_update import apply_updates

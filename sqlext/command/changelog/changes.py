@@ -12,7 +12,7 @@ from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.scan.changed_files import changed_files
 from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spark.bridge.catalog_bridge import ChangeView
-from sqlext.spark.catalog.catalogs import TableVersion, handle_of
+from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.catalog.time_travel import pinned_snapshot, travel
 from sqlext.spec.expression import AlwaysTrue

@@ -8,7 +8,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.commit.actions.branch_move import MoveBranch, ToSnapshot
 from sqlext.errors import AnalysisError
-from sqlext.spark.catalog.catalogs import handle_of
+from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.catalog.time_travel import travel
 from sqlext.spark.query.instant import MICROSECONDS, milliseconds
 from sqlext.spark.query.lowered_sql import lowered_query

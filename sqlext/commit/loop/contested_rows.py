@@ -16,8 +16,8 @@ from pyroaring import BitMap64
 
 from sqlext.commit.action import CommitContext
 from sqlext.commit.loop.conflict import History, by, is_rewrite
-from sqlext.commit.snapshot.deleted_positions import position_delete_index
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.commit.snapshot.head_position_deletes import position_delete_index
 from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.scan.deletes.deleted_positions import deleted_positions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache

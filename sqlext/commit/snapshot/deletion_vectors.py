@@ -15,8 +15,8 @@ from typing import Any
 from pyroaring import BitMap64
 
 from sqlext.commit.action import CommitContext
-from sqlext.commit.snapshot.deleted_positions import position_delete_index
 from sqlext.commit.snapshot.engine import ENGINE_NAME, ENGINE_VERSION
+from sqlext.commit.snapshot.head_position_deletes import position_delete_index
 from sqlext.commit.snapshot.own_files import create_own_file
 from sqlext.properties import DATA_PATH
 from sqlext.scan.deletes.delete_file_index import referenced_data_file

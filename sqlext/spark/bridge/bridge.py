@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.errors import SqlextError
 from sqlext.spark.bridge import interrupts
-from sqlext.spark.catalog.catalogs import Catalogs
+from sqlext.spark.catalog.session_catalogs import Catalogs
 
 Question = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Command = Callable[[SparkSession, Mapping[str, Any], DataFrame | None], Mapping[str, Any]]

@@ -14,10 +14,10 @@ from sqlext.properties import WAP_ENABLED
 from sqlext.spark.bridge.bridge import Question
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.bridge.table_description import describe
-from sqlext.spark.catalog.catalogs import Catalogs, handle_of
 from sqlext.spark.catalog.data_type import schema_from_spark
 from sqlext.spark.catalog.described_constraints import described_constraints
 from sqlext.spark.catalog.frame_options import require_read_options
+from sqlext.spark.catalog.session_catalogs import Catalogs, handle_of
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.catalog.time_travel import names_place, pin_of, place_in_options, travel, without_hint
 from sqlext.spark.catalog.view_description import describe_query, describe_view

@@ -24,9 +24,9 @@ from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.resolved_keys import ResolvedKeys, can_resolve, has_few_files
 from sqlext.scan.scan_plan import ScanPlan, plan_scan
-from sqlext.spark.catalog.catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.hidden_columns import stored_partition
 from sqlext.spark.catalog.partition_grouping import grouping_keys
+from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.scan.absent_columns import absent_columns, identity_ids
 from sqlext.spark.scan.named_files import named_files

@@ -11,10 +11,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from sqlext.scan.deletes.live_deletes import EqualityDeletes
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spark.bridge.scan_bridge import ScanBridge
-from sqlext.spark.catalog.catalogs import TableVersion
 from sqlext.spark.catalog.data_type import schema_to_spark, struct_as_stored, struct_to_spark
 from sqlext.spark.catalog.hidden_columns import partition_column
 from sqlext.spark.catalog.partition_grouping import shown_fields
+from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spec.metadata.stream_state import settings_of
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionField

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spark.catalog.catalogs import TableVersion
 from sqlext.spark.catalog.hidden_columns import as_json
+from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import FixedType, TimestampNanoType, TimestamptzNanoType, TimeType, UuidType

@@ -11,7 +11,7 @@ from sqlext.scan.column_figures import distinct_counts
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.metadata_aggregate import Aggregate, aggregate
 from sqlext.scan.scan_plan import scan_schema
-from sqlext.spark.catalog.catalogs import Catalogs, TableVersion
+from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.scan.pushdown import exact_predicate, predicate_of
 from sqlext.spec.expression import AlwaysTrue, Predicate, conjunction

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from sqlext.spark.catalog.catalogs import TableVersion
+from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.scan.pushdown import predicate_of
 from sqlext.spark.shim.shim_object import shim_object

@@ -10,7 +10,7 @@ from threading import Lock
 from sqlext.catalog.dropped_table import system_clock
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.errors import AnalysisError
-from sqlext.spark.catalog.catalogs import Catalogs
+from sqlext.spark.catalog.session_catalogs import Catalogs
 
 
 class OpenTransactions:

@@ -19,8 +19,8 @@ from sqlext.sql.statements.statement import (
 )
 from sqlext.sql.statements.table_resolution import TableResolution
 from sqlext.sql.syntax.on_conflict_syntax import at_on_conflict, parse_on_conflict
-from sqlext.sql.syntax.options_hint import misplaced_hint
-from sqlext.sql.syntax.write_options_syntax import parse_write_options
+from sqlext.sql.syntax.options_hint import misplaced_hint, parse_options_hint
+from sqlext.sql.syntax.property_syntax import parse_properties
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
 _QUERY_HEADS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "FROM", "(", "MAP", "REDUCE"})
@@ -57,7 +57,7 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
             "UPSERT into this name", "it is a temporary view or a table of another catalog. Name one of sqlext's"
         )
     by_hint = cursor.peek().kind == "hint"
-    options = {} if table is None else parse_write_options(cursor)
+    options = {} if table is None else _write_options(cursor)
     if table is None or (cursor.at("REPLACE", "WHERE") and not (upsert or by_hint)):
         return None
     if cursor.at("REPLACE", "WHERE") and not upsert:
@@ -89,6 +89,17 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
         static_partition=partition,
         ctes=ctes,
     )
+
+
+def _write_options(cursor: TokenCursor) -> dict[str, str]:
+    """The options of `/*+ OPTIONS('name'='value', …) */` or `WITH ('name'='value', …)`; none where neither stands.
+
+    ParseError for another hint: no other has a meaning here.
+    """
+    if cursor.at("WITH", "("):
+        cursor.expect("WITH")
+        return parse_properties(cursor)
+    return parse_options_hint(cursor) if cursor.peek().kind == "hint" else {}
 
 
 def _at_bracketed_query(cursor: TokenCursor) -> bool:

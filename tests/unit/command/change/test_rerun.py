@@ -21,7 +21,7 @@ from sqlext.errors import StaleRead
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spark.bridge.scan_bridge import ScanBridge
-from sqlext.spark.catalog.catalogs import Catalogs
+from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.write.merged_file import merge_data_files

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterable
 
-from session.large_rows import MANY, ROWS, WAYS
-from session.large_rows import __file__ as SCRIPT
+from session.reads.large_rows import MANY, ROWS, WAYS
+from session.reads.large_rows import __file__ as SCRIPT
 
 _BYTES = 36 * 560
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from interchange.falsified_metadata import falsify
+from interchange.tables.falsified_metadata import falsify
 from sqlext.spec.manifests.content_file import ContentFile, ContentKey
 
 SEED = int(os.environ.get("SQLEXT_TEST_SEED", "20261123"))

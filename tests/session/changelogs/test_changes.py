@@ -12,9 +12,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from golden_tables.relocation import unpack
-from session.change_folding import ADDED, changes_of, require_folds, snapshots_of
+from session.changelogs.change_folding import ADDED, changes_of, require_folds, snapshots_of
 
-GOLDEN = Path(__file__).parents[1] / "golden_tables"
+GOLDEN = Path(__file__).parents[2] / "golden_tables"
 
 
 @pytest.mark.parametrize(

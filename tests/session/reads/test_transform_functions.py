@@ -151,7 +151,7 @@ _DESCRIBED = frozenset(describe_function._USAGES)
 
 
 def test_each_function_is_described() -> None:
-    source = (Path(__file__).parents[2] / "jvm-shim" / "interface" / "TransformFunction.scala").read_text()
+    source = (Path(__file__).parents[3] / "jvm-shim" / "interface" / "TransformFunction.scala").read_text()
     assert set(re.findall(r'new TransformFunction\("(\w+)"', source)) == _DESCRIBED
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from session.random_names import KEYED, PLAIN, NamedTable, insert_columns, quoted, value_of
+from session.names.random_names import KEYED, PLAIN, NamedTable, insert_columns, quoted, value_of
 
 STEPS = 7
 # Names that are of two columns or fields, or are taken for the other one's, which has another type or other fields.

@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from judges.iceberg import IcebergJudge
-from session.change_folding import changes_of, folded, require_folds, rows_at, snapshots_of
+from session.changelogs.change_folding import changes_of, folded, require_folds, rows_at, snapshots_of
 from streaming.json_stream import JsonStream
 
 DAY_S = 24 * 60 * 60

@@ -1,11 +1,16 @@
-"""What the shim finds in a value or a condition of a statement that changes rows."""
+"""What the shim finds in a plan of Spark's and cannot let pass: it asks here for the error, which is always raised."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from sqlext.errors import AnalysisError
+from sqlext.errors import AnalysisError, UnsupportedError
+
+
+def refuse_continuous_stream(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """UnsupportedError STREAM_CONTINUOUS, always: for a continuous trigger of a stream from or to a table."""
+    raise UnsupportedError("STREAM_CONTINUOUS", kind=arguments["kind"], name=arguments["name"])
 
 
 def refuse_temporary_view(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

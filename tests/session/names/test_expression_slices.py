@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
-from session.random_expression import RandomExpression
+from session.names.random_expression import RandomExpression
 from sqlext.sql.parser import parse
 from sqlext.sql.statements.statement import Delete, Merge, Slice, Update
 

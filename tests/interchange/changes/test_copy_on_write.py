@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interchange.test_row_lineage import lineage
+from interchange.tables.test_row_lineage import lineage
 from judges.canonical import canonical_rows
 from judges.judged import Judged
 

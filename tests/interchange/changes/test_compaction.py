@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from interchange.keyed_changes import COLUMNS, keyed_change
+from interchange.changes.keyed_changes import COLUMNS, keyed_change
 from judges.canonical import canonical_rows
 from judges.judged import Judged
 

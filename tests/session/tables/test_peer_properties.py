@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from judges.iceberg import IcebergJudge
 from sqlext.property_names import verdict_of
 
-_LISTS = Path(__file__).resolve().parents[1] / "peer_properties"
+_LISTS = Path(__file__).resolve().parents[2] / "peer_properties"
 _LISTED = [
     line.replace("*", "id")
     for path in sorted(_LISTS.glob("*.txt"))

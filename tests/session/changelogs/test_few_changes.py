@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from session.change_folding import require_folds
+from session.changelogs.change_folding import require_folds
 from sessions import planned
 from sqlext.command.changelog import changelog_recorder
 from sqlext.command.changelog.changes import ChangeFeed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from small_tables import Writer, warehouse_catalog
-from sqlext.spark.catalog.catalogs import Catalogs, handle_of
+from sqlext.spark.catalog.session_catalogs import Catalogs, handle_of
 from sqlext.storage.file_io import LocalFileIO
 
 

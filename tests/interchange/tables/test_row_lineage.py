@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 
-from interchange.test_format_version_3 import MERGE, UPSERT, create
+from interchange.tables.test_format_version_3 import MERGE, UPSERT, create
 from judges.canonical import canonical_rows
 from judges.judged import Judged
 

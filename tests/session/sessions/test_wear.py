@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-_WEAR = Path(__file__).parent.parent / "soak" / "wear.py"
+_WEAR = Path(__file__).parents[2] / "soak" / "wear.py"
 
 
 def test_statements_batches_and_sessions_leave_both_processes_as_they_were() -> None:
