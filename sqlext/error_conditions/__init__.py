@@ -1,7 +1,7 @@
-"""The conditions of errors: one table row for each, by what they are about.
+"""Error conditions by subject: the SQLSTATE and the message template of each.
 
-A message says what was refused, why, and the way out; the wording is free to change. Conditions that Spark itself has
-keep Spark's name.
+A message says what was refused, why, and what to do instead; its wording may change. A condition that Spark has too
+has Spark's name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Catalogs, commits and transactions of several tables."""
+"""Conditions of catalogs, commits and transactions of several tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What names name, and what is there: properties, namespaces, tables, views, branches and tags."""
+"""Conditions of names: properties, namespaces, tables, views, branches and tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are written, and changes of rows."""
+"""Conditions of rows that are written, and of row-level changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements as they are read: their syntax, their types, the session, procedures."""
+"""Conditions of statements: syntax, types, table features, the session, procedures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams as sinks and sources."""
+"""Conditions of streaming sinks and sources."""
 
 from __future__ import annotations
 

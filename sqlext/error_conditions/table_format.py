@@ -1,4 +1,4 @@
-"""Files of the table format, and the stores they are in."""
+"""Conditions of the table format's files, and of the stores that hold them."""
 
 from __future__ import annotations
 
