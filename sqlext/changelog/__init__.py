@@ -1,1 +1,1 @@
-"""Change feeds of databases as rows with kinds, which an upsert takes."""
+"""Change feeds of databases as rows with row kinds, which an upsert takes."""

@@ -1,13 +1,13 @@
-"""Debezium's JSON change events as rows and kinds.
+"""Debezium's JSON change events as rows with row kinds.
 
     changes = from_debezium(feed, "value", "id INT, name STRING")
     changes.writeTo("lake.db.customers").option("upsert-enabled", "true").append()
 
-An event is an envelope of `before`, `after` and `op`, alone or as the `payload` beside its `schema`. No event is passed
-over but a tombstone, which has no value: what cannot be read is an error that shows it, when the rows are computed.
-Values go by Spark's `from_json`. Dates and timestamps must come as ISO text (`time.precision.mode=isostring`): numbers
-are errors, as their unit is not known. Decimals must come as text or numbers (`decimal.handling.mode` `string` or
-`double`): bytes in Base64 are errors too, but for those that happen to be spelled with digits alone.
+An event is an envelope of `before`, `after` and `op`, alone or as the `payload` beside its `schema`. Tombstones, which
+have no value, are skipped; any other event that cannot be read fails the query and is shown in the error. Spark's
+`from_json` parses values. Dates and timestamps must be ISO text (`time.precision.mode=isostring`): numbers are errors,
+as their unit is unknown. Decimals must be text or numbers (`decimal.handling.mode` `string` or `double`): bytes in
+Base64 are errors, unless they consist of digits alone.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ def from_debezium(
     """The rows of the events in the columns of `schema`, those of `metadata`, and `_row_kind`.
 
     `value_column` holds the events as text or UTF-8 bytes. `schema` is the table's, as a struct or DDL: a column that
-    an event lacks is null, fields beyond it are left out. `metadata` names further columns by where the envelope has
-    them, such as `{"lsn": "source.lsn", "changed_ms": "ts_ms"}`; they are BIGINT, and good for
+    an event lacks is null, other fields of the event are dropped. `metadata` maps further columns, of type BIGINT, to
+    paths in the envelope, such as `{"lsn": "source.lsn", "changed_ms": "ts_ms"}`; they may serve as
     `write.upsert.sequence-field`.
 
-    Operations `c` and `r` give `+I`, `d` gives `-D`, `u` gives `-U` for `before`, if it is there, and `+U` for `after`.
-    Raises, when the rows are computed, Spark's error USER_RAISED_EXCEPTION with the event: for a text that is no JSON,
-    a value that is none of its column's type, another operation (`t` and `m` among them), and an image that is missing.
+    Operations `c` and `r` give `+I`, `d` gives `-D`, `u` gives `-U` for `before`, if present, and `+U` for `after`.
+    Raises UnsupportedError UNSUPPORTED_TYPE for a nested timestamp. The query fails with Spark's USER_RAISED_EXCEPTION,
+    which shows the event, for text that is no JSON, a value not of its column's type, another operation (such as `t` or
+    `m`), and a missing image.
     """
     columns_of = StructType.fromDDL(schema) if isinstance(schema, str) else schema
     row = _read_as(columns_of)
@@ -68,7 +69,7 @@ def _quoted(name: str) -> str:
 
 
 def _envelope(row: StructType, metadata: Mapping[str, str]) -> StructType:
-    """What is read of an envelope; each part of a path once."""
+    """The fields of the envelope that are read; paths of `metadata` with one head share a struct."""
     fields = [StructField("before", row), StructField("after", row), StructField("op", StringType())]
     nested: dict[str, list[str]] = {}
     for path in metadata.values():
@@ -81,7 +82,7 @@ def _envelope(row: StructType, metadata: Mapping[str, str]) -> StructType:
 
 
 def _images(row: StructType) -> Column:
-    """The rows of one event with their kinds."""
+    """The images of an event, as an array of rows with their kinds."""
     before, after, op = (F.col(f"payload.{name}") for name in ("before", "after", "op"))
     image = StructType([StructField("row", row), StructField("kind", StringType())])
 
@@ -107,9 +108,9 @@ def _refused(reason: str) -> Column:
 
 
 def _read_as(columns: StructType) -> StructType:
-    """What `from_json` reads: any field may be missing, and it would take a number for seconds since 1970.
+    """The schema for `from_json`: all fields nullable, and timestamps as text, as it takes a number for seconds.
 
-    What the table requires is held when it is written. UnsupportedError for a timestamp inside another type.
+    NOT NULL is checked when the table is written. Raises UnsupportedError for a timestamp inside another type.
     """
     fields = []
     for field in columns.fields:
@@ -122,7 +123,7 @@ def _read_as(columns: StructType) -> StructType:
 
 
 def _value(field: StructField) -> Column:
-    """The column of an image in its type."""
+    """The column of an image, in the column's type."""
     read = F.col(f"image.row.{_quoted(field.name)}")
     if not isinstance(field.dataType, TimestampType):
         return read
