@@ -1,6 +1,6 @@
 """sqlext: Iceberg tables with primary keys for PySpark.
 
-The names are loaded on first use: an executor that only writes files needs neither a session nor a SQL parser.
+Names are imported on first use: an executor that only writes files needs neither a session nor a SQL parser.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Statement type to command."""
+"""The command that runs each statement, and each write that the shim passes on."""
 
 from __future__ import annotations
 
@@ -157,11 +157,11 @@ _WITHOUT_ANSWER = (
     Truncate,
     Undrop,
 )
-# Statements after which a query on the table finds other rows or columns.
+# Statements that change rows or columns, so that Spark's caches of the table are stale.
 _CHANGES = (
     AlterColumns | CreateTable | Delete | Insert | Merge | Restore | Truncate | Update
 )  # fmt: skip
-# Statements that call what they are about a name, and not a table.
+# Statements whose object is in the field `name`, not in `table`.
 _NAMED = (
     CreateTable | CreateTableLike | ShowCreateTable | CreateView | AlterViewQuery | AlterViewProperties | RenameView
     | DropView | Undrop
@@ -169,15 +169,15 @@ _NAMED = (
 
 
 class Dispatch:
-    """What the shim's parser asks, and the commands it runs."""
+    """Answers to the shim's parser, and the commands that it runs."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
 
     def parse(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """{} for a statement that Spark runs, else the catalog it concerns and the columns of its answer.
+        """{} if Spark runs the statement, else its catalog and the schema of its result.
 
-        A text that is refused becomes a statement without catalog: running it says why.
+        Text that is refused becomes a statement without catalog, which raises the error when it runs.
         """
         try:
             statement = _parse(arguments)
@@ -188,10 +188,7 @@ class Dispatch:
             return {"catalog": None, "schema": struct([])}
 
     def read_hints(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The text of what Spark runs, with versions of tables for the hints of its reads.
-
-        One that is refused stays as it is: Spark knows no hint there.
-        """
+        """The text of a statement that Spark runs, as `with_versions` makes it; unchanged if that refuses it."""
         try:
             text = with_versions(
                 arguments["text"],
@@ -203,7 +200,7 @@ class Dispatch:
         return {"text": text}
 
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
-        """Runs a parsed statement; the answer is its rows."""
+        """Runs the statement of `arguments`; the answer has its rows."""
         parsed = _parse(arguments)
         changed = self._environment.transactions.changed_tables(session_id(spark))
         try:
@@ -219,28 +216,28 @@ class Dispatch:
     def row_change(
         self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None
     ) -> Mapping[str, Any]:
-        """Runs a MERGE, UPDATE or DELETE that came as a plan; the answer is its counts."""
+        """Runs a MERGE, UPDATE or DELETE that the shim describes as a plan; the answer has its counts."""
         statement = planned_statement(arguments, written_table(TableHandle.decode(arguments["table"])))
         outcome = self._outcome(spark, statement, arguments)
         self._renew_caches(spark, statement.table.parts)
         return {"rows": [list(row) for row in outcome.rows]}
 
     def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
-        """Makes or replaces a table with the rows of a DataFrame."""
+        """Creates or replaces a table with the rows of a DataFrame."""
         assert rows is not None
         create_of_data_frame(self._within(spark, arguments), spark, arguments, rows)
         self._renew_caches(spark, (arguments["catalog"], *arguments["namespace"], arguments["name"]))
         return {}
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
-        """Writes a DataFrame that Spark has put into the table's columns; the answer is its counts."""
+        """Writes a DataFrame whose columns are the table's; the answer has its counts."""
         assert rows is not None
         counts = write_data_frame(self._within(spark, arguments), spark, arguments, rows)
         self._renew_caches(spark, written_table(TableHandle.decode(arguments["table"])).parts)
         return {"rows": [counts.row()]}
 
     def _renew_caches(self, spark: SparkSession, table: Sequence[str]) -> None:
-        """Caches are all sessions': what is not committed yet may not get into one."""
+        """Renews Spark's caches of the table; drops them while a transaction is open, as all sessions share them."""
         if self._environment.transactions.is_open(session_id(spark)):
             drop_caches(spark, table)
         else:

@@ -3,15 +3,15 @@
     SqlextError
     ├── ParseError             the statement's text is not understood
     ├── AnalysisError          names, types or options do not fit
-    ├── NotFoundError          a table, namespace, column or snapshot is not there
-    ├── AlreadyExistsError     something of that name is there
+    ├── NotFoundError          a table, namespace, column, snapshot or file does not exist
+    ├── AlreadyExistsError     the name is taken
     ├── UnsupportedError       understood, and refused
     ├── DataError              a row breaks a rule of the table
     ├── StorageError           the store refused or ran out of room
-    ├── CorruptionError        a file of the table cannot be read as what it should be
-    ├── CommitConflict         lost the race for the metadata pointer; retried
-    ├── ValidationConflict     another commit changed what this one read; stop
-    └── CommitStateUnknown     a change was sent, and may have happened or may yet; nothing may be deleted
+    ├── CorruptionError        a file of the table is damaged or not of its format
+    ├── CommitConflict         another writer swapped the metadata pointer first; retried
+    ├── ValidationConflict     another commit changed the read set; not retried
+    └── CommitStateUnknown     a change was sent and its outcome is unknown; nothing may be deleted
 
 Users match on `condition`, a key of `error_conditions.CONDITIONS`, programs on `parameters`.
 """
@@ -43,11 +43,11 @@ class AnalysisError(SqlextError):
 
 
 class NotFoundError(SqlextError):
-    """A table, namespace, column, snapshot or file is not there."""
+    """A table, namespace, column, snapshot or file does not exist."""
 
 
 class AlreadyExistsError(SqlextError):
-    """Something of that name is there already."""
+    """The name is taken."""
 
 
 class UnsupportedError(SqlextError):
@@ -63,7 +63,7 @@ class StorageError(SqlextError):
 
 
 class CorruptionError(SqlextError):
-    """A file of the table cannot be read as what it should be."""
+    """A file of the table is damaged or not of its format."""
 
 
 class CommitConflict(SqlextError):
@@ -71,18 +71,18 @@ class CommitConflict(SqlextError):
 
 
 class ValidationConflict(SqlextError):
-    """Another commit changed what this statement read; it must be run again from the start."""
+    """Another commit changed what the statement read; a retry must run the statement from its start."""
 
 
 class StaleRead(ValidationConflict):
-    """Rows that the statement read are no more what they were: it may be run again by itself."""
+    """Another commit changed rows of the read set; sqlext may rerun the statement without the user."""
 
 
 class CommitStateUnknown(SqlextError):
-    """A change was sent, and may have happened or may yet: no file of it may be deleted.
+    """A change was sent and may have happened, or may yet happen: none of its files may be deleted.
 
-    `refusal` is what the catalog has said, where it has said no: the error of the change once it is known that it has
-    not happened. None: there was no answer, or none that can be read.
+    `refusal` is the error that the catalog answered, to be raised once the change is known not to have happened; None
+    without a readable answer.
     """
 
     def __init__(self, condition: str, *, refusal: SqlextError | None = None, **parameters: Any) -> None:
@@ -91,7 +91,7 @@ class CommitStateUnknown(SqlextError):
 
 
 def unsettled(error: SqlextError) -> CommitStateUnknown:
-    """An error of the same condition: the change was sent, and whether it lands is unknown."""
+    """`error` as a CommitStateUnknown of its condition and parameters."""
     if isinstance(error, CommitStateUnknown):
         return error
     parameters: dict[str, Any] = dict(error.parameters)

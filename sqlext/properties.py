@@ -1,10 +1,10 @@
-"""Table properties that change what sqlext does: name, type and default, one row each.
+"""Table properties that sqlext reads: name, type and default, one row each.
 
-Names and meanings are Iceberg's where Iceberg has the property; those under `sqlext.` and `write.upsert.` are ours, and
-so is the value `auto` of `write.*.mode`; those of merge engines are Paimon's. One
-whose only value is its default asks for what is not done, and other values are refused: when they are set, and when a
-table that another engine gave them is written. A property that is not listed here is kept in the table's metadata and
-has no effect; `property_names` says which may be set at all.
+Names and meanings are Iceberg's where Iceberg has the property. Those under `sqlext.` and `write.upsert.`, and the
+value `auto` of `write.*.mode`, are sqlext's own; those of merge engines are Paimon's. A property that admits only its
+default stands for a feature that sqlext lacks: other values may not be set, and `require_writable` refuses those that
+another engine has set. Other properties are kept in the metadata without effect; `property_names` says which may be
+set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Distribution: TypeAlias = Literal["none", "hash", "range"]
 
 @dataclass(frozen=True)
 class TableProperty(Generic[T]):
-    """One known property; `of` reads it from a table's properties. `also` are other names of it."""
+    """A property that sqlext reads; `also` are its other names."""
 
     name: str
     default: T
@@ -36,9 +36,9 @@ class TableProperty(Generic[T]):
     also: tuple[str, ...] = ()
 
     def of(self, properties: Mapping[str, str]) -> T:
-        """The table's value, else the default.
+        """The value in a table's `properties`, else the default.
 
-        `AnalysisError` INVALID_TABLE_PROPERTY when the text does not parse, or two of its names say two things.
+        Raises AnalysisError INVALID_TABLE_PROPERTY for text that does not parse, or different texts under two names.
         """
         said = [(name, properties[name]) for name in (self.name, *self.also) if name in properties]
         if not said:
@@ -173,7 +173,7 @@ COMMIT_RETRY_TOTAL_TIMEOUT_MS = TableProperty("commit.retry.total-timeout-ms", 3
 COMMIT_STATUS_CHECK_RETRIES = TableProperty("commit.status-check.num-retries", 3, _integer(0))
 COMMIT_STATUS_CHECK_MIN_WAIT_MS = TableProperty("commit.status-check.min-wait-ms", 1_000, _integer(0))
 COMMIT_STATUS_CHECK_MAX_WAIT_MS = TableProperty("commit.status-check.max-wait-ms", 60_000, _integer(0))
-# What a busy process leaves of each second to writers of other engines.
+# Milliseconds of each second in which a busy process does not commit, so that writers of other engines can.
 COMMIT_PEER_GAP_MS = TableProperty("commit.peer-gap-ms", 500, _integer(0, 900))
 MANIFEST_MERGE_ENABLED = TableProperty("commit.manifest-merge.enabled", True, _boolean)
 MANIFEST_MIN_COUNT_TO_MERGE = TableProperty("commit.manifest.min-count-to-merge", 100, _integer(1))
@@ -191,7 +191,7 @@ BLOOM_FILTER_COLUMN_PREFIX = "write.parquet.bloom-filter-enabled.column."
 BLOOM_FILTER_FPP_PREFIX = "write.parquet.bloom-filter-fpp.column."
 BLOOM_FILTER_NDV_PREFIX = "write.parquet.bloom-filter-ndv.column."
 
-# Keys that end in a column's name: they follow a column that is renamed.
+# Keys that end in a column's name, and are renamed with the column.
 COLUMN_PROPERTY_PREFIXES = (
     METADATA_METRICS_COLUMN_PREFIX,
     BLOOM_FILTER_COLUMN_PREFIX,
@@ -213,7 +213,7 @@ LOCATION_PROVIDER = TableProperty(
     "write.location-provider.impl", None, _none(f"a Java class cannot be asked; use {OBJECT_STORAGE_ENABLED.name}")
 )
 
-# the key; the first says it to a CREATE TABLE and is not stored
+# the primary key; PRIMARY_KEY is an option of CREATE TABLE and not stored
 PRIMARY_KEY: TableProperty[str | None] = TableProperty("primary-key", None, str)
 KEY_RELY = "identifier-fields.rely"
 KEY_ENFORCED = TableProperty("write.key.enforced", False, _boolean)
@@ -228,7 +228,7 @@ TARGET_FILE_SIZE_BYTES = TableProperty("write.target-file-size-bytes", 512 * 102
 PARQUET_COMPRESSION = TableProperty(
     "write.parquet.compression-codec",
     "zstd",
-    # Spark has no decoder of the format's brotli, so no session could read what it wrote.
+    # Not brotli: Spark has no decoder for it, so no session could read the files.
     _one_of("zstd", "snappy", "gzip", "lz4", "uncompressed"),
 )
 PARQUET_COMPRESSION_LEVEL: TableProperty[int | None] = TableProperty(
@@ -247,7 +247,7 @@ _ROW_LEVEL_MODE = _one_of("copy-on-write", "merge-on-read", AUTO)
 DELETE_MODE = TableProperty("write.delete.mode", "merge-on-read", _ROW_LEVEL_MODE)
 UPDATE_MODE = TableProperty("write.update.mode", "merge-on-read", _ROW_LEVEL_MODE)
 MERGE_MODE = TableProperty("write.merge.mode", "merge-on-read", _ROW_LEVEL_MODE)
-# Iceberg's runtime changes no table with a mode it does not know, so `auto` is stored under names of our own.
+# Iceberg's runtime refuses to change a table whose mode it does not know, so `auto` has names of its own.
 DELETE_AUTO: TableProperty[str | None] = TableProperty("sqlext.write.delete.mode", None, _one_of(AUTO))
 UPDATE_AUTO: TableProperty[str | None] = TableProperty("sqlext.write.update.mode", None, _one_of(AUTO))
 MERGE_AUTO: TableProperty[str | None] = TableProperty("sqlext.write.merge.mode", None, _one_of(AUTO))
@@ -256,7 +256,7 @@ _ISOLATION = _one_of("serializable", "snapshot")
 DELETE_ISOLATION_LEVEL = TableProperty("write.delete.isolation-level", "serializable", _ISOLATION)
 UPDATE_ISOLATION_LEVEL = TableProperty("write.update.isolation-level", "serializable", _ISOLATION)
 MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializable", _ISOLATION)
-# Which source rows of a MERGE count for one target row: all that match it, or those that a clause applies to.
+# The source rows that may match a target row only once: all, or those to which a clause applies.
 MERGE_CARDINALITY = TableProperty("write.merge.cardinality-check", "matches", _one_of("matches", "changes"))
 MAX_RERUNS = TableProperty("write.conflict.max-reruns", 10, _integer(0))
 UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)
@@ -268,11 +268,11 @@ ASCENDING, DESCENDING = "ascending", "descending"
 SEQUENCE_SORT_ORDER = TableProperty("sequence.field.sort-order", ASCENDING, _one_of(ASCENDING, DESCENDING))
 ROWKIND_FIELD: TableProperty[str | None] = TableProperty("rowkind.field", None, _column_name)
 
-# what a task keeps of the rows that it writes, by Paimon's names
+# a task's write buffer, by Paimon's names
 WRITE_BUFFER_SIZE = TableProperty("write-buffer-size", 256 * 2**20, _memory_size)
 WRITE_BUFFER_SPILLABLE = TableProperty("write-buffer-spillable", True, _boolean)
 
-# tables in buckets and compaction, by Paimon's names; the second says it to a CREATE TABLE and is not stored
+# buckets and compaction, by Paimon's names; BUCKET_KEY is an option of CREATE TABLE and not stored
 BUCKET: TableProperty[int | None] = TableProperty("bucket", None, _bucket_count)
 BUCKET_KEY: TableProperty[str | None] = TableProperty("bucket-key", None, str)
 BUCKET_TARGET_ROWS = TableProperty("dynamic-bucket.target-row-num", 2_000_000, _integer(1))
@@ -284,7 +284,7 @@ COMPACTION_DELETE_FILES = TableProperty("compaction.delete-file-threshold", 20, 
 COMPACTION_DELETE_RATIO = TableProperty("compaction.delete-ratio-threshold", 0.2, _ratio)
 COMPACTION_MIN_FILES = TableProperty("compaction.min.file-num", 5, _integer(2))
 
-# what becomes of several rows of a key, by Paimon's names; those of columns are `fields.<column>.<what>`
+# merge engines, by Paimon's names; settings of a column are `fields.<column>.<setting>`
 MERGE_ENGINE = TableProperty("merge-engine", DEDUPLICATE, _one_of(*MERGE_ENGINES))
 IGNORE_DELETE = TableProperty(
     "ignore-delete",
@@ -297,7 +297,7 @@ PARTIAL_UPDATE_REMOVES = TableProperty("partial-update.remove-record-on-delete",
 AGGREGATION_REMOVES = TableProperty("aggregation.remove-record-on-delete", False, _boolean)
 FIELDS_PREFIX = "fields."
 
-# streams that read, by Paimon's names
+# changelogs and streaming reads, by Paimon's names
 CHANGELOG_PRODUCER = TableProperty(
     "changelog-producer",
     "none",
@@ -341,10 +341,10 @@ _OF_WRITES = ("write.", "commit.", "gc.")
 
 
 def outlives_replacement(name: str) -> bool:
-    """Whether a table that is replaced keeps a property: how it is written, and what other programs keep there.
+    """Whether REPLACE TABLE keeps the property `name` of the old table.
 
-    What says how rows of one key become one, which rows the table takes, and how far streams have come, is of the table
-    that goes.
+    Kept are properties that sqlext does not read, and those of writes and commits. Dropped are those of keys, merge
+    engines, constraints and the progress of streams.
     """
     if name in _OF_KEYS or name.startswith(FIELDS_PREFIX):
         return False
@@ -354,23 +354,23 @@ def outlives_replacement(name: str) -> bool:
 
 
 def require_writable(properties: Mapping[str, str]) -> None:
-    """`AnalysisError` INVALID_TABLE_PROPERTY for a property that asks of a write what is not done."""
+    """Raises AnalysisError INVALID_TABLE_PROPERTY for a property that asks writes for a feature that sqlext lacks."""
     for known in _NOT_DONE:
         known.of(properties)
 
 
 def row_level_mode(mode: TableProperty[str], properties: Mapping[str, str]) -> str:
-    """What `mode`, one of `write.*.mode`, is for a table: copy-on-write, merge-on-read or auto."""
+    """A table's value of `mode`, one of `write.*.mode`: copy-on-write, merge-on-read or auto."""
     return _AUTO_OF[mode.name].of(properties) or mode.of(properties)
 
 
 def as_stored(
     changed: Mapping[str, str], removed: AbstractSet[str] = frozenset()
 ) -> tuple[dict[str, str], frozenset[str]]:
-    """The properties to set and to remove, where a user says `changed` and `removed`.
+    """The properties to set and to remove in the metadata if a user sets `changed` and removes `removed`.
 
-    `auto` goes to the name of our own, and leaves to other engines the mode that they have. Any other mode, or none,
-    ends it.
+    `auto` is stored under sqlext's own name, and the mode of other engines stays. Setting another mode, or removing the
+    mode, removes `auto`.
     """
     stored, gone = dict(changed), set(removed)
     for name, ours in _AUTO_OF.items():

@@ -1,8 +1,8 @@
-"""Which names a table property may have: Iceberg's own, ours, and any of another prefix that looks like no slip.
+"""Names that a table property may have: known ones, and those of other programs that are no misspelling of a known one.
 
-What the properties of Iceberg, Flink and Paimon come to is told by the tables of `peer_properties`. A property that
-nobody reads is kept and does nothing, so that a slip in a name would go unnoticed for as long as nobody looks. Secrets
-are refused, since table metadata is plain text that every reader of the table is given.
+`peer_properties` lists what sqlext does with each property of Iceberg, Flink and Paimon. A property that nobody reads
+is stored without effect, so a misspelt name would go unnoticed. Secrets are refused, since every reader of a table
+gets its metadata in plain text.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _LOG = logging.getLogger(__name__)
 _VERDICTS = (*ICEBERG, *FLINK, *PAIMON)
 _BY_NAME = {verdict.name: verdict for verdict in _VERDICTS if "*" not in verdict.name}
 _BY_PATTERN = tuple(verdict for verdict in _VERDICTS if "*" in verdict.name)
-# Behind these stands the name of a column, or of a constraint.
+# Prefixes before the name of a column or a constraint.
 _PREFIXES = (CHECK_PREFIX, FIELDS_PREFIX, *(one.name[:-1] for one in ICEBERG if one.name.endswith(".*")))
-# What a name that is none can have been meant to be. Names that Paimon and Flink have, and that are not done here, are
-# not among them: many are words that users may have for themselves.
+# Names that an unknown one may misspell. Those of Paimon and Flink that sqlext does not read are left out: many are
+# words that users may choose for properties of their own.
 _MEANT = sorted({*ALL, *_PREFIXES, *(one.name for one in ICEBERG if "*" not in one.name)})
-# Only under these is an unknown name an error of its own; anything else may belong to another program.
+# Prefixes under which an unknown name is an error; other names may belong to another program.
 _CHECKED = ("write.", "read.", "commit.", "history.", "gc.", "sqlext.")
-# What the metadata tells, and Iceberg's Spark shows among the properties.
+# Fields of the metadata that Iceberg's Spark catalog shows among the properties, and why they cannot be set.
 _TOLD: Mapping[str, str] = {
     "cherry-pick-snapshot-id": "a table does not change its snapshot by a property",
     "current-schema": "the metadata tells it",
@@ -51,7 +51,7 @@ _WAYS_OUT: Mapping[str, str] = {
     "identifier-fields": "PRIMARY KEY in CREATE TABLE",
     "sort-order": "ORDERED BY in CREATE TABLE",
 }
-# So near to a known name that it can only be meant to be it.
+# The similarity (`difflib`) from which a name counts as a misspelling.
 _A_SLIP = 0.88
 _SECRET = re.compile(
     r"(?:^|[.\-_])(?:pass(?:word|wd|phrase)|secret|(?:access|session|sas|auth|oauth2?|bearer)?[.\-_]?token"
@@ -61,12 +61,12 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def verdict_of(name: str) -> Verdict | None:
-    """What comes of the property, if Iceberg, Flink's connector of it or Paimon has it."""
+    """What sqlext does with a property of Iceberg, of its Flink connector or of Paimon; None if none of them has it."""
     return _BY_NAME.get(name) or next((verdict for verdict in _BY_PATTERN if verdict.is_of(name)), None)
 
 
 def require_known(names: Iterable[str]) -> None:
-    """AnalysisError UNKNOWN_TABLE_PROPERTY for a name that is none, with the nearest that is one."""
+    """Raises AnalysisError UNKNOWN_TABLE_PROPERTY for a misspelt name, or an unknown one under a checked prefix."""
     for name in names:
         if name in ALL or name.startswith(_PREFIXES) or verdict_of(name) is not None:
             continue
@@ -79,9 +79,9 @@ def require_known(names: Iterable[str]) -> None:
 
 
 def require_done(properties: Mapping[str, str]) -> None:
-    """AnalysisError TABLE_PROPERTY_REFUSED for a property of a peer that asks for what is not done.
+    """Raises AnalysisError TABLE_PROPERTY_REFUSED for a peer's property that asks for a feature that sqlext lacks.
 
-    Of one that has no effect a warning tells so.
+    Logs a warning for a property without effect.
     """
     for name, value in properties.items():
         verdict = verdict_of(name)
@@ -95,7 +95,7 @@ def require_done(properties: Mapping[str, str]) -> None:
 
 
 def require_not_told(names: Iterable[str]) -> None:
-    """AnalysisError RESERVED_TABLE_PROPERTY for the name of what the metadata tells, which no property changes."""
+    """Raises AnalysisError RESERVED_TABLE_PROPERTY for the name of a field of the metadata."""
     for name in names:
         if name in _TOLD:
             way_out = _WAYS_OUT.get(name, "the statement without it")
@@ -103,14 +103,14 @@ def require_not_told(names: Iterable[str]) -> None:
 
 
 def require_no_secrets(names: Iterable[str]) -> None:
-    """AnalysisError SECRET_TABLE_PROPERTY for a name that tells of a password, a token or an access key."""
+    """Raises AnalysisError SECRET_TABLE_PROPERTY for a name that means a password, a token, a credential or a key."""
     for name in names:
         if _SECRET.search(_HUMP.sub("-", name).lower()):
             raise AnalysisError("SECRET_TABLE_PROPERTY", name=name)
 
 
 def require_changeable(names: Iterable[str]) -> None:
-    """AnalysisError RESERVED_TABLE_PROPERTY for a name that ALTER TABLE may neither set nor remove as a property."""
+    """Raises AnalysisError RESERVED_TABLE_PROPERTY for a constraint or the key, which ALTER TABLE has clauses for."""
     for name in names:
         if is_constraint(name):
             reason, way_out = "the table's rows would not be looked at", "ALTER TABLE … ADD or DROP CONSTRAINT"
@@ -121,7 +121,7 @@ def require_changeable(names: Iterable[str]) -> None:
 
 
 def require_valid_properties(properties: Mapping[str, str]) -> None:
-    """Names as above; the values of those that sqlext reads, by their type (INVALID_TABLE_PROPERTY)."""
+    """Raises AnalysisError for a name as the four functions called here do, and INVALID_TABLE_PROPERTY for a value."""
     require_no_secrets(properties)
     require_not_told(properties)
     require_known(properties)

@@ -1,4 +1,4 @@
-"""Spark sessions with sqlext in them."""
+"""Spark sessions with sqlext: how they are configured and attached, and transactions in them."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ from sqlext.streaming.sink import StreamingSink
 from sqlext.streaming.source import StreamingSource
 from sqlext.write.merged_file import merge_data_files
 
-# PySpark logs each failed statement with its whole Java stack; the exception that it raises says the same without.
+# PySpark logs each failed statement with its Java stack, besides raising the error.
 _STACK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
-# Spark's own default, and the `credential` of a REST catalog: its UI and event log hide the values of such settings.
+# Settings whose values Spark's UI and event log hide: Spark's default, and the `credential` of a REST catalog.
 _REDACTION = "spark.redaction.regex"
 _HIDDEN = "(?i)secret|password|token|access[.]?key|credential"
 
@@ -61,11 +61,11 @@ _CATALOGS = "spark.sql.catalog."
 
 
 class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's types are not followed
-    """Spark's builder, whose sessions come with the Python side attached."""
+    """Spark's builder, which also attaches the Python side to its sessions."""
 
     def getOrCreate(self) -> SparkSession:
-        """The session Spark's own builder makes or finds. UnsupportedError when a running JVM lacks the shim, and
-        AnalysisError CATALOG_IS_OPEN where a catalog that is in use is given other settings."""
+        """The session that Spark's builder creates or finds. Raises UnsupportedError if a running JVM lacks the shim,
+        and AnalysisError CATALOG_IS_OPEN for other settings of an open catalog."""
         attached = attached_bridge(SparkContext._active_spark_context)
         if attached is not None:
             attached.catalogs.require_settings(_catalog_options(self._options))
@@ -74,7 +74,7 @@ class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's t
 
 
 def _catalog_options(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
-    """The options of catalogs, by their names, as a session's settings have them."""
+    """The options of each catalog among a session's settings, by the catalog's name."""
     options: dict[str, dict[str, str]] = {}
     for key, value in settings.items():
         name, _, option = key.removeprefix(_CATALOGS).partition(".")
@@ -86,10 +86,10 @@ def _catalog_options(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, s
 def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkSession.Builder:
     """A builder like `builder` whose sessions have sqlext and a catalog for each `name=warehouse folder`.
 
-    Catalogs may as well be named in plain settings: `spark.sql.catalog.<name>=io.sqlext.Catalog` and
-    `spark.sql.catalog.<name>.warehouse=<folder>`.
+    The settings `spark.sql.catalog.<name>=io.sqlext.Catalog` and `spark.sql.catalog.<name>.warehouse=<folder>` define a
+    catalog too.
     """
-    # Workers of a local session must find the packages that this process has.
+    # Workers of a local session need the packages of this process.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configured = SessionBuilder()
     configured._options = dict(builder._options)
@@ -106,7 +106,7 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
 def session(
     *, master: str = "local[*]", conf: Mapping[str, Any] | None = None, **warehouses: str | Path
 ) -> SparkSession:
-    """A running session with a catalog for each `name=warehouse folder`; `conf` holds any other Spark setting."""
+    """A running session with a catalog for each `name=warehouse folder`; `conf` has further Spark settings."""
     builder = SparkSession.builder.master(master)
     for key, value in (conf or {}).items():
         builder = builder.config(key, value)
@@ -117,10 +117,10 @@ def session(
 def transaction(
     spark: SparkSession, catalog: str | None = None, *, isolation: Literal["snapshot", "serializable"] = "snapshot"
 ) -> Iterator[SparkSession]:
-    """A transaction of what the session's statements do within the block: COMMIT at its end, ROLLBACK on an error.
+    """Runs the session's statements within the block as one transaction: COMMIT at its end, ROLLBACK on an error.
 
-    `catalog`, where it is given, is the one whose tables change: NotFoundError where the session has none of that name.
-    A serializable one commits only where the tables that it has read are unchanged too.
+    A serializable transaction conflicts with changes of the tables that it read, too. Raises NotFoundError
+    CATALOG_NOT_FOUND if the session has no such `catalog` of sqlext, ValueError for another isolation level.
     """
     if catalog is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", None) != CATALOG_CLASS:
         raise NotFoundError("CATALOG_NOT_FOUND", name=catalog)
@@ -138,8 +138,8 @@ def transaction(
 def attach(spark: SparkSession) -> SparkSession:
     """Attaches the Python side to a running session that has the shim's jar, and returns the session.
 
-    An application has one Python side, which knows the open catalogs and transactions of all its sessions: it stays
-    where it is attached already.
+    An application has one Python side, which holds the open catalogs and transactions of all its sessions: a second
+    call does nothing. Raises UnsupportedError SHIM_NOT_LOADED if the JVM lacks the jar.
     """
     if attached_bridge(spark.sparkContext) is not None:
         return spark
