@@ -1,1 +1,1 @@
-"""The only maker of snapshots: stage, validate, commit."""
+"""Commits: stage, validate, compare-and-swap. All snapshots are made here."""

@@ -1,4 +1,4 @@
-"""What can be committed: an action stages updates and requirements on a base, as often as the race needs it."""
+"""What can be committed: an action stages metadata updates and requirements on a base, once per attempt."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sqlext.storage.file_io import FileIO
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where the snapshot of a commit goes: to the head of a branch, which begins at main's head if it is new.
+    """Where the snapshot of a commit goes: to the head of a branch, which is created at main's head if it is new.
 
-    With `wap_id` no branch moves: the snapshot is staged under that id, to be published later. `summary` is what the
-    writer says in the snapshot's summary beside what the commit tells there.
+    With `wap_id` no branch moves: the snapshot is staged under that id (write-audit-publish). `summary` holds the
+    writer's own entries of the snapshot summary.
     """
 
     branch: str = MAIN_BRANCH
@@ -34,11 +34,11 @@ MAIN = Destination()
 
 @dataclass(frozen=True, slots=True)
 class CommitContext:
-    """What an action works with during one commit; `name` is the table's, for messages.
+    """The environment of one commit; `name` is the table's, for messages.
 
-    `commit_id` is the commit's token: it tells, whatever the store answered, whether the commit has landed.
-    `planned_on` is the table as the action was planned on it; None: as it is when it is first staged. Where it does not
-    `owns_files`, those that the action adds stay when it fails.
+    `commit_id` identifies the commit in its snapshot's summary, so that it is found after a lost answer. `planned_on`
+    is the version that the action was planned on (None: the one it is first staged on). Without `owns_files` the files
+    that the action adds stay if the commit fails.
     """
 
     name: str
@@ -56,8 +56,8 @@ class CommitContext:
 class StagedChange:
     """A change that is ready for the compare-and-swap.
 
-    `start` is what the updates are applied to: the base, the first metadata of a table that is made, or the base with
-    other changes that land together with this one.
+    `start` is the metadata that `updates` apply to: the base, the first metadata of a new table, or the base with other
+    changes of the same commit.
     """
 
     start: TableMetadata
@@ -67,20 +67,20 @@ class StagedChange:
 
 
 class Staging(Protocol):
-    """One action on its way through one commit; it keeps what attempts have in common."""
+    """One action during one commit; keeps what the attempts share."""
 
     def stage(self, base: TableMetadata | None) -> StagedChange:
-        """The change on `base` (None: there is no table). `ValidationConflict` when `base` no longer admits it."""
+        """The change on `base` (None: no table). Raises `ValidationConflict` if it conflicts with other commits."""
 
     def finish(self, landed: Snapshot | None) -> None:
-        """Removes what lost attempts have left; the change of the last one has been committed."""
+        """Deletes what failed attempts wrote, after a success. `landed` is the snapshot, if the change has one."""
 
     def abandon(self) -> None:
-        """Removes every file of this commit, data files included; nothing has been committed."""
+        """Deletes all files of this commit, data files included; no attempt has succeeded."""
 
 
 class Action(Protocol):
-    """A change to a table, as a value: it can be committed more than once."""
+    """A change to a table as a value, which can be committed more than once."""
 
     def begin(self, context: CommitContext) -> Staging:
         """Starts a commit."""

@@ -1,1 +1,1 @@
-"""One commit: attempts, their pace and turn, and which commits of others conflict with it."""
+"""The loop of one commit: attempts, waits, turns, and conflicts with other commits."""

@@ -1,10 +1,10 @@
-"""Whose turn it is to attempt a commit: that of the threads of one process that commit to one table.
+"""Queue of the threads of one process that commit to one table.
 
-The first of them that loses a race begins a line, and as long as there is one, whoever comes takes its end and waits.
-So nobody loses to a thread of the same process that came later. Who meets no line does not wait.
+The first thread that loses a race starts the queue. While it exists, each further thread joins its end and waits, so
+none loses to a later thread of its process. Without a queue no thread waits.
 
-It is a courtesy: other processes do not see the line, and an attempt out of turn is a race that somebody loses.
-Therefore whoever is at the head for too long, as it hangs, is passed by.
+Turns are advisory: other processes do not see the queue, and an attempt out of turn only risks a lost race. Therefore a
+head that hangs is removed.
 """
 
 from __future__ import annotations
@@ -16,36 +16,37 @@ from dataclasses import dataclass, field
 
 from sqlext.commit.loop.peer_gaps import PeerGaps
 
-# Longer than an attempt takes, but for one that reads many rows again or waits for a store that gives no answer.
+# Longer than any attempt, except one that reads many rows again or waits for a store that does not answer.
 _PATIENCE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """That of one commit in the line of its table; `turn` comes when it is the first."""
+    """A commit's place in the queue of its table; `turn` is set when it becomes the head."""
 
     table: str
     turn: threading.Event = field(default_factory=threading.Event)
 
 
 class AttemptQueue:
-    """The lines of one process, and the `gaps` that it leaves to other engines. Tables are told by their uuid."""
+    """The queues of one process by table uuid, and the `gaps` that it leaves to other engines."""
 
     def __init__(self, wait: Callable[[threading.Event, float], bool] = threading.Event.wait) -> None:
-        """`wait` is told an event and seconds, and answers whether the event came in that time."""
+        """`wait` takes an event and seconds, and returns whether the event was set in that time."""
         self.gaps = PeerGaps()
         self._wait = wait
         self._lock = threading.Lock()
         self._lines: dict[str, deque[Place]] = {}
 
     def is_behind_others(self, place: Place) -> bool:
-        """Whether there is a line, and `place` is not its head."""
+        """Whether a queue exists and `place` is not its head."""
         with self._lock:
             line = self._lines.get(place.table)
             return line is not None and line[0] is not place
 
     def take_turn(self, place: Place, longest_s: float) -> bool:
-        """Waits until all that came before have left, hang, or `longest_s` seconds are over. Whether it had to wait."""
+        """Waits at most `longest_s` seconds until all earlier places have left or hang; returns whether it had to
+        wait."""
         head, left_s = self._head_before(place), longest_s
         if head is None:
             return False
@@ -59,14 +60,14 @@ class AttemptQueue:
         return True
 
     def leave(self, place: Place) -> None:
-        """Takes it out of the line, if it is there."""
+        """Removes `place` from the queue, if it is in it."""
         with self._lock:
             line = self._lines.get(place.table)
             if line is not None and place in line:
                 self._remove(line, place)
 
     def _head_before(self, place: Place) -> Place | None:
-        """Who is at the head of the line, at whose end `place` is put if it is not in it; None where that is itself."""
+        """The head of the queue, to which `place` is added if absent; None if `place` is the head."""
         with self._lock:
             line = self._lines.setdefault(place.table, deque())
             if place not in line:

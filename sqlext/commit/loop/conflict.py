@@ -24,14 +24,16 @@ ISOLATION_LEVELS = frozenset({SERIALIZABLE, SNAPSHOT})
 
 
 class History:
-    """The snapshots from one that a statement started at (not included) to the head of the commit's branch."""
+    """The snapshots after `since`, which a statement read, up to the head of the commit's branch."""
 
     def __init__(
         self, context: CommitContext, metadata: TableMetadata, since: int | None, read_schema: Schema | None = None
     ) -> None:
-        """`since` None: the branch had no snapshot. `ValidationConflict` of any method where the history is gone.
+        """`since` None: the branch had no snapshot. Filters use the field ids of `read_schema`, by default the current
+        one.
 
-        Filters name fields of `read_schema`, by default the current schema.
+        Each method raises `ValidationConflict` if the head does not descend from `since` or snapshots between have
+        expired.
         """
         self._context = context
         self._metadata = metadata
@@ -39,11 +41,11 @@ class History:
         self._read_schema = read_schema
 
     def require_descent(self) -> None:
-        """`ValidationConflict` when the branch's head does not descend from the snapshot that was read."""
+        """Raises `ValidationConflict` if the branch's head does not descend from `since`."""
         _ = self.snapshots
 
     def require_files_remain(self, paths: frozenset[str]) -> None:
-        """`StaleRead` when another commit removed one of these data files."""
+        """Raises `StaleRead` if another commit removed one of these data files."""
         if not paths:
             return
         for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.DELETED):
@@ -51,9 +53,9 @@ class History:
                 raise self._stale(f"{by(snapshot)} removed the data file {entry.file.file_path}")
 
     def require_no_new_deletes(self, paths: frozenset[str], read_filter: Predicate | None) -> None:
-        """`StaleRead` when another commit deleted rows that may be of these data files.
+        """Raises `StaleRead` if another commit added a delete file that may apply to these data files.
 
-        `read_filter` tells which rows of them matter; None: all.
+        Only rows that may match `read_filter` count; None: all rows.
         """
         if not paths:
             return
@@ -64,19 +66,19 @@ class History:
                 raise self._stale(f"{by(snapshot)} deleted rows of the same data files ({entry.file.file_path})")
 
     def require_no_new_position_deletes(self, paths: frozenset[str], cache: PositionDeleteCache) -> None:
-        """`StaleRead` when another commit deleted rows of these data files by position."""
+        """Raises `StaleRead` if another commit deleted rows of these data files by position."""
         touched = _TouchedPaths(paths)
         for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
             file = entry.file
             if file.content != Content.POSITION_DELETES or not touched.by(file):
                 continue
-            # A file of deletes for many data files tells of their paths the first and the last.
+            # The bounds of a position-delete file for many data files give the first and last path only.
             if file.referenced_data_file is None and paths.isdisjoint(cache.positions(self._context.io, file)):
                 continue
             raise self._stale(f"{by(snapshot)} deleted rows of the same data files ({file.file_path})")
 
     def require_no_new_equality_deletes(self, partitions: Set[PartitionKey]) -> None:
-        """`StaleRead` when another commit deleted by key in one of these partitions alone."""
+        """Raises `StaleRead` if another commit added an equality delete to one of these partitions."""
         specs = self._metadata.specs_by_id()
         for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
             file = entry.file
@@ -85,7 +87,7 @@ class History:
                 raise self._stale(f"{by(snapshot)} deleted by key in the same partition ({file.file_path})")
 
     def require_no_new_rows(self, read_filter: Predicate | None) -> None:
-        """`StaleRead` when another commit added rows that may satisfy the filter; None: no row was read."""
+        """Raises `StaleRead` if another commit added rows that may match the filter; None: no row was read."""
         if read_filter is None:
             return
         may_match = self._file_filter(read_filter)
@@ -94,10 +96,8 @@ class History:
                 raise self._stale(f"{by(snapshot)} added rows that it would have read ({entry.file.file_path})")
 
     def require_no_lost_rows(self, read_filter: Predicate | None) -> None:
-        """`StaleRead` when another commit took away rows that may satisfy the filter; None: no row was read.
-
-        A compaction takes none away.
-        """
+        """Raises `StaleRead` if another commit, not a compaction, deleted rows that may match; None: no row was
+        read."""
         if read_filter is None:
             return
         may_match = self._file_filter(read_filter)
@@ -108,14 +108,14 @@ class History:
                 raise self._stale(f"{by(snapshot)} deleted rows that it had read ({entry.file.file_path})")
 
     def require_whole_files(self, row_filter: Predicate) -> None:
-        """`StaleRead` when another commit added a data file of which perhaps only some rows match."""
+        """Raises `StaleRead` if another commit added a data file of which possibly only some rows match."""
         files = self._file_filter(row_filter)
         for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED):
             if files.file_may_match(entry.file) and not files.file_must_match(entry.file):
                 raise self._stale(f"{by(snapshot)} added rows that it may have to replace ({entry.file.file_path})")
 
     def require_partitions_untouched(self, partitions: Set[PartitionKey]) -> None:
-        """`ValidationConflict` when another commit added files to one of these partitions."""
+        """Raises `ValidationConflict` if another commit added files to one of these partitions."""
         for content in ManifestContent:
             for snapshot, entry in self.changes(content, EntryStatus.ADDED):
                 if partition_key(entry.file) in partitions:
@@ -124,14 +124,15 @@ class History:
     def changes(
         self, content: ManifestContent, status: EntryStatus, *, rewrites: bool = True
     ) -> Iterator[tuple[Snapshot, ManifestEntry]]:
-        """What those snapshots did to files of one content; without `rewrites`, compactions are passed over."""
+        """Manifest entries of the snapshots with this content and status; without `rewrites`, compactions are
+        skipped."""
         for snapshot in self.snapshots:
             if rewrites or not is_rewrite(snapshot):
                 for entry in self.changes_of(snapshot, content, status):
                     yield snapshot, entry
 
     def changes_of(self, snapshot: Snapshot, content: ManifestContent, status: EntryStatus) -> Iterator[ManifestEntry]:
-        """What one of those snapshots did to files of one content."""
+        """Manifest entries of one snapshot with this content and status."""
         io, manifests = self._context.io, self._context.manifests
         for manifest in manifests.manifests(io, snapshot):
             if manifest.content == content and manifest.added_snapshot_id == snapshot.snapshot_id:
@@ -141,7 +142,7 @@ class History:
 
     @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:
-        """Newest first."""
+        """The snapshots, newest first."""
         found = []
         snapshot = self._metadata.head(self._context.destination.branch)
         while snapshot is not None and snapshot.snapshot_id != self._since:
@@ -158,12 +159,12 @@ class History:
         schema = self._metadata.schema()
         known = self._read_schema or schema
         if any(known.field_or_none(id) != schema.field_or_none(id) for id in bind_fields(predicate)):
-            # What a literal means may have changed with the column.
+            # Literals may mean something else for a changed column, so no file is excluded.
             predicate = AlwaysTrue()
         return FileFilter(predicate, schema=schema, specs=self._metadata.specs_by_id())
 
     def conflict(self, reason: str) -> ValidationConflict:
-        """The error that says so."""
+        """The error with this reason."""
         return ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
     def _stale(self, reason: str) -> StaleRead:
@@ -171,17 +172,17 @@ class History:
 
 
 def is_rewrite(snapshot: Snapshot) -> bool:
-    """Whether a snapshot changes files, but no rows: a compaction."""
+    """Whether a snapshot changes files but no rows: a compaction."""
     return snapshot.operation == "replace"
 
 
 def by(snapshot: Snapshot) -> str:
-    """Who did it, for messages."""
+    """The snapshot's commit, for messages."""
     return f"another commit (snapshot {snapshot.snapshot_id}, {snapshot.operation})"
 
 
 class _TouchedPaths:
-    """Which delete files may delete rows of some data files, as far as their own metrics tell."""
+    """Which delete files may apply to the data files `paths`, by the delete files' own metrics."""
 
     def __init__(self, paths: frozenset[str]) -> None:
         self._paths = paths
@@ -192,7 +193,7 @@ class _TouchedPaths:
             return True
         if delete_file.referenced_data_file is not None:
             return delete_file.referenced_data_file in self._paths
-        # UTF-8 sorts as its code points do, and a truncated bound errs on the wide side.
+        # UTF-8 sorts by code point, and truncated bounds only widen the range.
         lower = (delete_file.lower_bounds or {}).get(FILE_PATH_ID, b"")
         upper = (delete_file.upper_bounds or {}).get(FILE_PATH_ID)
         position = bisect_left(self._sorted, lower)

@@ -1,8 +1,8 @@
-"""Rows that two commits change: told by position and by key, so that changes of other rows of the same files pass.
+"""Conflicts between single rows, by position and by key: concurrent changes of other rows of a file are none.
 
-A row that a commit deletes or replaces must not have been changed by another one since it was read, and a key that it
-brings must not have come with another row. What metadata leaves open is read: deletion vectors, position-delete files,
-and of data files the key columns alone.
+A row that a commit deletes or replaces must not have been changed by another commit since it was read, and a key that
+it adds must not have been added by another commit. Where metadata cannot decide, deletion vectors, position-delete
+files and the key columns of data files are read.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _VALUE_BYTES = 8
 
 @dataclass(slots=True)
 class KeyReader:
-    """Key columns of data files by path, each read once in a commit however often it is tried."""
+    """Key columns of data files by path; each is read once per commit, not per attempt."""
 
     context: CommitContext
     _read: dict[tuple[str, tuple[int, ...]], pa.Table | None] = field(default_factory=dict)
 
     def keys(self, file: ContentFile, field_ids: Sequence[int]) -> pa.Table | None:
-        """As `key_values`; None also for a file of more values than are read."""
+        """The file's `key_values`; None also if they would exceed `_MOST_BYTES`."""
         known = file.file_path, tuple(field_ids)
         if known not in self._read:
             small = file.record_count * len(field_ids) * _VALUE_BYTES <= _MOST_BYTES
@@ -53,7 +53,7 @@ class KeyReader:
 
 
 class ContestedRows:
-    """What other commits did, as `history` has it, to the rows of one commit."""
+    """Conflicts of one commit with the rows that the commits in `history` changed."""
 
     def __init__(self, context: CommitContext, base: TableMetadata, history: History, keys: KeyReader) -> None:
         self._context = context
@@ -63,9 +63,9 @@ class ContestedRows:
         self._cache = PositionDeleteCache()
 
     def require_rows_untouched(self, deleted: Mapping[str, DeletedRows], *, adds_rows: bool) -> None:
-        """WRITE_CONFLICT when another commit deleted or replaced one of the rows that this one deletes.
+        """Raises WRITE_CONFLICT if another commit deleted or replaced one of the `deleted` rows.
 
-        Where neither of the two adds rows, the row is gone whichever comes first, and nothing conflicts.
+        Two commits that both add no rows do not conflict: in either order the row is deleted.
         """
         if not deleted:
             return
@@ -79,7 +79,8 @@ class ContestedRows:
     def require_keys_untaken(
         self, added: Sequence[ContentFile], field_ids: Sequence[int], own: Mapping[str, DeletedRows]
     ) -> None:
-        """WRITE_CONFLICT when a row that came since has the key of one of the `added` files; the rows `own` go."""
+        """Raises WRITE_CONFLICT if a row that another commit added has a key of one of the `added` files. The rows
+        `own`, which this commit deletes, do not count."""
         for snapshot, entry in self._fresh_files():
             mine = [file for file in added if self._may_share_key(file, entry.file, field_ids)]
             if not mine:
@@ -94,8 +95,9 @@ class ContestedRows:
                     raise self._contested(snapshot, f"the rows of {self._named(live, field_ids)}")
 
     def require_reach(self, equality_deletes: Sequence[ContentFile]) -> None:
-        """`StaleRead` when a data file has come since, in another partitioning, that may have a deleted key: one of a
-        partitioned spec deletes in its own partition only."""
+        """Raises `StaleRead` if another commit added a data file of another spec that may have a key of
+        `equality_deletes`. An equality delete of a partitioned spec applies to its own partition only (spec: Scan
+        Planning)."""
         specs = self._base.specs_by_id()
         bound = [file for file in equality_deletes if not specs[file.spec_id].is_unpartitioned]
         if not bound:
@@ -108,10 +110,10 @@ class ContestedRows:
                     reason = f"{by(snapshot)} added rows in another partitioning ({entry.file.file_path})"
                     raise StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
-    # rows by position
+    # by position
 
     def _hit(self, file: ContentFile, deleted: Mapping[str, DeletedRows]) -> Iterator[tuple[str, BitMap64]]:
-        """Of the deleted rows those that a delete file deletes too, by data file."""
+        """Positions of the `deleted` rows that the delete file deletes too, by data file."""
         if file.content == Content.EQUALITY_DELETES:
             yield from self._hit_by_key(file, deleted)
         elif file.is_deletion_vector:
@@ -143,10 +145,10 @@ class ContestedRows:
         added = self._history.changes_of(snapshot, ManifestContent.DATA, EntryStatus.ADDED)
         return not is_rewrite(snapshot) and next(added, None) is not None
 
-    # rows by key
+    # by key
 
     def _fresh_files(self) -> list[tuple[Snapshot, ManifestEntry]]:
-        """The live data files that hold rows which came since, or their compactions."""
+        """Live data files with rows added since the read, or compactions of such files."""
         fresh: dict[str, tuple[Snapshot, ManifestEntry]] = {}
         for snapshot in reversed(self._history.snapshots):
             changes = self._history.changes_of
@@ -166,7 +168,7 @@ class ContestedRows:
         return True
 
     def _live(self, entry: ManifestEntry, rows: pa.Table, own: Mapping[str, DeletedRows]) -> pa.Table:
-        """The rows that no position delete has taken away since, and that this commit does not."""
+        """The rows that neither a position delete of the head nor this commit, by `own`, deletes."""
         path, spec_ids = entry.file.file_path, {entry.file.spec_id}
         head = self._base.head(self._context.destination.branch)
         index = position_delete_index(self._context, self._base, head, spec_ids)

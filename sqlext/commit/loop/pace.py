@@ -1,9 +1,9 @@
 """How long a commit waits between attempts, and when it gives up.
 
-Threads of one process take turns. Processes do not know of each other, so each waits at random: the more races it
-loses, the longer, as there may be many others; and from some on the less again, so that it is not overtaken for ever.
-Where nobody has landed, and so it was no race that was lost, the waits grow on. A busy process leaves gaps to other
-engines' writers (`peer_gaps`).
+Threads of one process take turns (`attempt_queue`). Processes do not know of each other, so each waits a random time
+from a range that first doubles with each lost race, as there may be many writers, and later shrinks, so that no writer
+loses for ever. While no other commit succeeds, races are not the cause, and the range keeps doubling. A busy process
+leaves gaps to other engines' writers (`peer_gaps`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from sqlext.properties import (
 )
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
-# In a model of 2 to 32 processes the slowest commit took up to 3,000 times the median where the range was doubled
-# on and on, and 50 times with this peak. A later one makes that more, an earlier one makes more attempts vain.
+# In a model of 2 to 32 processes the slowest commit took up to 3,000 times the median if the range kept doubling, and
+# 50 times with this peak. A later peak raises that ratio, an earlier one the number of failed attempts.
 _DOUBLINGS = 3
 _MAX_DOUBLINGS = 16
 
 
 class Pace:
-    """Of one commit, under a deadline that begins with it. Given in ms: `clock`; in seconds: the rest."""
+    """The waits of one commit and its deadline, which runs from construction. `clock` gives ms; all else is in
+    seconds."""
 
     def __init__(
         self,
@@ -42,8 +43,8 @@ class Pace:
         queue: AttemptQueue | None = None,
         table: str = "",
     ) -> None:
-        """`deadline_s` None: `commit.retry.total-timeout-ms` of the table's `properties`. `queue` has the process's
-        line for `table`, its uuid."""
+        """`deadline_s` None: `commit.retry.total-timeout-ms` of the table's `properties`. `queue` is that of the
+        process, and `table` the table's uuid in it."""
         self._clock = clock
         self._rng = rng
         self._sleep = sleep
@@ -57,13 +58,13 @@ class Pace:
         self._lost_to_nobody = 0
 
     def wait_for_turn(self, base: TableMetadata | None) -> bool:
-        """Before the first attempt, on `base`: waits where others of the process do, and in a gap for other engines.
-        Whether it did, and others may have landed."""
+        """Waits before the first attempt, on `base`, for the queue and for a gap; returns whether it waited, so that
+        other commits may have succeeded."""
         has_waited = self._queue.is_behind_others(self._place) and self._queue.take_turn(self._place, self._left_s())
         return self._wait_in_gap(base) or has_waited
 
     def wait_for_retry(self, name: str, attempts: int, base: TableMetadata | None) -> None:
-        """Waits before the next attempt, after one on `base`; `CommitConflict` when the deadline is past."""
+        """Waits after a failed attempt on `base`. Raises `CommitConflict` after the deadline."""
         if self._left_s() <= 0:
             elapsed_s = (self._clock() - self._started_ms) / 1000
             reason = f"other writers were faster in all of {attempts} attempts over {elapsed_s:.1f} s"
@@ -74,22 +75,22 @@ class Pace:
         self._wait_in_gap(base)
 
     def status_checks(self) -> Iterator[int]:
-        """Numbers the looks at a commit without an answer: the first at once, waiting before each further one."""
+        """Numbers of the status checks of a commit without an answer; waits before each but the first."""
         for check in range(COMMIT_STATUS_CHECK_RETRIES.of(self._properties) + 1):
             if check:
                 self._sleep(self._check_wait_s(check))
             yield check
 
     def tell(self, *, has_moved: bool) -> None:
-        """Whether the table has a newer version than the one on which the last attempt was made."""
+        """Records whether the table has a newer version than the last attempt's base."""
         self._lost_to_nobody = 0 if has_moved else self._lost_to_nobody + 1
 
     def landed(self, table: TableMetadata) -> None:
-        """The commit has, with that version."""
+        """Records that the commit succeeded, with `table` as the result."""
         self._queue.gaps.landed(table.table_uuid, self._clock())
 
     def end(self) -> None:
-        """No further attempt is made: the turn is the next one's."""
+        """Leaves the queue: no further attempt is made."""
         self._queue.leave(self._place)
 
     def _wait_in_gap(self, base: TableMetadata | None) -> bool:
@@ -108,7 +109,7 @@ class Pace:
         return self._rng.uniform(0, min(COMMIT_RETRY_MAX_WAIT_MS.of(self._properties), range_ms)) / 1000
 
     def _check_wait_s(self, checks: int) -> float:
-        """Anything up to the minimum, doubled by each look after the first: a server that is down has time."""
+        """Random, up to a range that doubles with each check after the first, to give a server that is down time."""
         minimum_ms = COMMIT_STATUS_CHECK_MIN_WAIT_MS.of(self._properties)
         range_ms = minimum_ms * 2 ** min(checks - 1, _MAX_DOUBLINGS)
         return self._rng.uniform(0, min(COMMIT_STATUS_CHECK_MAX_WAIT_MS.of(self._properties), range_ms)) / 1000

@@ -9,7 +9,8 @@ from sqlext.spec.types import NestedField
 
 
 def require_same_table(planned_on: TableMetadata, current: TableMetadata, name: str) -> None:
-    """`ValidationConflict` where the table of that name was made anew, or got columns that the rows lack and need."""
+    """Raises `ValidationConflict` if `current` has another uuid, or required columns that rows of `planned_on` may
+    lack."""
     if current.table_uuid != planned_on.table_uuid:
         reason = "the table was dropped and made anew"
         raise ValidationConflict("CONCURRENT_CHANGE", name=name, reason=reason)
@@ -20,13 +21,13 @@ def require_same_table(planned_on: TableMetadata, current: TableMetadata, name: 
 
 
 def _new_required_columns(before: Schema, after: Schema) -> list[str]:
-    """Columns that rows written by the schema `before` lack or may have null in, and `after` does not let be null."""
+    """Columns that `after` requires, and that are absent from rows written with `before` or may be null in them."""
     if before is after:
         return []
     return [field.name for field in after.fields if field.required and not _has_value(before, field)]
 
 
 def _has_value(schema: Schema, field: NestedField) -> bool:
-    """Whether every row of that schema has a value for the field."""
+    """Whether each row written with `schema` has a value for the field."""
     known = schema.field_or_none(field.id)
     return field.initial_default is not None if known is None else known.required

@@ -1,8 +1,7 @@
-"""The commit: stage, compare-and-swap, and again on newer metadata until it lands, must not, or time is up.
+"""The commit loop: stage, compare-and-swap, retry on newer metadata, until success, a conflict or the deadline.
 
-A compare-and-swap that was sent is open until it is known to have landed, or that it never will; that is settled by
-`sqlext.catalog.sent_changes`, whatever the catalog has answered. As long as it is open nothing is staged anew, and no
-file is deleted.
+A sent compare-and-swap is open until it is known to have succeeded or to be unable to; `sqlext.catalog.sent_changes`
+decides that, whatever the catalog answered. While it is open, nothing is staged again and no file is deleted.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class CommitOutcome:
-    """A commit that landed: the table as it left it, its snapshot if it made one, and how often it was tried."""
+    """A successful commit: the table after it, its snapshot (None: it has none) and the number of attempts."""
 
     table: LoadedTable
     snapshot: Snapshot | None
@@ -60,18 +59,18 @@ def commit(
     manifests: ManifestCache | None = None,
     queue: AttemptQueue | None = None,
 ) -> CommitOutcome:
-    """Commits `action` on a table, starting from the version `base`; None makes the table.
+    """Commits `action` on the version `base` of a table; None creates the table.
 
-    A snapshot that the action makes goes to `destination`.
+    Its snapshot, if it has one, goes to `destination`.
 
-    `clock` tells milliseconds since 1970, `sleep` takes seconds. After `deadline_s` seconds (default: the table's
-    `commit.retry.total-timeout-ms`) no further attempt is made. `manifests` may be shared with scans of the process,
-    and `queue` with all that it commits.
+    `clock` gives milliseconds since 1970, `sleep` takes seconds. After `deadline_s` seconds (default: the table's
+    `commit.retry.total-timeout-ms`) no further attempt is made. `manifests` may be shared with the process's scans,
+    `queue` with its other commits.
 
-    Errors: `ValidationConflict`, when another commit changed what the action relies on; `CommitConflict` at the
-    deadline; `AlreadyExistsError` and `NotFoundError`, when the table was made or dropped meanwhile. After any error
-    but `CommitStateUnknown` every file of the action, data files included, has been deleted. That is raised for
-    whatever stops the commit, an interrupt too, while a compare-and-swap may have landed or may yet.
+    Raises `ValidationConflict` if another commit changed what the action read, `CommitConflict` at the deadline,
+    `AlreadyExistsError` or `NotFoundError` if the table was created or dropped concurrently, and `CommitStateUnknown`
+    if anything, even an interrupt, ends the commit while a compare-and-swap is open. After any other error all files of
+    the action, data files included, have been deleted.
     """
     context = CommitContext(
         name=CatalogNames(catalog.name).table(identifier),
@@ -100,7 +99,7 @@ class _Commit:
         self._staging = staging
         self._context = context
         self._pace = pace
-        # True from the moment a compare-and-swap is sent until it is known to have failed.
+        # Whether a compare-and-swap has been sent and is not known to have failed.
         self._may_have_landed = False
 
     def run(self, base: LoadedTable | None) -> CommitOutcome:
@@ -118,7 +117,8 @@ class _Commit:
             self._pace.end()
 
     def _raise_unsettled(self, error: BaseException) -> None:
-        """`CommitStateUnknown` for whatever ends the commit while it may have landed, but for the process's own end."""
+        """Raises `CommitStateUnknown` from an error or interrupt; other `BaseException`s, which end the process,
+        pass."""
         if isinstance(error, SqlextError) and error.condition != "CHANGE_STATE_UNKNOWN":
             raise unsettled(error) from error
         if isinstance(error, Exception | KeyboardInterrupt):
@@ -148,14 +148,14 @@ class _Commit:
         try:
             change = self._staging.stage(metadata)
         except FileNotFoundError:
-            # The folder that the new manifests go to is only ever missing when the table has been dropped.
+            # The metadata folder is missing only if the table has been dropped.
             raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._context.name) from None
         for requirement in change.requirements:
             requirement.check(metadata)
         return change
 
     def _swap(self, base: LoadedTable | None, change: StagedChange) -> LoadedTable | None:
-        """The table when the change landed, None when the race was lost."""
+        """The table after the change; None if another commit came first."""
         if base is not None and not change.updates:
             self._staging.finish(change.snapshot)
             return base
@@ -194,7 +194,7 @@ class _Commit:
         return None if tables is None else tables[0]
 
     def _refreshed(self, base: LoadedTable | None) -> LoadedTable | None:
-        """The table as it is now; it must still be the same, with a schema that the action's rows fit."""
+        """The current version of the table. Raises as `load_table` and `require_same_table`."""
         if base is None:
             return None
         current = self._catalog.load_table(self._identifier)
@@ -203,8 +203,8 @@ class _Commit:
 
 
 def _is_as_staged(metadata: TableMetadata, sent: TableCommit) -> bool:
-    """Whether it is the attempt that was staged last which is in the table. One that the catalog had refused, and which
-    has landed all the same, needs files that this one does not."""
+    """Whether the table has the last staged attempt. An earlier one that landed although the catalog had refused it
+    needs files that `finish` would delete."""
     there = {one.snapshot_id: one.manifest_list for one in metadata.snapshots}
     return all(there.get(one.snapshot_id, one.manifest_list) == one.manifest_list for one in brought_snapshots(sent))
 

@@ -1,4 +1,4 @@
-"""The commit of a view: a change as a function of its metadata, tried again on newer metadata when a race is lost."""
+"""The commit of a view: a function of its metadata, applied again to newer metadata after a lost race."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def commit_view(
     rng: random.Random,
     sleep: Callable[[float], None] = time.sleep,
 ) -> LoadedView:
-    """Commits what `change` makes of the view's metadata, starting from `base`; None makes the view.
+    """Commits `change` of the view's metadata, starting from `base`; None creates the view.
 
-    Errors: `CommitConflict` at the deadline; `AlreadyExistsError` and `NotFoundError`, when the view was made or
-    dropped meanwhile; `CommitStateUnknown`, when the store gives no answer.
+    Raises `CommitConflict` at the deadline, `AlreadyExistsError` or `NotFoundError` if the view was created or dropped
+    concurrently, and `CommitStateUnknown` if the catalog does not answer.
     """
     views = catalog.views
     name = CatalogNames(catalog.name).table(identifier)
@@ -55,9 +55,9 @@ def commit_view(
 def _settled(
     views: ViewCatalog, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata, pace: Pace
 ) -> LoadedView | None:
-    """What became of a compare-and-swap without an answer: the view when it is there, None when that stays unknown.
+    """The view if an unanswered compare-and-swap succeeded, None if that remains unknown.
 
-    The same change on the same base has one place to go, so it is sent again while the base is current.
+    It is sent again while `base` is current, which is safe: of equal changes on one base at most one succeeds.
     """
     for _ in pace.status_checks():
         with suppress(StorageError, CommitConflict, AlreadyExistsError, CommitStateUnknown):
