@@ -1,1 +1,1 @@
-"""What a table must be, by its properties, for changes by key."""
+"""Rules for the properties, key and partitioning of tables that are written by key."""

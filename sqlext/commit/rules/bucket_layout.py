@@ -1,8 +1,8 @@
-"""Tables in buckets: `'bucket'='4'` is a partition field behind the user's own, and a write order by the key.
+"""Bucketed tables: `'bucket'='4'` adds a bucket partition field after the user's own and a write order by the key.
 
-All rows of a key are in one bucket, so that a bucket can be merged without a look at another. The property tells that
-the table is one; which column is divided is the partition field's, so that a renamed column needs no care. `-1` lets
-the number grow with the rows.
+All rows of a key are in one bucket, so that buckets are merged independently. The property marks a table as bucketed;
+the partition field gives the column, so that renaming it changes no property. `-1` lets the number of buckets grow with
+the rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DYNAMIC = -1
 
 @dataclass(frozen=True, slots=True)
 class BucketLayout:
-    """What a new table's partitioning, order and properties become by its buckets."""
+    """Partition spec, sort order and properties of a new table."""
 
     spec: PartitionSpec
     sort_order: SortOrder
@@ -35,10 +35,10 @@ class BucketLayout:
 def with_buckets(
     schema: Schema, spec: PartitionSpec, sort_order: SortOrder, properties: Mapping[str, str], format_version: int
 ) -> BucketLayout:
-    """A new table's layout, with the bucket field unless its partitioning ends in one already, as that of SHOW CREATE
-    TABLE does; as it is where no property asks for buckets.
+    """The layout of a new table: with a bucket field, unless `spec` has one (as in SHOW CREATE TABLE), and a sort
+    order; unchanged without the property `bucket`.
 
-    AnalysisError INVALID_BUCKETS where the table cannot be kept in them.
+    Raises AnalysisError INVALID_BUCKETS if the table cannot be bucketed.
     """
     count, key = BUCKET.of(properties), BUCKET_KEY.of(properties)
     if count is None:
@@ -58,18 +58,18 @@ def with_buckets(
     if (outside := partition_not_in_key(schema, spec, "the new table")) is not None:
         raise _outside_key(outside, "the new table")
     kept = {name: value for name, value in properties.items() if name != BUCKET_KEY.name}
-    # A range would divide a bucket between tasks, and evaluate the rows twice.
+    # Range distribution would split a bucket between tasks, and evaluate the query twice.
     kept.setdefault(DISTRIBUTION_MODE.name, "hash")
     return BucketLayout(spec, key_order(schema) if sort_order.is_unsorted else sort_order, kept)
 
 
 def key_order(schema: Schema) -> SortOrder:
-    """Rows in the order of the key, numbered 1."""
+    """The sort order by the key columns, with order id 1."""
     return SortOrder(1, tuple(SortField(id, IdentityTransform()) for id in schema.identifier_field_ids))
 
 
 def bucket_field(schema: Schema, spec: PartitionSpec) -> PartitionField | None:
-    """The last partition field that divides a key column into buckets."""
+    """The last partition field with a bucket transform of a key column; None without one."""
     found = [
         field
         for field in spec.fields
@@ -79,7 +79,7 @@ def bucket_field(schema: Schema, spec: PartitionSpec) -> PartitionField | None:
 
 
 def bucket_count(metadata: TableMetadata) -> int | None:
-    """How many buckets the table has; None for one that is not kept in buckets."""
+    """The number of buckets; None for a table that is not bucketed."""
     if BUCKET.name not in metadata.properties:
         return None
     field = bucket_field(metadata.schema(), metadata.spec())
@@ -92,8 +92,8 @@ def is_dynamic(metadata: TableMetadata) -> bool:
 
 
 def require_buckets_kept(before: TableMetadata, after: TableMetadata, name: str) -> None:
-    """AnalysisError INVALID_BUCKETS where a change of properties, key or partitioning takes a table out of the layout
-    that its property `bucket` tells, or a key could come to be in two buckets."""
+    """Raises AnalysisError INVALID_BUCKETS if a change of properties, key or partitioning contradicts the property
+    `bucket`, or could put rows of one key into two buckets."""
     if BUCKET.name not in after.properties:
         return
     told = [BUCKET.name, BUCKET_KEY.name]
@@ -149,7 +149,7 @@ def _field(schema: Schema, spec: PartitionSpec, source_id: int, count: int) -> P
 
 
 def _require_same(schema: Schema, there: PartitionField, count: int, key: str | None) -> None:
-    """What the partitioning says of buckets must be what the properties say."""
+    """Raises AnalysisError if the bucket field of PARTITIONED BY contradicts the properties."""
     column = schema.column_name(there.source_id)
     if count not in (DYNAMIC, getattr(there.transform, "n", None)):
         raise _refused(f"PARTITIONED BY has {there.transform} of {column}", "one of the two")

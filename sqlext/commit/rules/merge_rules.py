@@ -1,4 +1,4 @@
-"""The merge engine that a table's properties ask for, and what they must be for its columns."""
+"""The merge engine that a table's properties declare, checked against the table's columns."""
 
 from __future__ import annotations
 
@@ -82,20 +82,20 @@ _OF_ROWS: tuple[TableProperty[Any], ...] = (
 
 
 def has_merge_engine(properties: Mapping[str, str]) -> bool:
-    """Whether the table says what becomes of several rows of a key, so that each write goes in by key."""
+    """Whether the properties set a merge engine, so that each write is an upsert by key."""
     return MERGE_ENGINE.name in properties
 
 
 def merge_properties(properties: Mapping[str, str]) -> Mapping[str, str]:
-    """Those by which rows that go in by their keys are merged, or passed over."""
+    """The properties that decide how rows written by key are merged or ignored."""
     names = {name for known in _OF_ROWS for name in (known.name, *known.also)}
     return {name: value for name, value in properties.items() if name in names or name.startswith(FIELDS_PREFIX)}
 
 
 def merge_engine(schema: Schema, properties: Mapping[str, str], table: str) -> MergeEngine | None:
-    """The engine that combines rows; None where the last row replaces the others.
+    """The engine that merges rows of one key; None if the last row replaces the others.
 
-    Errors: AnalysisError INVALID_MERGE_ENGINE, INVALID_SEQUENCE_FIELD, INVALID_TABLE_PROPERTY, UPSERT_WITHOUT_KEY.
+    Raises AnalysisError INVALID_MERGE_ENGINE, INVALID_SEQUENCE_FIELD, INVALID_TABLE_PROPERTY or UPSERT_WITHOUT_KEY.
     """
     name = MERGE_ENGINE.of(properties)
     if has_merge_engine(properties) and not schema.identifier_field_ids:
@@ -116,7 +116,7 @@ def merge_engine(schema: Schema, properties: Mapping[str, str], table: str) -> M
 
 
 def _refusals(name: str, properties: Mapping[str, str]) -> Iterator[str]:
-    """What contradicts the engine, whatever the columns are."""
+    """Contradictions between the engine and other properties, as messages."""
     if name in (DEDUPLICATE, FIRST_ROW):
         said = next((one for one in sorted(properties) if one.startswith(FIELDS_PREFIX)), None)
         if said is not None and has_merge_engine(properties):
@@ -141,7 +141,7 @@ def _removes(name: str, properties: Mapping[str, str]) -> bool:
 
 
 class _Rules:
-    """The columns' properties, each of which has to be one that does something."""
+    """The `fields.*` properties; one without effect is an error."""
 
     def __init__(self, schema: Schema, properties: Mapping[str, str], table: str, engine: str) -> None:
         self._schema = schema
@@ -209,8 +209,8 @@ class _Rules:
         return "last_value" if grouped else "last_non_null_value"
 
     def _groups(self) -> Mapping[str, RowOrder]:
-        """By column what tells its order: of those that are in a sequence group, and of the group's own. Paimon has no
-        descending ones."""
+        """The sequence order of each column in a sequence group, including the group's own sequence columns. As in
+        Paimon, groups have no descending order."""
         groups: dict[str, RowOrder] = {}
         for name in [one for one in self._properties if one.endswith(_GROUP)]:
             said = self._properties.pop(name)
@@ -226,7 +226,7 @@ class _Rules:
         return groups
 
     def _of_columns(self, suffix: str) -> dict[str, str]:
-        """The values of such properties by column."""
+        """Takes the properties with this suffix out of those left to check; their values by column."""
         names = [name for name in self._properties if name.endswith(suffix)]
         return {
             self._column_named(name[len(FIELDS_PREFIX) : -len(suffix)], name): self._properties.pop(name)
@@ -255,8 +255,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _stays_exact(function: str, type: DecimalType) -> bool:
-    """Whether Spark keeps all digits behind the point: of results of more than 38 digits it drops those behind the
-    sixth."""
+    """Whether Spark keeps all fractional digits of the result: beyond 38 digits it drops those after the sixth."""
     return type.scale <= 6 or function not in ("sum", "product") or (function == "sum" and type.precision <= 27)
 
 

@@ -1,4 +1,4 @@
-"""The columns that tell which of several rows of a key is the last, and what kind of change a row is."""
+"""The columns that order the rows of one key, and the column with their row kinds."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _WITHOUT_ORDER = (StructType, ListType, MapType, VariantType, UnknownType)
 
 
 def row_order(schema: Schema, properties: Mapping[str, str], table: str) -> RowOrder:
-    """The order of rows that the table's properties declare. Errors: see `sequence_columns`."""
+    """The order of rows that the properties declare. Raises as `sequence_columns`."""
     columns = sequence_columns(schema, UPSERT_SEQUENCE_FIELD.of(properties), table)
     descending = SEQUENCE_SORT_ORDER.of(properties) == DESCENDING
     return RowOrder(columns, descending) if columns else UNORDERED
 
 
 def kind_column(schema: Schema, properties: Mapping[str, str], table: str) -> str | None:
-    """The table's own column that has the kinds of its rows, if its `rowkind.field` names one.
+    """The column that the property `rowkind.field` names; None without it.
 
-    AnalysisError INVALID_ROWKIND_FIELD for one that cannot.
+    Raises AnalysisError INVALID_ROWKIND_FIELD if the column cannot hold row kinds.
     """
     name = ROWKIND_FIELD.of(properties)
     if name is None:
@@ -44,7 +44,8 @@ def kind_column(schema: Schema, properties: Mapping[str, str], table: str) -> st
 
 
 def sequence_columns(schema: Schema, names: Sequence[str], table: str) -> tuple[str, ...]:
-    """The columns as the schema spells them. AnalysisError INVALID_SEQUENCE_FIELD for one that cannot tell an order."""
+    """`names` as the schema spells them. Raises AnalysisError INVALID_SEQUENCE_FIELD for an unknown or unordered
+    column."""
     found = []
     for name in names:
         field = next((field for field in schema.fields if field.name.lower() == name.lower()), None)

@@ -1,7 +1,7 @@
-"""What a table must be so that rows may go in by their key, as its properties ask for.
+"""Rules for tables whose properties ask for writes by key.
 
-Held when a table is made and whenever its schema, partitioning or properties change: not at the first write, as in
-Flink's sink, when another engine may long have written.
+They are checked when a table is created and when its schema, partitioning or properties change. Flink's sink checks at
+its first write only, when another engine may already have written.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ _T = TypeVar("_T")
 
 
 def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str) -> None:
-    """AnalysisError for the first rule that `after` breaks and `before` did not: a table of another engine may.
+    """Raises AnalysisError for the first rule that `after` breaks and `before` did not; another engine's table may
+    break some.
 
-    A table without a key may yet get one that tells its partitions.
+    Partition columns outside the key are allowed while there is no key: one that contains them may follow.
     """
     unchanged = before.current_schema_id == after.current_schema_id and before.default_spec_id == after.default_spec_id
     if unchanged and before.properties == after.properties:
@@ -47,14 +48,15 @@ def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str)
 
 
 def require_upsert_rules(schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str) -> None:
-    """AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD, INVALID_ROWKIND_FIELD,
-    INVALID_MERGE_ENGINE or INVALID_CHANGELOG_PRODUCER."""
+    """Raises AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD,
+    INVALID_ROWKIND_FIELD, INVALID_MERGE_ENGINE or INVALID_CHANGELOG_PRODUCER."""
     for error in _broken_rules(schema, spec, properties, name):
         raise error
 
 
 def partition_not_in_key(schema: Schema, spec: PartitionSpec, name: str) -> AnalysisError | None:
-    """An equality delete reaches only its own partition: every partition source column must be part of the key."""
+    """The error if a partition source column is not part of the key, else None: an equality delete applies to its own
+    partition only (spec: Scan Planning)."""
     for field in spec.fields:
         if not isinstance(field.transform, VoidTransform) and field.source_id not in schema.identifier_field_ids:
             column = schema.column_name(field.source_id)
@@ -63,7 +65,7 @@ def partition_not_in_key(schema: Schema, spec: PartitionSpec, name: str) -> Anal
 
 
 def _unproducible_changelog(schema: Schema, properties: Mapping[str, str]) -> str | None:
-    """Why the table's `changelog-producer` cannot do its work, if it cannot."""
+    """Why the table cannot have its `changelog-producer`; None if it can."""
     producer = _value(CHANGELOG_PRODUCER, properties)
     if producer in (None, "none"):
         return None
@@ -104,7 +106,7 @@ def _broken_rules(
 
 
 def _value(known: TableProperty[_T], properties: Mapping[str, str]) -> _T:
-    """The default for a value that does not parse, as another engine may have left it; a write refuses that."""
+    """The property's value, or its default if another engine set one that does not parse; writes reject that one."""
     try:
         return known.of(properties)
     except AnalysisError:
