@@ -1,4 +1,4 @@
-"""The files of stored changelogs: the manifests that a snapshot's summary leads to, and what goes when it has gone."""
+"""Files of stored changelogs: writing the manifests that a snapshot's summary refers to, and removing unneeded ones."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from sqlext.spec.metadata.stored_changelog import (
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
-# A file that is younger may be of a changelog whose snapshot is about to land.
+# A younger file may be of a changelog whose snapshot is not committed yet.
 LEAST_AGE_MS = 24 * 60 * 60 * 1000
-# A changelog is not told apart by them: the snapshot that names it has numbers of its own.
+# Constants suffice: the snapshot that names a changelog has ids of its own.
 _SNAPSHOT_ID = _SEQUENCE_NUMBER = 1
 
 
 def write_changelog_manifests(io: FileIO, metadata: TableMetadata, id: str, files: Sequence[ContentFile]) -> None:
-    """Makes the changelog `id` of a table readable, out of data files that were written for `changelog_table`.
+    """Writes the manifest and manifest list of the changelog `id`, whose data files were written for `changelog_table`.
 
-    StorageError where the store refuses; what is there then goes with `remove_changelog`.
+    Raises StorageError; `remove_changelog` then removes what was written.
     """
     table = changelog_table(metadata)
     manifests = [_written_manifest(io, table, id, files)] if files else []
@@ -51,14 +51,14 @@ def write_changelog_manifests(io: FileIO, metadata: TableMetadata, id: str, file
 
 
 def remove_changelog(io: FileIO, metadata: TableMetadata, id: str) -> None:
-    """Removes a changelog that no snapshot names; what cannot be removed stays, or not even be listed."""
+    """Removes the files of a changelog that no snapshot names, as far as the store allows."""
     with suppress(SqlextError, OSError):
         delete_files(io, [file.path for of, file in list(changelog_files(io, metadata)) if of == id])
 
 
 def remove_unneeded_changelogs(io: FileIO, metadata: TableMetadata, now_ms: int) -> int:
-    """Removes the changelogs that no snapshot of the table names any more, but for those that are young; the number of
-    files. Whoever expired the snapshots may not know of them. StorageError where the store refuses."""
+    """Removes the changelogs that no snapshot names, unless they are young; returns the number of files. An engine that
+    expires snapshots may not know of their changelogs. Raises StorageError."""
     stored = (StoredChangelog.of(snapshot) for snapshot in metadata.snapshots)
     needed = {one.id for one in stored if one is not None}
     old = now_ms - LEAST_AGE_MS

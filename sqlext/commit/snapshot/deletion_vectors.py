@@ -1,8 +1,7 @@
-"""The deletion vectors of a commit: one for each data file, with all that was deleted of it before (spec: Deletion
-Vectors).
+"""The deletion vectors of a commit, one per data file, with all earlier deletes of it (spec: Deletion Vectors).
 
-A vector replaces the one its data file has, and so has to be made anew when another commit made one first: an attempt
-writes a Puffin file unless an earlier attempt found the same deletes.
+A vector replaces the data file's previous one, so it is made again if another commit wrote one first: an attempt writes
+a Puffin file unless an earlier attempt found the same delete files.
 """
 
 from __future__ import annotations
@@ -36,33 +35,33 @@ _ROW_POSITION_ID = 2147483645
 
 @dataclass(frozen=True, slots=True)
 class DeletedRows:
-    """Positions of deleted rows of one data file, which lies in `partition` of a spec."""
+    """Positions of deleted rows of one data file, which is in `partition` of a spec."""
 
     spec_id: int
     partition: tuple[Any, ...]
     positions: BitMap64
 
     def data_file(self, path: str) -> ContentFile:
-        """The data file at that path, without what a manifest tells beside its place."""
+        """The data file at `path`, with its partition and without metrics."""
         return ContentFile(Content.DATA, path, PARQUET, self.spec_id, self.partition, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class StagedVectors:
-    """New vectors, and the delete files that they replace."""
+    """New vectors and the delete files that they replace."""
 
     added: tuple[ContentFile, ...] = ()
     superseded: frozenset[ContentKey] = frozenset()
 
 
 class VectorProduction:
-    """Makes the vectors of one commit, for the table as each attempt finds it."""
+    """Makes the vectors of one commit, for the base of each attempt."""
 
     def __init__(
         self, context: CommitContext, deleted: Mapping[str, DeletedRows], delete_files: Iterable[ContentFile]
     ) -> None:
-        """`deleted` by path. `delete_files` are vectors of the data files as they were, or position-delete files that
-        were written while the table's format version still had them: their rows are put into vectors too."""
+        """`deleted` is by path of the data file. Rows of `delete_files` are put into vectors too: these are earlier
+        vectors of the data files, or position-delete files written before the table's upgrade to format version 3."""
         self._context = context
         self._given = deleted
         self._delete_files = tuple(delete_files)
@@ -72,7 +71,7 @@ class VectorProduction:
         """Paths of all Puffin files."""
 
     def stage(self, base: TableMetadata, parent: Snapshot | None) -> StagedVectors:
-        """The vectors for a table whose head is `parent`. Errors of the storage; CorruptionError for delete files."""
+        """The vectors for a table with head `parent`. Raises StorageError, NotFoundError or CorruptionError."""
         if not self._deleted:
             return StagedVectors()
         entries = [_data_entry(path, rows) for path, rows in self._deleted.items()]
@@ -111,13 +110,13 @@ class VectorProduction:
         return self._cache.positions(io, file)
 
     def _write(self, base: TableMetadata, deleted: Mapping[str, DeletedRows]) -> tuple[ContentFile, ...]:
-        """One Puffin file with a vector for each data file."""
+        """Writes one Puffin file with a vector for each data file."""
         paths = sorted(deleted)
         blobs = [_blob(path, deleted[path].positions) for path in paths]
         data, placed = encode_puffin(blobs, created_by=f"{ENGINE_NAME} {ENGINE_VERSION}")
         name = f"{self._context.commit_id}-{len(self.written) + 1:05d}-deletes.puffin"
         location = join(data_location(base), name)
-        # Kept before it is there, so that an interrupted write is cleaned up too.
+        # Noted before the write, so that an interrupted one is cleaned up too.
         self.written.append(location)
         self._create(location, data, base)
         return tuple(
@@ -125,7 +124,7 @@ class VectorProduction:
         )
 
     def _create(self, location: str, data: bytes, base: TableMetadata) -> None:
-        """Makes the folder only in a table that is there: that of a table which was dropped must stay gone."""
+        """Creates folders only in an existing table: a dropped table's folder must not reappear."""
         io = self._context.io
         try:
             create_own_file(io, location, data, make_folders=DATA_PATH.name in base.properties)
@@ -136,7 +135,7 @@ class VectorProduction:
 
 
 def _data_entry(path: str, rows: DeletedRows) -> ManifestEntry:
-    """A data file older than every delete: what names it was written after it."""
+    """The data file with sequence number 0, so that every delete that names it applies."""
     return ManifestEntry(EntryStatus.EXISTING, None, 0, 0, rows.data_file(path))
 
 

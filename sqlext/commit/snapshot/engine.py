@@ -1,4 +1,4 @@
-"""Who wrote a snapshot or a file, as other engines show it."""
+"""Name and version of this engine, as snapshot summaries and files state them."""
 
 from __future__ import annotations
 

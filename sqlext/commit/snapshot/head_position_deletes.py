@@ -1,4 +1,4 @@
-"""The position deletes and deletion vectors that a version of a table has."""
+"""The position deletes and deletion vectors of a snapshot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 def position_delete_index(
     context: CommitContext, base: TableMetadata, head: Snapshot | None, spec_ids: Set[int]
 ) -> DeleteFileIndex:
-    """Those of `head` for data files of some partition specs."""
+    """Index of the position deletes of `head` that may apply to data files of some partition specs."""
     io, manifests = context.io, context.manifests
     entries = [
         entry

@@ -1,4 +1,4 @@
-"""New manifests of one commit: of added files, of what is left after a removal, and merged ones."""
+"""New manifests of one commit: of added files, without removed ones, and merged ones (spec: Manifests)."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join, metadata_location
 
-# Encoded and compressed, an entry with metrics of a dozen columns is about 300 bytes, so this stays near the 8 MiB
-# that manifests are merged to.
+# An entry with metrics of a dozen columns takes about 300 bytes, encoded and compressed, so a manifest stays near the 8
+# MiB that manifests are merged to.
 _MAX_NEW_ENTRIES = 25_000
 
 
 class ManifestWriter:
-    """Writes the manifests of one commit and knows their paths."""
+    """Writes the manifests of one commit and keeps their paths."""
 
     def __init__(
         self, io: FileIO, manifests: ManifestCache, commit_id: str, snapshot_id: int, *, makes_table: bool
     ) -> None:
-        """Only with `makes_table` the metadata folder is made: that of a table which was dropped must stay gone."""
+        """Without `makes_table` the metadata folder is not created: a dropped table's folder must not reappear."""
         self._io = io
         self._makes_table = makes_table
         self._own_entries: dict[str, Sequence[ManifestEntry]] = {}
@@ -51,14 +51,14 @@ class ManifestWriter:
         self._snapshot_id = snapshot_id
         self._count = 0
         self.written: list[str] = []
-        """Paths of all files that this commit wrote beside its content files."""
+        """Paths of all metadata files of this commit."""
 
     def add(
         self, files: Iterable[ContentFile], metadata: TableMetadata, data_sequence_number: int | None = None
     ) -> tuple[ManifestFile, ...]:
-        """Manifests of new files; they inherit the sequence number of the snapshot, so that a retry can use them.
+        """Manifests of new files. They inherit the snapshot's sequence number, so that a retry can use them again.
 
-        Data files with `data_sequence_number` have that one.
+        Data files get `data_sequence_number` instead, unless it is None.
         """
         groups: dict[tuple[ManifestContent, int], list[ManifestEntry]] = {}
         for file in files:
@@ -79,7 +79,7 @@ class ManifestWriter:
         removed: frozenset[ContentKey],
         metadata: TableMetadata,
     ) -> ManifestFile:
-        """`manifest` with the files of `removed` marked deleted by this snapshot; other files keep their numbers."""
+        """`manifest` with `removed` marked as deleted by this snapshot; other entries keep their sequence numbers."""
         return self._write(
             [
                 replace(entry, status=EntryStatus.DELETED, snapshot_id=self._snapshot_id)
@@ -94,7 +94,7 @@ class ManifestWriter:
         )
 
     def merge(self, manifests: Sequence[ManifestFile], metadata: TableMetadata) -> ManifestFile:
-        """One manifest in place of several of one spec and content; what older snapshots deleted is left out."""
+        """One manifest in place of several of one spec and content, without entries that older snapshots deleted."""
         merged = [
             entry if entry.snapshot_id == self._snapshot_id else replace(entry, status=EntryStatus.EXISTING)
             for manifest in manifests
@@ -104,9 +104,9 @@ class ManifestWriter:
         return self._write(merged, metadata, manifests[0].spec_id, manifests[0].content)
 
     def create(self, name: str, data: bytes, metadata: TableMetadata) -> str:
-        """Writes another metadata file of this commit, and returns its location."""
+        """Writes a metadata file and returns its location. Raises StorageError, also if the name is taken."""
         location = join(metadata_location(metadata), name)
-        # Kept before it is there, so that an interrupted write is cleaned up too.
+        # Noted before the write, so that an interrupted one is cleaned up too.
         self.written.append(location)
         try:
             make_folders = self._makes_table or METADATA_PATH.name in metadata.properties
@@ -119,11 +119,11 @@ class ManifestWriter:
         return location
 
     def counted(self, manifest: ManifestFile, metadata: TableMetadata) -> ManifestFile:
-        """`manifest` with its counts, where its list lacks some: one of format version 1, or a snapshot that lists its
-        manifests itself, which does not tell the partitions either.
+        """`manifest` with counts and partition summaries, if its list lacks counts: one of format version 1, or a
+        snapshot with embedded manifests.
 
-        So has a data manifest that is about to get row ids, as many as its counts say: those were made by whoever wrote
-        it, and ids that are too few would be given twice.
+        Counts are also taken anew before a data manifest gets row ids (spec: Row Lineage), which are as many as the counts
+        say: with too low a count, ids would be assigned twice.
         """
         gets_row_ids = metadata.next_row_id is not None and manifest.content == ManifestContent.DATA
         if None not in _told(manifest) and not (gets_row_ids and manifest.first_row_id is None):
@@ -142,7 +142,7 @@ class ManifestWriter:
         )
 
     def _entries(self, manifest: ManifestFile, metadata: TableMetadata) -> Sequence[ManifestEntry]:
-        # Own manifests have no sequence number before the commit: the cache, which others share, must not learn them.
+        # Own manifests have no sequence number before the commit, so they must not enter the shared cache.
         own = self._own_entries.get(manifest.path)
         return self._manifests.entries(self._io, manifest, metadata) if own is None else own
 
@@ -184,15 +184,16 @@ def _summaries(
 
 
 def _older_schemas(metadata: TableMetadata) -> Sequence[Schema]:
-    """Newest first: a column that was dropped has its partitions still, those of a branch or an older file."""
+    """Newest first: the partitions of a dropped column remain, in branches and older files."""
     return metadata.schemas[::-1]
 
 
 def merge_groups(manifests: Sequence[ManifestFile], metadata: TableMetadata) -> Iterator[tuple[ManifestFile, ...]]:
-    """Manifests, newest first, in groups each of which is to become one manifest; a group of one stays as it is.
+    """`manifests`, newest first, in groups that become one manifest each; a group of one stays as it is.
 
-    Groups hold one content and spec and fill up from the oldest, to `commit.manifest.target-size-bytes`. The group
-    with the newest manifest is still growing: it is merged when it has `commit.manifest.min-count-to-merge`.
+    A group has one content and spec, and is filled from the oldest manifest on up to
+    `commit.manifest.target-size-bytes`. The newest group is merged only with `commit.manifest.min-count-to-merge`
+    manifests.
     """
     if not MANIFEST_MERGE_ENABLED.of(metadata.properties):
         yield from ((manifest,) for manifest in manifests)
@@ -236,6 +237,7 @@ def _counts(entries: Iterable[ManifestEntry]) -> tuple[dict[EntryStatus, int], d
 
 
 def _min_sequence_number(entries: Iterable[ManifestEntry]) -> int:
-    """Of the live files; new files have the snapshot's number, which is larger than any that was given."""
+    """The least sequence number of live files. New files inherit the snapshot's, which is larger than all assigned
+    ones."""
     given = [entry.sequence_number for entry in entries if entry.is_live and entry.sequence_number is not None]
     return min(given, default=UNASSIGNED_SEQUENCE_NUMBER)

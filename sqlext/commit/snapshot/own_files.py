@@ -1,4 +1,4 @@
-"""Files that a commit writes under names of its own, so that no other writer is in the way of them."""
+"""Files whose names no other commit uses."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sqlext.storage.file_io import FileIO
 
 
 def create_own_file(io: FileIO, location: str, data: bytes, *, make_folders: bool = True) -> None:
-    """As `FileIO.create`, but every refusal is an error of ours, and so is a store that gives no answer: nobody knows
-    the file yet, whether it is there or not. `FileNotFoundError` and `FileExistsError` pass."""
+    """As `FileIO.create`, but raises StorageError for anything else than a SqlextError, `FileNotFoundError` or
+    `FileExistsError`, even for a lost answer: nothing refers to the file yet, so it may exist or not."""
     try:
         io.create(location, data, make_folders=make_folders)
     except (SqlextError, FileNotFoundError, FileExistsError):
@@ -23,7 +23,7 @@ def create_own_file(io: FileIO, location: str, data: bytes, *, make_folders: boo
 
 
 def delete_files(io: FileIO, paths: Iterable[str]) -> None:
-    """Deletes files that no metadata names; one that cannot be deleted is left as an orphan."""
+    """Deletes files that no metadata names; a file that cannot be deleted is left as an orphan."""
     for path in paths:
         with suppress(SqlextError, OSError):
             io.delete(path)

@@ -1,4 +1,4 @@
-"""Which content files a snapshot takes out of the table."""
+"""Which content files a snapshot removes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 class Selection(Protocol):
-    """Which live content files of one version of a table go."""
+    """Which live content files of one version of a table are removed."""
 
     def touches(self, manifest: ManifestFile) -> bool:
-        """Whether the manifest may hold a selected file."""
+        """Whether the manifest may have a selected file."""
 
     def selects(self, file: ContentFile) -> bool:
-        """Whether the file goes."""
+        """Whether the file is removed."""
 
 
 class Removal(Protocol):
-    """What goes, whatever version of the table the commit lands on."""
+    """Which files a commit removes, from whatever version of the table."""
 
     def of(self, base: TableMetadata) -> Selection:
-        """The files of that version which go."""
+        """The selection for version `base`."""
 
     def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
-        """Paths that had to go and were not among `removed`."""
+        """Paths that must be removed and are not among `removed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RemoveNothing:
 
 @dataclass(frozen=True, slots=True)
 class RemovePaths:
-    """Data files by path; each must be there."""
+    """Data files by path; each must be live."""
 
     paths: frozenset[str]
 
@@ -69,7 +69,7 @@ class RemovePaths:
 
 @dataclass(frozen=True, slots=True)
 class RemoveDeleteFiles:
-    """Delete files and deletion vectors; each must be there."""
+    """Delete files and deletion vectors; each must be live."""
 
     keys: frozenset[ContentKey]
 
@@ -88,7 +88,7 @@ class RemoveDeleteFiles:
 
 @dataclass(frozen=True, slots=True)
 class RemoveAll:
-    """Everything, delete files too."""
+    """All data and delete files."""
 
     def of(self, base: TableMetadata) -> RemoveAll:
         return self
@@ -105,7 +105,7 @@ class RemoveAll:
 
 @dataclass(frozen=True, slots=True)
 class RemovePartitions:
-    """Data and delete files of whole partitions; an unpartitioned equality delete is of none and stays."""
+    """Data and delete files of these partitions; an equality delete of another, unpartitioned spec stays."""
 
     partitions: frozenset[PartitionKey]
 
@@ -124,9 +124,10 @@ class RemovePartitions:
 
 @dataclass(frozen=True, slots=True)
 class RemoveMatching:
-    """Data files that hold only rows which the filter selects, delete files of partitions that do, and `paths`.
+    """Data files of which all rows match the filter, delete files of partitions of which all do, and the data files
+    `paths`.
 
-    Each of `paths`, which are of data files, must be there.
+    Each of `paths` must be live.
     """
 
     row_filter: Predicate
@@ -149,7 +150,7 @@ class _MatchingFiles:
         return bool(self.paths) or self.files.manifest_may_match(manifest)
 
     def selects(self, file: ContentFile) -> bool:
-        """A delete file by its partition alone: by its metrics it could be for rows that stay in a file."""
+        """Delete files by partition only: their metrics do not exclude that they apply to rows of a remaining file."""
         if file.content != Content.DATA:
             return self.files.partition_must_match(file)
         return file.file_path in self.paths or self.files.file_must_match(file)
@@ -157,8 +158,8 @@ class _MatchingFiles:
 
 @dataclass(frozen=True, slots=True)
 class WithVectors:
-    """What another selection takes out of delete manifests, delete files that new deletion vectors replace, and the
-    vectors of data files that go."""
+    """The selection `others`, the delete files that new deletion vectors replace, and the vectors of removed data
+    files."""
 
     others: Selection
     superseded: frozenset[ContentKey]

@@ -1,4 +1,4 @@
-"""From changed files to a staged snapshot: manifests, manifest list, summary."""
+"""From changed files to a staged snapshot: manifests, manifest list and summary."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 WAP_ID_PROPERTY = "wap.id"
-"""The snapshot summary's key of the id under which a snapshot was staged (write, audit, publish)."""
+"""Snapshot summary key of the id that a snapshot is staged under (write-audit-publish)."""
 
 
-# What a manifest becomes depends on the table's format version, and on what its files got from its list: the row ids of
-# a table that was upgraded, perhaps by another's commit between two attempts, and the sequence number, which is another
-# in the next attempt where the list is that of a commit which lands together with this one.
+# What determines a rewritten manifest: format version, path, and what the manifest list assigns: first row id (after an
+# upgrade, perhaps between two attempts) and sequence number (it changes between attempts for a manifest of another
+# change in the same commit).
 _ManifestKey: TypeAlias = tuple[int, str, int | None, int]
 
-# The snapshot summary's key of the id by which a commit is looked for.
+# Snapshot summary key of the commit id.
 _COMMIT_ID = "sqlext.commit-id"
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a snapshot does to the files of a table; `operation` is append, replace, overwrite or delete.
+    """The files that a snapshot adds and removes; `operation` is append, replace, overwrite or delete.
 
-    `deleted_rows` by path of the data file are for format version 3, where they become deletion vectors. So do
-    position-delete files among `added`, should the table have been upgraded since they were written.
+    `deleted_rows`, by path of the data file, become deletion vectors (format version 3). So do position-delete files in
+    `added`, if the table was upgraded after they were written.
 
-    The added files are the commit's own, and go with it when it fails, unless another snapshot has them too. Their data
-    sequence number is the snapshot's; that of data files which hold rows of other files is `data_sequence_number`.
+    With `owns_added` a failed commit deletes the added files. Data files get `data_sequence_number`, or with None the
+    snapshot's; a number is given if they hold rows of other files.
     """
 
     operation: str
@@ -62,17 +62,17 @@ class SnapshotAction(Protocol):
     """An action that makes one snapshot."""
 
     def change(self) -> FileChange:
-        """The files that come and go."""
+        """The files to add and remove."""
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
-        """`ValidationConflict` when commits up to `base` changed what the action relies on."""
+        """Raises `ValidationConflict` if commits up to `base` changed what the action read."""
 
 
 class SnapshotProduction:
-    """The staging of a snapshot action.
+    """Staging of a snapshot action.
 
-    Manifests are written once: an attempt on a newer base writes its manifest list, and of manifests only what the
-    newer base makes necessary.
+    Manifests are kept between attempts: a retry writes a manifest list, and those manifests that the newer base
+    affects.
     """
 
     def __init__(self, action: SnapshotAction, context: CommitContext, *, makes_table: bool = False) -> None:
@@ -102,7 +102,7 @@ class SnapshotProduction:
         return self.stage_on(base)
 
     def stage_on(self, base: TableMetadata) -> StagedChange:
-        """The change on metadata that nobody else has changed: a base already validated, or a table being made."""
+        """The change on `base`, without validation: `base` is validated already, or is of a new table."""
         destination = self._context.destination
         parent = base.head(destination.branch)
         added, superseded = self._added_files(base, parent)
@@ -117,7 +117,7 @@ class SnapshotProduction:
         )
 
     def _require_same_rules(self, base: TableMetadata) -> None:
-        """`ValidationConflict` when rows were written before the table got a constraint that they may not satisfy."""
+        """Raises `ValidationConflict` if the table's constraints changed after rows were checked against them."""
         rules = row_rule_properties(base.properties)
         if self._rules is None:
             self._rules = rules
@@ -141,7 +141,8 @@ class SnapshotProduction:
     def _added_files(
         self, base: TableMetadata, parent: Snapshot | None
     ) -> tuple[tuple[ContentFile, ...], frozenset[ContentKey]]:
-        """What comes into the table, and the delete files it replaces; from version 3 on deletes come as vectors."""
+        """Content files to add, and delete files that they replace; from format version 3 on position deletes become
+        vectors."""
         if base.format_version < 3:
             if self._change.deleted_rows:
                 raise ValueError("deletion vectors need format version 3")
@@ -151,7 +152,7 @@ class SnapshotProduction:
         return (*others, *vectors.added), vectors.superseded
 
     def _added_manifests(self, base: TableMetadata, added: Sequence[ContentFile]) -> tuple[ManifestFile, ...]:
-        # An upgrade of the table between two attempts changes what a manifest looks like.
+        # A manifest depends on the format version, which may be upgraded between attempts.
         data = tuple(file for file in added if file.content == Content.DATA)
         deletes = tuple(file for file in added if file.content != Content.DATA)
         return (*self._written_once(base, data), *self._written_once(base, deletes))
@@ -165,7 +166,8 @@ class SnapshotProduction:
     def _kept_manifests(
         self, base: TableMetadata, parent: Snapshot | None, superseded: frozenset[ContentKey]
     ) -> tuple[list[ManifestFile], list[ContentFile]]:
-        """The parent's manifests without the removed files, and those files; a data file's vector goes with it."""
+        """The parent's manifests without the removed files, and those files, including vectors of removed data
+        files."""
         listed = () if parent is None else self._context.manifests.manifests(self._context.io, parent)
         live = [manifest for manifest in listed if manifest.may_be_live]
         selection = self._change.removal.of(base)
@@ -225,7 +227,7 @@ class SnapshotProduction:
             snapshot_id=self._snapshot_id,
             parent_snapshot_id=parent_id,
             sequence_number=number,
-            # Another writer's clock may be ahead; time in the table's history only goes forward.
+            # Another writer's clock may be ahead; timestamps of a table do not decrease.
             timestamp_ms=max(self._context.clock(), base.last_updated_ms),
             manifest_list="",
             summary=snapshot_summary(

@@ -1,4 +1,4 @@
-"""The summary of a snapshot: what it changed and what the table holds then (spec: Snapshots, Optional Fields)."""
+"""Snapshot summaries: counts of a snapshot's changes, and totals (spec: Optional Snapshot Summary Fields)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from sqlext.scan.filter.file_filter import partition_key
 from sqlext.spec.manifests.content_file import Content, ContentFile
 
-# Counter in the totals, with the added and the removed counter that change it.
+# Total, and the added and removed counts that change it.
 _TOTALS = (
     ("total-records", "added-records", "deleted-records"),
     ("total-files-size", "added-files-size", "removed-files-size"),
@@ -29,8 +29,8 @@ def snapshot_summary(
 ) -> dict[str, str]:
     """The summary of a snapshot that adds and removes these files.
 
-    `previous` is the parent's summary (None: no parent); a total that it lacks stays unknown. `properties` come on top
-    of the counters and cannot replace them.
+    `previous` is the parent's summary (None: no parent); a total that it lacks stays absent. `properties` cannot
+    replace counts or totals.
     """
     added, removed = tuple(added), tuple(removed)
     changes = _counters(added, "added", "added") + _counters(removed, "deleted", "removed")
@@ -43,7 +43,7 @@ def snapshot_summary(
 
 
 def _counters(files: Iterable[ContentFile], data_verb: str, verb: str) -> Counter[str]:
-    """Counters of files that came or went; zero ones are left out, as Iceberg does."""
+    """Counts of added or removed files; zeros are left out, as in Iceberg."""
     counts: Counter[str] = Counter()
     for file in files:
         counts[f"{verb}-files-size"] += file.content_bytes
