@@ -1,6 +1,6 @@
-"""The numbers by which changes are planned: one table, each with its unit, what it rests on, and a session's setting.
+"""Thresholds by which changes are planned: each with its default, its unit and its basis.
 
-A setting is `sqlext.plan.<name>`, with dashes for the underscores of the name: `SET sqlext.plan.driver-rows=1000`.
+A session sets one as `sqlext.plan.<name>`, with dashes for underscores: `SET sqlext.plan.driver-rows=1000`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from sqlext.errors import AnalysisError
 
 PREFIX = "sqlext.plan."
-# As a limit of rows: there is none.
+# A limit of rows that admits all.
 ALL_ROWS = 2**62
 
 
@@ -22,7 +22,7 @@ def _number(default: float, unit: str, basis: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The numbers, as a session's settings have them."""
+    """The thresholds of a session."""
 
     driver_bytes: int = _number(
         32 * 1024 * 1024,
@@ -65,13 +65,34 @@ class Thresholds:
     )
     sampled_files: int = _number(4, "files", "Most files that EXPLAIN reads to tell what `auto` will choose.")
     sampled_bytes: int = _number(256 * 1024 * 1024, "bytes", "Most that it reads of them.")
+    relisted_files: int = _number(
+        500,
+        "files",
+        "Most files of a table with which one that loses its last row is dropped and not only marked: manifests are"
+        " written anew for it, in about 0.4 ms for each file that stays.",
+    )
+    relisted_files_per_drop: int = _number(
+        50, "files", "How many more for each file that is dropped: 20 ms once, against a file less in every scan."
+    )
+    compacted_bytes: int = _number(
+        256 * 1024 * 1024,
+        "bytes",
+        "Most that the driver compacts at once: it takes some seconds for as much, and a job of Spark's two to four"
+        " times the CPU.",
+    )
+    sorted_bytes: int = _number(
+        64 * 1024 * 1024,
+        "bytes",
+        "Most that the driver sorts for one of a compaction's files: it holds a few copies of the rows meanwhile.",
+    )
     changelog_rows: int = _number(
         65_536, "rows", "Most changes of a commit that the driver finds and stores in its changelog."
     )
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> Thresholds:
-        """Those of a session. AnalysisError SETTING_INVALID for a text that is no number of the threshold's kind."""
+        """The thresholds under a session's settings. Raises AnalysisError SETTING_INVALID for text that is no whole
+        number or share, as the threshold needs."""
         given: dict[str, Any] = {}
         for one in fields(cls):
             name = setting(one.name)
@@ -81,7 +102,7 @@ class Thresholds:
 
 
 def setting(name: str) -> str:
-    """The session's setting for a threshold."""
+    """The session setting of the threshold `name`."""
     return PREFIX + name.replace("_", "-")
 
 

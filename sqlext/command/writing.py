@@ -1,8 +1,9 @@
-"""Writes the rows of a query as the writer of a plan says: by the driver, if they are few, or in Spark's tasks."""
+"""Writes the rows of a query by the writer that a plan names: on the driver while they are few, else in tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
@@ -12,19 +13,35 @@ from sqlext.spark.query.write_job import WriteTask, WrittenFiles, run_few, run_w
 from sqlext.thresholds import ALL_ROWS
 
 
+@dataclass(frozen=True, slots=True)
+class FewerColumns:
+    """The query without columns that an UPDATE or MERGE keeps, and a task that reads these from the data files."""
+
+    rows: DataFrame
+    task: WriteTask
+
+
 def write_by(
     writer: Writer,
     rows: DataFrame,
     task: WriteTask,
     in_tasks: Callable[[DataFrame], DataFrame],
     arranged: Callable[[DataFrame], DataFrame] | None = None,
+    fewer: FewerColumns | None = None,
 ) -> WrittenFiles:
-    """Runs the task over the rows. `arranged` sorts those that the driver takes, `in_tasks` spreads and sorts others.
+    """Runs `task` over `rows`, on the driver or in tasks. Raises what `run_write` raises.
 
-    A result that may differ when the query runs again is held by Spark before the driver tries to take it.
+    `arranged` sorts rows for the driver, `in_tasks` spreads and sorts them for tasks. The driver takes `fewer` in the
+    place of `rows` where it may: a result that changes when its query runs again must not be asked for twice.
     """
     if not writer.most_bytes:
         return run_write(in_tasks(rows), task)
+    if fewer is not None:
+        expected = estimate(fewer.rows, writer.most_bytes)
+        if expected.is_small or expected.repeatable:
+            most = ALL_ROWS if expected.is_small else max(writer.completed_rows, writer.tried_rows)
+            written = run_few(fewer.rows, fewer.task, most, arranged, most_bytes=writer.most_bytes) if most else None
+            return written or run_write(in_tasks(rows), task)
     expected = estimate(rows, writer.most_bytes)
     most = ALL_ROWS if expected.is_small else writer.tried_rows
     if not expected.is_small and writer.tries_filtered and not expected.may_be_few:

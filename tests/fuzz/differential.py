@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from forced_plans import FORCED
 from fuzz.random_sequence import Creation, RandomSequence
 from fuzz.statements import Alter, Counts, Refused, Statement, Table
 from judges.canonical import canonical_rows, canonical_scalar, sort_rows
@@ -24,15 +25,15 @@ STATEMENTS = 6
 _SHORTEST_TRIES = 40
 # A few rows are sorted and joined sooner than a plan for many is made.
 FEW_ROWS = {"spark.sql.shuffle.partitions": "1", "spark.sql.adaptive.enabled": "false"}
-# What `sqlext.plan.force` is for one sequence after another.
-FORCED = ("", "tasks", "", "equality", "merge-on-read,tasks", "look-up", "copy-on-write", "", "auto,tasks", "driver")
+PLANS = ("", *FORCED)
+"""What `sqlext.plan.force` is for one sequence after another."""
 _BY_ROW = {"spark.sql.parquet.enableVectorizedReader": "false"}
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 @contextmanager
 def few_rows(spark: SparkSession, *, compiled: bool, forced: str, by_row: bool) -> Iterator[None]:
-    """The session with settings for small tables, and one of `FORCED`. Spark reads by columns only where it may compile
+    """The session with settings for small tables, and one of `PLANS`. Spark reads by columns only where it may compile
     queries; `by_row`: by another reader of Parquet."""
     given = {**FEW_ROWS, **({} if compiled else _INTERPRETED), **(_BY_ROW if by_row else {})}
     before = {name: spark.conf.get(name) for name in given}

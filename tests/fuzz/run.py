@@ -20,7 +20,7 @@ import environment
 
 environment.enter("test")
 
-from fuzz.differential import FEW_ROWS, FORCED, STATEMENTS, Difference, Differential, few_rows
+from fuzz.differential import FEW_ROWS, PLANS, STATEMENTS, Difference, Differential, few_rows
 from judges.iceberg import IcebergJudge
 from sessions import open_session
 
@@ -61,7 +61,7 @@ def main() -> int:
         for first in range(seed, seed + given.count, BLOCK):
             numbers = range(first, min(first + BLOCK, seed + given.count))
             block = first // BLOCK
-            forced, by_row = FORCED[block % len(FORCED)], block % BY_ROW == 1
+            forced, by_row = PLANS[block % len(PLANS)], block % BY_ROW == 1
             with few_rows(spark, compiled=block % COMPILED == 0, forced=forced, by_row=by_row):
                 list(pool.map(run, numbers))
             passed = time.monotonic() - started

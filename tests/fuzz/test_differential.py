@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from fuzz.differential import FEW_ROWS, FORCED, Difference, Differential, few_rows
+from fuzz.differential import FEW_ROWS, PLANS, Difference, Differential, few_rows
 from fuzz.expressions import constant
 from fuzz.random_sequence import Creation
 from fuzz.statements import Delete, Insert
@@ -29,7 +29,7 @@ def differential(spark: SparkSession, iceberg: IcebergJudge) -> Iterator[Differe
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_sequence(spark: SparkSession, differential: Differential, seed: int) -> None:
-    with few_rows(spark, compiled=seed % 3 == 0, forced=FORCED[seed % len(FORCED)], by_row=seed % 4 == 1):
+    with few_rows(spark, compiled=seed % 3 == 0, forced=PLANS[seed % len(PLANS)], by_row=seed % 4 == 1):
         differential.run(seed, STATEMENTS)
 
 

@@ -18,12 +18,12 @@ environment.enter("test")
 
 from pathlib import Path
 
-from golden.strategies import FORCED, STRATEGIES, areas_of, differences
+from golden.strategies import BY_FORCE, STRATEGIES, areas_of, differences
 from sessions import open_session
 
 
 def main() -> None:
-    names = sys.argv[1:] or [*STRATEGIES, *FORCED]
+    names = sys.argv[1:] or [*STRATEGIES, *BY_FORCE]
     unequal = 0
     with tempfile.TemporaryDirectory(prefix="sqlext-strategies-") as temporary:
         root = Path(temporary).resolve()

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from forced_plans import FORCED
 from golden.runner import RESULTS, run_area
 from sessions import planned
 
@@ -37,16 +38,7 @@ STRATEGIES: Mapping[str, Mapping[str, str]] = {
     "compacted": _COMPACTED,
     "vectors_compacted": {"format-version": "3", **_COMPACTED},
 }
-FORCED: Mapping[str, str] = {
-    "forced_tasks": "tasks",
-    "forced_driver": "driver",
-    "forced_equality": "equality",
-    "forced_look_up": "look-up",
-    "forced_merge_on_read": "merge-on-read",
-    "forced_merge_on_read_in_tasks": "merge-on-read,tasks",
-    "forced_copy_on_write": "copy-on-write",
-    "forced_auto_in_tasks": "auto,tasks",
-}
+BY_FORCE: Mapping[str, str] = {f"forced_{text.replace('-', '_').replace(',', '_in_')}": text for text in FORCED}
 """What `sqlext.plan.force` is, by the name of the way."""
 AREAS = (
     "delete",
@@ -89,7 +81,7 @@ def areas_of(strategy: str) -> Sequence[str]:
 
 def rotating_strategy() -> str:
     """The way that `SQLEXT_GOLDEN_STRATEGY` names, else the one whose day it is."""
-    names = [*STRATEGIES, *FORCED]
+    names = [*STRATEGIES, *BY_FORCE]
     return os.environ.get("SQLEXT_GOLDEN_STRATEGY") or names[datetime.date.today().toordinal() % len(names)]
 
 
@@ -101,7 +93,7 @@ def run_as(spark: SparkSession, folder: Path, strategy: str, area: str) -> str:
     for name, value in STRATEGIES.get(strategy, {}).items():
         spark.conf.set(f"{prefix}.table-default.{name}", value)
     spark.conf.set(prefix, "io.sqlext.Catalog")
-    with planned(spark, force=FORCED.get(strategy, "")):
+    with planned(spark, force=BY_FORCE.get(strategy, "")):
         return re.sub(rf"\b{catalog}\b", "lake", run_area(spark, folder, area, catalog))
 
 

@@ -1,12 +1,27 @@
-"""docs/plans.md has every threshold as the code has it."""
+"""docs/plans.md has every threshold as the code has it, and no other number in the code decides a plan."""
 
 from __future__ import annotations
 
+import ast
 from dataclasses import fields
 from pathlib import Path
 
 from sqlext.thresholds import Thresholds, setting
 
+COMMANDS = Path(__file__).resolve().parents[2] / "sqlext" / "command"
+NO_THRESHOLDS = {
+    # what a message shows
+    "alter_constraint._SHOWN_COLUMNS",
+    "row_change._NAMED_ROWS",
+    # waits, and tries of what a conflict ended
+    "compaction._TRIES",
+    "rerun._RERUNS_AT_ONCE",
+    "write_operation._PAUSE_S",
+    # units, and what a value takes
+    "distribution._MICROS_PER_HOUR",
+    "small_runs._TEXT_BYTES",
+    "small_runs._THREADS",
+}
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "plans.md"
 
 
@@ -17,3 +32,23 @@ def test_the_page_has_each_threshold() -> None:
         row = f"| `{setting(one.name)}` | {default} {one.metadata['unit']} | {one.metadata['basis']} |"
         assert row in page, row
     assert page.count("| `sqlext.plan.") == len(fields(Thresholds))
+
+
+def test_commands_have_no_numbers_of_their_own() -> None:
+    """A number by which a change is planned belongs to `Thresholds`, where a session can set it."""
+    found = set()
+    for path in COMMANDS.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _is_number(node.value):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                found.add(f"{path.stem}.{ast.unparse(target)}")
+    assert found == NO_THRESHOLDS
+
+
+def _is_number(value: ast.expr) -> bool:
+    match value:
+        case ast.Constant(value=int() | float()):
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_number(left) and _is_number(right)
+    return False

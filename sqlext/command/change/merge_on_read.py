@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.distribution import arrangement, keeps_order, order
@@ -23,17 +21,14 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.command.writing import write_by
+from sqlext.command.writing import FewerColumns, write_by
 from sqlext.commit.actions.row_delta import RowDelta
-from sqlext.spark.query.driver_rows import estimate
-from sqlext.spark.query.write_job import WriteTask, WrittenFiles, find_positions, run_few, run_write, task_identity
+from sqlext.spark.query.write_job import WriteTask, WrittenFiles, find_positions, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.storage.location import is_object
-from sqlext.thresholds import ALL_ROWS
 from sqlext.write.kept_columns import with_kept_columns
 from sqlext.write.positioned_values import has_positioned_values
 from sqlext.write.task import write_changes
-from sqlext.write.write_plan import WritePlan
 
 
 def merge_on_read(
@@ -43,12 +38,13 @@ def merge_on_read(
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         rows = changed_rows(spark, operation, change)
-        fewer = _FewerColumns.of(environment, target, change, rows) if writer.completed_rows else None
+        task = _task(target, operation, change)
+        fewer = _fewer_columns(environment, target, operation, change, rows, task) if writer.most_bytes else None
         # Spark optimises the query that is run first, and that one alone where its rows are few.
         read_set = read_set_of(
             fewer.rows if fewer else rows, target.version, conflict_scope(change, target), target.overtaken
         )
-        written = _write(environment, spark, target, operation, change, writer, rows, fewer)
+        written = _write(spark, target, change, writer, rows, task, fewer)
         delta = _delta(environment, spark, target, operation, change, written, read_set)
     if delta is not None:
         commit_change(environment, target, delta)
@@ -59,71 +55,48 @@ def mark_held(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer, held: HeldChange
 ) -> RowDelta | None:
     """Writes the new rows of a change that is held; the action that adds them and marks the old ones."""
-    whole = replace(change, kept_columns=())
-    written = _write(environment, spark, target, held.operation, whole, writer, held.rows, None)
+    written = _write(spark, target, change, writer, held.rows, _task(target, held.operation, change))
     return _delta(environment, spark, target, held.operation, change, written, held.read_set)
 
 
-@dataclass(frozen=True, slots=True)
-class _FewerColumns:
-    """Rows of a change without those of the columns they keep that a write of few rows reads from the data files."""
-
-    rows: DataFrame
-    left_out: frozenset[str]
-
-    @classmethod
-    def of(cls, environment: Environment, target: Target, change: RowChange, rows: DataFrame) -> _FewerColumns | None:
-        """None where there are no such columns."""
-        left_out = _read_by_task(environment, target, change)
-        return cls(rows.drop(*left_out), left_out) if left_out else None
-
-    def completing(self, task: WriteTask, plan: WritePlan) -> WriteTask:
-        return with_kept_columns(task, plan.schema, self.left_out)
+def _task(target: Target, operation: WriteOperation, change: RowChange) -> WriteTask:
+    plan = operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
+    return write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
 
 
-def _write(
+def _fewer_columns(
     environment: Environment,
-    spark: SparkSession,
     target: Target,
     operation: WriteOperation,
     change: RowChange,
+    rows: DataFrame,
+    task: WriteTask,
+) -> FewerColumns | None:
+    """The change for a driver that reads kept columns from the data files; None where there are no such columns."""
+    left_out = _read_by_task(environment, target, change)
+    if not left_out:
+        return None
+    return FewerColumns(rows.drop(*left_out), with_kept_columns(task, operation.plan.schema, left_out))
+
+
+def _write(
+    spark: SparkSession,
+    target: Target,
+    change: RowChange,
     writer: Writer,
     rows: DataFrame,
-    fewer: _FewerColumns | None,
+    task: WriteTask,
+    fewer: FewerColumns | None = None,
 ) -> WrittenFiles:
-    """New rows in data files, and the positions of the old ones."""
+    """Writes the new rows to data files, and finds the positions of the old ones."""
     if has_new_rows(rows):
-        written = _write_rows(environment, target, operation, change, writer, rows, fewer)
+        metadata = target.table.metadata
+        arranged = arrangement(metadata)
+        written = write_by(writer, rows, task, lambda spread: order(spread, metadata), arranged, fewer)
     else:
         written = find_positions(rows, shows_matches=change.shows_matches)
     require_one_change(spark, target, change, written)
     return written
-
-
-def _write_rows(
-    environment: Environment,
-    target: Target,
-    operation: WriteOperation,
-    change: RowChange,
-    writer: Writer,
-    rows: DataFrame,
-    fewer: _FewerColumns | None,
-) -> WrittenFiles:
-    plan = operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
-    metadata = target.table.metadata
-    arranged = arrangement(metadata)
-    task = write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
-    if fewer is None and writer.most_bytes and estimate(rows, writer.most_bytes).is_small:
-        fewer = _FewerColumns.of(environment, target, change, rows)
-    if fewer is not None:
-        # A query that is run again, should there be more rows, must not give others.
-        expected = estimate(fewer.rows, writer.most_bytes)
-        most = ALL_ROWS if expected.is_small else max(writer.completed_rows, writer.tried_rows)
-        if expected.is_small or expected.repeatable:
-            completing = fewer.completing(task, plan)
-            written = run_few(fewer.rows, completing, most, arranged, most_bytes=writer.most_bytes)
-            return written or run_write(order(rows, metadata), task)
-    return write_by(writer, rows, task, lambda spread: order(spread, metadata), arranged)
 
 
 def _read_by_task(environment: Environment, target: Target, change: RowChange) -> frozenset[str]:

@@ -33,11 +33,8 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.reserved_columns import require_writable_names
 from sqlext.sql.statements.statement import TableName
 from sqlext.sql.tokens.quoting import quote_identifier, quote_string
+from sqlext.thresholds import Thresholds
 from sqlext.write.delete_writer import write_position_deletes
-
-# A table of more files than these keeps one that has lost its rows, unless there are many such: see `files_to_drop`.
-_FILES_OF_ANY_DROP = 500
-_FILES_A_DROP = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +145,7 @@ def row_delta(
     partitions = {
         task.file.file_path: (task.spec_id, task.partition) for task in tasks if task.file.file_path in positions
     }
-    dropped = files_to_drop(tasks, positions)
+    dropped = files_to_drop(tasks, positions, environment.planning.thresholds)
     gone = {file.file_path for file in dropped}
     marked = {path: bitmap for path, bitmap in positions.items() if path not in gone}
     deletes = delete_rows(operation, marked, partitions)
@@ -186,10 +183,12 @@ def delete_rows(
     return PositionDeletes(write_position_deletes(operation.io, operation.plan, positions, partitions))
 
 
-def files_to_drop(tasks: Sequence[FileScanTask], positions: Mapping[str, BitMap64]) -> Sequence[ContentFile]:
-    """Of all files of a table those that lose their last rows at `positions`, if they are enough for its size.
+def files_to_drop(
+    tasks: Sequence[FileScanTask], positions: Mapping[str, BitMap64], limits: Thresholds
+) -> Sequence[ContentFile]:
+    """Data files that lose their last live rows at `positions`; none if too few of the table's files, `tasks`, do.
 
-    Their manifests are written anew, which takes about 0.4 ms for each file that stays.
+    To drop a file, manifests are written anew.
     """
     whole = [task.file for task in tasks if task.file.file_path in positions and goes_whole(task, positions)]
-    return whole if len(tasks) <= _FILES_OF_ANY_DROP + _FILES_A_DROP * len(whole) else ()
+    return whole if len(tasks) <= limits.relisted_files + limits.relisted_files_per_drop * len(whole) else ()

@@ -16,6 +16,8 @@ import pyarrow as pa
 from sqlext.command.change.distribution import keeps_order, ordered
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
+from sqlext.command.plan.facts import CompactionFacts
+from sqlext.command.plan.planner import plan_compaction
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.scan.live_rows import RowColumns, live_rows
@@ -29,10 +31,6 @@ from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.task import write_rows
 
 _THREADS = 2
-# Of a part that is sorted, of which there are a few copies meanwhile; and of all, which take some seconds, and by a
-# query two to four times the CPU.
-_MOST_OF_PART = 2
-_MOST = 8
 # What a text is taken to have, as Spark does.
 _TEXT_BYTES = 20
 
@@ -46,16 +44,15 @@ def merge_small_runs(
     None where they are many, or where only a query can read them, tell which are live, or sort them: nothing is left
     then. Errors: those of a scan and of writing; the caller removes the files of the operation.
     """
-    plan = _small_plan(environment, target, {path for part in parts for path in part})
-    if plan is None:
+    whole = environment.scans.plan(target.version, AlwaysTrue())
+    paths = {path for part in parts for path in part}
+    plan = replace(whole, tasks=tuple(task for task in whole.tasks if task.file.file_path in paths))
+    if not plan_compaction(_facts(environment, target, plan, parts), environment.planning).most_bytes:
         return None
-    oldest_first = sorted(plan.tasks, key=lambda task: (task.sequence_number, task.file.file_path))
-    of_parts = [replace(plan, tasks=tuple(t for t in oldest_first if t.file.file_path in part)) for part in parts]
-    arrow = schema_to_arrow(target.table.metadata.schema())
-    sorts = keeps_order(target.table.metadata)
-    driver_bytes = environment.planning.thresholds.driver_bytes
-    if sorts and any(_bytes(part, arrow) > _MOST_OF_PART * driver_bytes for part in of_parts):
+    live = environment.scans.with_positions(target.version, plan)
+    if live is None:
         return None
+    of_parts = _of_parts(live, parts)
     with ThreadPoolExecutor(_THREADS) as threads:
         written = list(threads.map(partial(_merge, target, operation), of_parts, range(len(of_parts))))
     if None in written:
@@ -64,17 +61,23 @@ def merge_small_runs(
     return [file for files in written for file in files or ()]
 
 
-def _small_plan(environment: Environment, target: Target, paths: Collection[str]) -> ScanPlan | None:
-    """The scan of those files without equality deletes, if it is one for the driver."""
-    version, schema = target.version, target.table.metadata.schema()
-    if any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids):
-        return None
-    whole = environment.scans.plan(version, AlwaysTrue())
-    part = replace(whole, tasks=tuple(task for task in whole.tasks if task.file.file_path in paths))
-    if _bytes(part, schema_to_arrow(schema)) > _MOST * environment.planning.thresholds.driver_bytes:
-        return None
-    return (
-        environment.scans.with_positions(version, part) if environment.scans.reads_by_field_id(version, part) else None
+def _of_parts(plan: ScanPlan, parts: Sequence[Collection[str]]) -> Sequence[ScanPlan]:
+    """The scan of each part, with its oldest files first."""
+    oldest_first = sorted(plan.tasks, key=lambda task: (task.sequence_number, task.file.file_path))
+    return [replace(plan, tasks=tuple(t for t in oldest_first if t.file.file_path in part)) for part in parts]
+
+
+def _facts(
+    environment: Environment, target: Target, plan: ScanPlan, parts: Sequence[Collection[str]]
+) -> CompactionFacts:
+    schema = target.table.metadata.schema()
+    arrow = schema_to_arrow(schema)
+    unreadable = any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids)
+    return CompactionFacts(
+        bytes=_bytes(plan, arrow),
+        largest=max((_bytes(part, arrow) for part in _of_parts(plan, parts)), default=0),
+        sorts=keeps_order(target.table.metadata),
+        is_readable=lambda: not unreadable and environment.scans.reads_by_field_id(target.version, plan),
     )
 
 

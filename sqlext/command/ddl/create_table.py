@@ -27,7 +27,7 @@ from sqlext.command.ddl.table_definition import (
 from sqlext.command.dml.data_frame_write import write_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
-from sqlext.command.plan.planner import plan_append
+from sqlext.command.plan.planner import plan_insert
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.table_creation import CreateTable as CreateTableAction
@@ -152,7 +152,7 @@ def _define(
         try:
             with operation.cleaned_on_failure():
                 rows = align(spark, query, name.parts, definition.schema, by_name=False)
-                files = write_files(operation, metadata, rows, plan_append(environment.planning).writer).data_files
+                files = write_files(operation, metadata, rows, plan_insert(environment.planning).writer).data_files
                 require_distinct_files(catalog.io, metadata, files, str(name))
                 initial = AppendFiles(files)
         except BaseException:

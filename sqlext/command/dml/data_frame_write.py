@@ -21,7 +21,7 @@ from sqlext.command.dml.replaced_rows import ReplacedRows, take_out
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
-from sqlext.command.plan.planner import plan_append
+from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
 from sqlext.command.upsert.upsert import require_upsertable, upsert
 from sqlext.command.write_operation import WriteOperation, begin_write
@@ -169,7 +169,7 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
     """Writes and commits rows that are in the table's columns; the number of rows written."""
 
     def write(operation: WriteOperation) -> WrittenFiles:
-        return write_files(operation, target.written_as, rows, plan_append(environment.planning).writer)
+        return write_files(operation, target.written_as, rows, plan_insert(environment.planning).writer)
 
     return commit_written(environment, rows.sparkSession, target, mode, write)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -21,8 +22,8 @@ from sqlext.command.dml.on_conflict import explain_on_conflict, insert_on_confli
 from sqlext.command.dml.static_partition import replaced_partition, require_constants, static_partition
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
-from sqlext.command.plan.change_plan import ChangePlan
-from sqlext.command.plan.planner import plan_append
+from sqlext.command.plan.change_plan import ChangePlan, Way
+from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
 from sqlext.command.upsert.equality import upsert_given
 from sqlext.command.upsert.upsert import explain_upsert, require_upsertable, upsert
@@ -38,14 +39,15 @@ from sqlext.spec.types import NestedField, UnknownType
 from sqlext.sql.binding import resolve_column
 from sqlext.sql.default_keyword import mentions_default
 from sqlext.sql.literal import write_default_text
-from sqlext.sql.statements.statement import Insert
+from sqlext.sql.statements.statement import Insert, OnConflict
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """Where the rows of a statement go, and how: by their keys with `upserts`, and new columns with them if `evolving`.
+class _BoundInsert:
+    """The statement's target, and whether rows go in by their keys (`upserts`) and may bring columns (`evolving`).
 
-    `query` is their source, and `columns` are those that its values are for; none where names decide.
+    `query` is the source of the rows. `columns` are the target's columns for its values, by position; empty where
+    names decide.
     """
 
     target: Target
@@ -57,72 +59,144 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The statement's rows in the columns of its target, which has those that the statement gives it.
+    """The statement's rows in the columns of `target`, which has the columns that the statement adds to it.
 
-    Rows that go in by their keys may have `ROW_KIND` behind their columns.
+    Rows of an upsert may have `ROW_KIND` behind these.
     """
 
     target: Target
     rows: DataFrame
 
 
+class _PlannedInsert(Protocol):
+    """An INSERT or UPSERT whose plan is made."""
+
+    def carry_out(self, environment: Environment, spark: SparkSession) -> Counts:
+        """Writes and commits the rows."""
+        ...
+
+    def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
+        """What EXPLAIN shows. Nothing is written."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Literals:
     """Rows of literals in the table's columns, which the driver writes without asking Spark."""
 
     plan: ChangePlan
+    target: Target
     rows: pa.Table
+    upserts: bool
+    source: Callable[[], _Source]
+
+    def carry_out(self, environment: Environment, spark: SparkSession) -> Counts:
+        if self.upserts:
+            return upsert_given(environment, self.target, self.rows, distinct_keys=True)
+        return Counts(inserted=append_literals(environment, spark, self.target, self.rows))
+
+    def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
+        return Explanation(tuple(self.plan.lines()), self.source().rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _OnConflict:
+    """INSERT … ON CONFLICT."""
+
+    statement: Insert
+    conflict: OnConflict
+    source: _Source
+
+    def carry_out(self, environment: Environment, spark: SparkSession) -> Counts:
+        target, rows = self.source.target, self.source.rows
+        return insert_on_conflict(environment, spark, target, self.statement, self.conflict, rows)
+
+    def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
+        target, rows = self.source.target, self.source.rows
+        return explain_on_conflict(environment, spark, target, self.statement, self.conflict, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Upsert:
+    """Rows that go in by their keys."""
+
+    source: _Source
+
+    def carry_out(self, environment: Environment, spark: SparkSession) -> Counts:
+        return upsert(environment, spark, self.source.target, self.source.rows)
+
+    def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
+        return explain_upsert(environment, spark, self.source.target, self.source.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows that are appended, or that replace others by the rules of an overwrite."""
+
+    plan: ChangePlan
+    source: _Source
+    mode: WriteMode
+    options: WriteOptions
+
+    def carry_out(self, environment: Environment, spark: SparkSession) -> Counts:
+        rows = in_tasks(self.source.rows, self.options)
+        return Counts(inserted=write_rows_to(environment, self.source.target, rows, self.mode))
+
+    def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
+        return Explanation(tuple(self.plan.lines()), self.source.rows)
 
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
-    options = write_options(statement.options)
-    with at_most(options.parallelism, spark):
-        return _insert(environment, spark, _as_asked(statement, options))
-
-
-def _insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
-    way = _way(environment, spark, statement)
-    target = way.target
-    given = _given(environment, spark, statement, way)
-    if given is None:
-        source = _source(environment, spark, statement, way)
-        target = source.target
-        counts = _written(environment, spark, statement, source, upserts=way.upserts)
-    elif way.upserts:
-        counts = upsert_given(environment, target, given.rows, distinct_keys=True)
-    else:
-        counts = Counts(inserted=append_literals(environment, spark, target, given.rows))
-    compact_after_commit(environment, spark, target)
+    with at_most(write_options(statement.options).parallelism, spark):
+        target, planned = _planned_insert(environment, spark, statement)
+        counts = planned.carry_out(environment, spark)
+        compact_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 
-def _given(environment: Environment, spark: SparkSession, statement: Insert, way: _Way) -> _Given | None:
+def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:
+    """How the statement would write its rows."""
+    _, planned = _planned_insert(environment, spark, statement)
+    return planned.explained(environment, spark)
+
+
+def _planned_insert(environment: Environment, spark: SparkSession, statement: Insert) -> tuple[Target, _PlannedInsert]:
+    """The target, with the columns that the statement adds to it, and the insert with its plan."""
+    options = write_options(statement.options)
+    statement = _as_asked(statement, options)
+    bound = _bound(environment, spark, statement)
+    literals = _literals(environment, spark, statement, bound)
+    if literals is not None:
+        return literals.target, literals
+    source = _source(environment, spark, statement, bound)
+    target = source.target
+    if statement.conflict is not None:
+        return target, _OnConflict(statement, statement.conflict, source)
+    if bound.upserts:
+        return target, _Upsert(source)
+    mode = _mode(spark, statement, target)
+    plan = plan_insert(environment.planning, Way(mode.mode), is_enforced=is_enforced(target.table.metadata))
+    return target, _Rows(plan, source, mode, options)
+
+
+def _literals(
+    environment: Environment, spark: SparkSession, statement: Insert, bound: _BoundInsert
+) -> _Literals | None:
     """The statement's rows and their plan, if they go into the table as they are written."""
-    if way.evolving or (way.upserts and not takes_whole_rows(way.target)):
+    target, upserts = bound.target, bound.upserts
+    if bound.evolving or (upserts and not takes_whole_rows(target)):
         return None
-    enforced = is_enforced(way.target.table.metadata)
-    plan = (
-        plan_of_given(environment, way.target)
-        if way.upserts
-        else plan_append(environment.planning, is_given=True, is_enforced=enforced)
-    )
+    if upserts:
+        plan = plan_of_given(environment, target)
+    else:
+        plan = plan_insert(environment.planning, is_given=True, is_enforced=is_enforced(target.table.metadata))
     if plan is None or not plan.writer.given:
         return None
-    rows = literal_rows(spark, statement, way.query, way.target)
-    return None if rows is None else _Given(plan, rows)
-
-
-def _written(
-    environment: Environment, spark: SparkSession, statement: Insert, source: _Source, *, upserts: bool
-) -> Counts:
-    target, rows = source.target, source.rows
-    if statement.conflict is not None:
-        return insert_on_conflict(environment, spark, target, statement, statement.conflict, rows)
-    if upserts:
-        return upsert(environment, spark, target, rows)
-    rows = in_tasks(rows, write_options(statement.options))
-    return Counts(inserted=write_rows_to(environment, target, rows, _mode(spark, statement, target)))
+    rows = literal_rows(spark, statement, bound.query, target)
+    if rows is None:
+        return None
+    return _Literals(plan, target, rows, upserts, lambda: _source(environment, spark, statement, bound))
 
 
 def _as_asked(statement: Insert, options: WriteOptions) -> Insert:
@@ -137,35 +211,8 @@ def _as_asked(statement: Insert, options: WriteOptions) -> Insert:
     return replace(statement, overwrite=True) if options.overwrite else statement
 
 
-def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:
-    """How the statement would write its rows."""
-    statement = _as_asked(statement, write_options(statement.options))
-    way = _way(environment, spark, statement)
-    given = _given(environment, spark, statement, way)
-    source = _source(environment, spark, statement, way)
-    target, rows = source.target, source.rows
-    if given is not None:
-        return Explanation(tuple(given.plan.lines()), rows)
-    if statement.conflict is not None:
-        return explain_on_conflict(environment, spark, target, statement, statement.conflict, rows)
-    if way.upserts:
-        return explain_upsert(environment, spark, target, rows)
-    plan = plan_append(environment.planning, is_enforced=is_enforced(target.table.metadata))
-    mode = _mode(spark, statement, target).mode
-    if mode != "append":
-        return Explanation((f"{mode}: {_GOES[mode]}", f"  written by {plan.writer}"), rows)
-    return Explanation(tuple(plan.lines()), rows)
-
-
-_GOES = {
-    "overwrite": "all files of the table go",
-    "overwrite partitions": "all files of partitions that get rows go",
-    "overwrite where": "files of the partition go, and of others its rows",
-}
-
-
-def _way(environment: Environment, spark: SparkSession, statement: Insert) -> _Way:
-    """Errors: those of names and options."""
+def _bound(environment: Environment, spark: SparkSession, statement: Insert) -> _BoundInsert:
+    """The statement with its names and options resolved. Raises AnalysisError for those that mean nothing here."""
     options = write_options(statement.options)
     target = with_options(load_target(environment, spark, statement.table, options.branch), options)
     if statement.conflict is not None:
@@ -181,13 +228,13 @@ def _way(environment: Environment, spark: SparkSession, statement: Insert) -> _W
     columns = _value_columns(statement, schema, evolving=wide, exact=exact)
     query = _query(statement)
     log_lowered(query)
-    return _Way(target, upserts, evolving, query, columns)
+    return _BoundInsert(target, upserts, evolving, query, columns)
 
 
-def _source(environment: Environment, spark: SparkSession, statement: Insert, way: _Way) -> _Source:
-    """Errors: those of names and the assignment of values."""
-    target, upserts, evolving = way.target, way.upserts, way.evolving
-    rows = _rows(spark, statement, way)
+def _source(environment: Environment, spark: SparkSession, statement: Insert, bound: _BoundInsert) -> _Source:
+    """Raises AnalysisError for names of columns, and for values that Spark does not assign to their columns."""
+    target, upserts, evolving = bound.target, bound.upserts, bound.evolving
+    rows = _rows(spark, statement, bound)
     kind = row_kind_column(target, statement.columns or rows.columns) if upserts else None
     rows, by_name = _in_columns(rows, statement, target, evolving=evolving, kind=kind)
     if evolving:
@@ -199,12 +246,12 @@ def _source(environment: Environment, spark: SparkSession, statement: Insert, wa
     return _Source(target, aligned)
 
 
-def _rows(spark: SparkSession, statement: Insert, way: _Way) -> DataFrame:
+def _rows(spark: SparkSession, statement: Insert, bound: _BoundInsert) -> DataFrame:
     """The query's rows. A column with their kinds may stand anywhere among those of the table, where none are named."""
-    if not way.columns or not mentions_default(way.query):
-        return lowered_query(spark, way.query)
-    beside = ROW_KIND.name if way.upserts and statement.columns is None else None
-    return rows_for_columns(spark, way.query, [write_default_text(column) for column in way.columns], beside)
+    if not bound.columns or not mentions_default(bound.query):
+        return lowered_query(spark, bound.query)
+    beside = ROW_KIND.name if bound.upserts and statement.columns is None else None
+    return rows_for_columns(spark, bound.query, [write_default_text(column) for column in bound.columns], beside)
 
 
 def _value_columns(statement: Insert, schema: Schema, *, evolving: bool, exact: bool) -> Sequence[NestedField]:

@@ -17,7 +17,7 @@ from sqlext.command.change.distribution import write_distributed
 from sqlext.command.change.row_level import Target, delete_rows
 from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Writer
-from sqlext.command.plan.planner import plan_append
+from sqlext.command.plan.planner import plan_insert
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.scan.filter.file_filter import FileFilter
@@ -58,7 +58,7 @@ def take_out(
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
     )
     if target.table.metadata.format_version < 2:
-        writer = plan_append(environment.planning).writer
+        writer = plan_insert(environment.planning).writer
         kept = _rewrite(spark, target, operation, rows.condition, list(partial), writer)
         return replace(removal, added=kept, rewritten_files=[task.file for task in kept_from]), partial
     partitions = {task.file.file_path: (task.spec_id, task.partition) for task in kept_from}

@@ -46,6 +46,15 @@ class Way(Enum):
     APPEND = "append"
     """New rows in new files; those that are there are not looked at."""
 
+    OVERWRITE = "overwrite"
+    """New rows in new files, which replace all files of the table."""
+
+    OVERWRITE_PARTITIONS = "overwrite partitions"
+    """New rows in new files, which replace all files of the partitions that get rows."""
+
+    OVERWRITE_WHERE = "overwrite where"
+    """New rows in new files; the rows that a condition selects are deleted."""
+
     @property
     def shown(self) -> str:
         """The name in EXPLAIN."""

@@ -68,6 +68,19 @@ class KeyFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionFacts:
+    """The rows that a compaction writes anew: their bytes in memory, and those of the largest file to be.
+
+    `sorts`: each file is sorted as a whole. `is_readable`: the driver can read the files without a query.
+    """
+
+    bytes: int
+    largest: int
+    sorts: bool
+    is_readable: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeFacts:
     """Of one statement, or one write of a DataFrame or stream, that changes rows.
 

@@ -1,4 +1,4 @@
-"""The planner of changes: the ways in their order, what each needs, and when it is chosen.
+"""The planner of changes and compactions: the ways in their order, what each needs, and when it is chosen.
 
 A way that a statement admits gives the same rows as any other that it admits. `sqlext.plan.force` takes the first of
 the forced ways that is admitted, else the plan is as without it; `tests/golden/run_strategies.py` compares the rows.
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from sqlext.command.plan.change_plan import ChangePlan, Instead, Way, Writer
-from sqlext.command.plan.facts import ChangeFacts, KeyFacts
-from sqlext.command.plan.planning import FORCE, Planning
+from sqlext.command.plan.facts import ChangeFacts, CompactionFacts, KeyFacts
+from sqlext.command.plan.planning import FORCE, ON_DRIVER, Planning
 from sqlext.thresholds import ALL_ROWS
 
 
@@ -50,13 +50,35 @@ def plan_own_keys(facts: ChangeFacts, planning: Planning) -> ChangePlan | None:
     return ChangePlan(Way.LOOK_UP, reason, writer) if marks and key.keys_fit() else None
 
 
-def plan_append(planning: Planning, *, is_given: bool = False, is_enforced: bool = False) -> ChangePlan:
-    """The plan of rows that are added: `is_given` if they are literals in the table's columns."""
-    reason = "rows come in as they are, and those of the table are not looked at"
-    if is_enforced:
+def plan_insert(
+    planning: Planning, way: Way = Way.APPEND, *, is_given: bool = False, is_enforced: bool = False
+) -> ChangePlan:
+    """The plan of rows that are added: by APPEND, or by the OVERWRITE that the statement asks for.
+
+    `is_given`: they are literals in the table's columns. `is_enforced`: the table has an ENFORCED key.
+    """
+    reason = _INSERTED[way]
+    if way is Way.APPEND and is_enforced:
         reason = "new rows are looked for in the table first, as its key is enforced"
     writer = replace(planning.writer(), given=is_given and not planning.in_tasks)
-    return ChangePlan(Way.APPEND, reason, writer)
+    return ChangePlan(way, reason, writer)
+
+
+_INSERTED = {
+    Way.APPEND: "rows come in as they are, and those of the table are not looked at",
+    Way.OVERWRITE: "all files of the table go",
+    Way.OVERWRITE_PARTITIONS: "all files of partitions that get rows go",
+    Way.OVERWRITE_WHERE: "files of the partition go, and of others its rows",
+}
+
+
+def plan_compaction(facts: CompactionFacts, planning: Planning) -> Writer:
+    """The writer of a compaction: the driver, which needs no query and no Python workers, for what it has room for."""
+    limits = planning.thresholds
+    fits = facts.bytes <= limits.compacted_bytes and not (facts.sorts and facts.largest > limits.sorted_bytes)
+    if planning.in_tasks or not (fits or planning.forced_writer == ON_DRIVER) or not facts.is_readable():
+        return Writer(0)
+    return Writer(limits.compacted_bytes)
 
 
 def most_rows(facts: ChangeFacts, planning: Planning, most: int) -> int:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from forced_plans import FORCED
 from sqlext.command.plan.change_plan import ChangePlan, Way
-from sqlext.command.plan.facts import ChangeFacts, CoveredFiles, KeyFacts, Mode, SourceSize, TargetSize
-from sqlext.command.plan.planner import plan_append, plan_change, plan_own_keys
-from sqlext.command.plan.planning import FORCED_WAYS, Planning
+from sqlext.command.plan.facts import ChangeFacts, CompactionFacts, CoveredFiles, KeyFacts, Mode, SourceSize, TargetSize
+from sqlext.command.plan.planner import plan_change, plan_compaction, plan_insert, plan_own_keys
+from sqlext.command.plan.planning import FORCED_WAYS, IN_TASKS, ON_DRIVER, Planning
 from sqlext.errors import AnalysisError
 from sqlext.thresholds import Thresholds
 
@@ -19,7 +21,7 @@ MODES = ("merge-on-read", "copy-on-write", "auto")
 DEFAULT = Planning()
 MERGE_ON_READ = Mode("write.merge.mode", "merge-on-read", False)
 SIZES = (SourceSize(3, is_small=True), SourceSize(10**9), SourceSize(10**9, may_be_few=True))
-FORCED = ["", "tasks", "driver", *FORCED_WAYS, "equality,tasks", "merge-on-read,driver", "look-up,copy-on-write"]
+PLANS = ["", *FORCED, "equality,tasks", "merge-on-read,driver", "look-up,copy-on-write"]
 
 
 def keyed(
@@ -59,7 +61,7 @@ def plans_in(plan: ChangePlan) -> Iterator[ChangePlan]:
             yield from plans_in(instead.plan)
 
 
-@pytest.mark.parametrize("forced", FORCED)
+@pytest.mark.parametrize("forced", PLANS)
 def test_every_change_has_a_plan_that_its_table_admits(forced: str) -> None:
     planning = Planning.of({"sqlext.plan.force": forced})
     for facts in all_facts():
@@ -86,6 +88,10 @@ def test_every_change_has_a_plan_that_its_table_admits(forced: str) -> None:
                 assert one.way is not Way.LOOK_UP
                 assert not one.writer.given
                 assert not one.writer.most_bytes
+
+
+def test_rows_are_compared_under_every_way_that_can_be_forced() -> None:
+    assert {*FORCED_WAYS, ON_DRIVER, IN_TASKS} <= {part for text in FORCED for part in text.split(",")}
 
 
 @pytest.mark.parametrize("name", FORCED_WAYS)
@@ -174,9 +180,45 @@ def test_a_batch_of_own_keys_is_planned_before_its_size_is_known() -> None:
 
 
 def test_rows_that_are_added() -> None:
-    assert plan_append(DEFAULT, is_given=True).writer.given
-    assert not plan_append(Planning.of({"sqlext.plan.force": "tasks"}), is_given=True).writer.given
-    assert "enforced" in plan_append(DEFAULT, is_enforced=True).reason
+    assert plan_insert(DEFAULT, is_given=True).writer.given
+    assert not plan_insert(Planning.of({"sqlext.plan.force": "tasks"}), is_given=True).writer.given
+    assert "enforced" in plan_insert(DEFAULT, is_enforced=True).reason
+
+
+def test_an_overwrite_is_planned_as_its_mode_says() -> None:
+    for way in (Way.OVERWRITE, Way.OVERWRITE_PARTITIONS, Way.OVERWRITE_WHERE):
+        first, second = plan_insert(DEFAULT, way).lines()
+        assert first.startswith(f"{way.value}: ")
+        assert second.startswith("  written by the driver")
+
+
+@pytest.mark.parametrize(
+    ("facts", "forced", "on_driver"),
+    [
+        ({}, "", True),
+        ({"bytes": 256 * 2**20, "largest": 256 * 2**20}, "", True),
+        ({"bytes": 256 * 2**20 + 1}, "", False),
+        ({"bytes": 256 * 2**20 + 1}, "driver", True),
+        ({"largest": 64 * 2**20, "sorts": True}, "", True),
+        ({"largest": 64 * 2**20 + 1, "sorts": True}, "", False),
+        ({"readable": False}, "", False),
+        ({"readable": False}, "driver", False),
+        ({}, "tasks", False),
+    ],
+)
+def test_the_driver_compacts_what_it_has_room_for(facts: dict[str, Any], forced: str, on_driver: bool) -> None:
+    given = {"bytes": 1, "largest": 1, "sorts": False, "readable": True, **facts}
+    readable = given.pop("readable")
+    compaction = CompactionFacts(**given, is_readable=lambda: readable)
+    writer = plan_compaction(compaction, Planning.of({"sqlext.plan.force": forced}))
+    assert bool(writer.most_bytes) is on_driver
+
+
+def test_files_are_not_looked_at_for_a_compaction_that_is_too_large() -> None:
+    def never() -> bool:
+        raise AssertionError("the files are looked at")
+
+    assert not plan_compaction(CompactionFacts(2**40, 2**40, False, never), DEFAULT).most_bytes
 
 
 @pytest.mark.parametrize("text", ["joins", "driver,tasks", "merge-on-read;tasks"])
