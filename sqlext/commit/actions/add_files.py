@@ -1,4 +1,4 @@
-"""Taking files into a table that something else has written, and that stay where they are."""
+"""Adding existing data files to a table, in place."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from sqlext.storage.location import same_place
 
 @dataclass(frozen=True, slots=True)
 class AddFiles:
-    """Adds data files that are not the commit's own: whatever happens, they are not deleted.
+    """Adds data files that the commit does not own: it never deletes them.
 
-    They were matched to the columns of schema `schema_id` by `name_mapping`, which the table keeps if it has none; a
-    commit that changed either is a `ValidationConflict`. With `check_duplicates` a file that the table has already, or
-    that comes twice, is an `AnalysisError` FILES_ALREADY_IN_TABLE.
+    They were matched to the columns of schema `schema_id` by `name_mapping`, which becomes the table's if it has none.
+    Raises `ValidationConflict` if a commit changed either, and with `check_duplicates` AnalysisError
+    FILES_ALREADY_IN_TABLE for a file that is in the table already or twice in `files`.
     """
 
     files: Sequence[ContentFile]
@@ -40,8 +40,6 @@ class AddFiles:
 
 
 class _Adding:
-    """The staging of `AddFiles`."""
-
     def __init__(self, action: AddFiles, context: CommitContext) -> None:
         self._action = action
         self._context = context
@@ -69,8 +67,6 @@ class _Adding:
 
 @dataclass(frozen=True, slots=True)
 class _Append:
-    """The snapshot of `AddFiles`."""
-
     action: AddFiles
 
     def change(self) -> FileChange:

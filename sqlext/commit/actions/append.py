@@ -1,4 +1,4 @@
-"""Adding data files."""
+"""Appending data files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class AppendFiles:
-    """Adds data files. It reads nothing, so no other commit is in its way. Files that are `owned` go when it fails."""
+    """Appends data files; it reads nothing, so no commit conflicts with it. If `owned`, a failure deletes them."""
 
     files: Sequence[ContentFile]
     summary_properties: Mapping[str, str] = field(default_factory=dict)
@@ -28,4 +28,4 @@ class AppendFiles:
         )
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
-        """Nothing to check."""
+        """Nothing to validate."""

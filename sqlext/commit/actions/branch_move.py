@@ -1,4 +1,4 @@
-"""Moving the head of a branch to a snapshot that is there already: rollback, fast-forward, restore."""
+"""Moving the head of a branch to an existing snapshot: rollback, fast-forward, restore."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 class Move(Protocol):
-    """Where a branch goes."""
+    """The new head of a branch."""
 
     def head(self, base: TableMetadata, branch: str, table_name: str) -> int:
-        """The id of the snapshot. Errors where the move is not allowed."""
+        """The snapshot's id. Raises AnalysisError or NotFoundError if the move is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToSnapshot:
-    """To any snapshot of the table; NotFoundError for one it does not have."""
+    """Any snapshot of the table. Raises NotFoundError for an unknown one."""
 
     snapshot_id: int
 
@@ -36,7 +36,7 @@ class ToSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class BackToSnapshot:
-    """To a snapshot that the branch has been at; AnalysisError for another one."""
+    """A snapshot in the branch's history. Raises NotFoundError for an unknown one, AnalysisError for another one."""
 
     snapshot_id: int
 
@@ -49,7 +49,7 @@ class BackToSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class BackToTime:
-    """To the newest snapshot of the branch that was made before a time, in milliseconds."""
+    """The branch's newest snapshot before a time, in milliseconds. Raises NotFoundError if there is none."""
 
     timestamp_ms: int
 
@@ -63,7 +63,7 @@ class BackToTime:
 
 @dataclass(frozen=True, slots=True)
 class FastForward:
-    """To the head of another branch or tag, which must be ahead; a branch that is not there is made."""
+    """The head of another branch or tag, of whose history the moved branch is part; a missing branch is created."""
 
     to: str
 
@@ -80,7 +80,7 @@ class FastForward:
 
 @dataclass(frozen=True, slots=True)
 class MoveBranch:
-    """Moves a branch, once more on newer metadata should another commit have moved it first."""
+    """Moves a branch; on retry the move is evaluated on the newer metadata."""
 
     move: Move
     branch: str = MAIN_BRANCH
@@ -90,8 +90,6 @@ class MoveBranch:
 
 
 class _BranchMove:
-    """The staging of `MoveBranch`."""
-
     def __init__(self, action: MoveBranch, context: CommitContext) -> None:
         self._action = action
         self._context = context
@@ -117,7 +115,7 @@ class _BranchMove:
 
 
 def ancestors(metadata: TableMetadata, snapshot: Snapshot | None) -> Iterator[Snapshot]:
-    """A snapshot and those before it, newest first, as far as they have not expired."""
+    """A snapshot and its ancestors, newest first, up to the first expired one."""
     while snapshot is not None:
         yield snapshot
         parent = snapshot.parent_snapshot_id

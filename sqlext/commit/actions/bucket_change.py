@@ -1,4 +1,4 @@
-"""Another number of buckets: rows that come are divided anew, and files that are there stay where they are."""
+"""Changing the number of buckets: new rows are bucketed anew, existing files keep their spec."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from sqlext.spec.transform import BucketTransform
 
 @dataclass(frozen=True, slots=True)
 class ChangeBuckets:
-    """Divides `column` of the key (by default the one that is divided, else the first of the key) into `count` buckets.
+    """Divides the key column `column` (default: the bucketed one, else the key's first) into `count` buckets.
 
-    With `dynamic` the property `bucket` says that the number grows. A table that was in no buckets is from then on.
+    With `dynamic` the property `bucket` lets the number grow. A table without buckets becomes bucketed.
     """
 
     count: int

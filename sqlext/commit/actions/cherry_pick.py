@@ -1,7 +1,7 @@
-"""Putting the changes of a snapshot that is on no branch, such as a staged one, on the head of main.
+"""Publishing a snapshot that is on no branch, such as a staged one, at the head of main.
 
-As Iceberg: the snapshot itself becomes the head where main has not moved since; else its added files are added once
-more, if that is all it did, or if it replaced partitions that nobody has touched since.
+As in Iceberg: if main has not moved, the snapshot itself becomes its head. Otherwise its data files are added again, if
+it is an append or a replacement of partitions that no commit has changed since.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ PUBLISHED_WAP_ID_PROPERTY = "published-wap-id"
 
 @dataclass(frozen=True, slots=True)
 class CherryPick:
-    """Picks the snapshot of that id, or the one that was staged under `wap_id`; one of the two is given.
+    """Picks the snapshot `snapshot_id`, or the one staged under `wap_id`; exactly one of the two is set.
 
-    Errors: NotFoundError; AnalysisError for what is on main already, was published before, or cannot be picked.
+    Raises NotFoundError for an unknown one, AnalysisError if it is on main, was published before or cannot be picked.
     """
 
     snapshot_id: int | None = None
@@ -44,8 +44,6 @@ class CherryPick:
 
 
 class _CherryPicking:
-    """The staging of `CherryPick`."""
-
     def __init__(self, action: CherryPick, context: CommitContext) -> None:
         self._action = action
         self._context = context
@@ -118,7 +116,7 @@ class _CherryPicking:
 
 @dataclass(frozen=True, slots=True)
 class _PickedChange:
-    """The change that a snapshot made, to be made again on main."""
+    """The change of a snapshot, for a second commit on main."""
 
     picked: Snapshot
     added: tuple[ContentFile, ...]
@@ -134,7 +132,7 @@ class _PickedChange:
         paths = frozenset(file.file_path for file in self.removed)
         return FileChange(
             "overwrite" if self.replaces_partitions else "append",
-            # Rows get ids of their own here: the picked snapshot may be read and published elsewhere too.
+            # Rows get new ids: the picked snapshot may be read and published elsewhere too.
             tuple(replace(file, first_row_id=None) for file in self.added),
             RemovePaths(paths) if paths else RemoveNothing(),
             summary_properties=properties,

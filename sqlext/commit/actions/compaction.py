@@ -1,6 +1,6 @@
-"""The rows of some data files in other files (compaction, and moves to another partitioning); no row changes.
+"""Rewriting the rows of data files into other files: compaction, and moves to another partition spec.
 
-New files keep a sequence number that their rows had, so that equality deletes of commits since then still hit them.
+New files keep a sequence number of their rows, so that equality deletes of later commits still apply.
 """
 
 from __future__ import annotations
@@ -22,18 +22,16 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class RewriteFiles:
-    """Puts `added`, which hold the live rows of `replaced` as of `base_snapshot_id`, in their place.
+    """Replaces the data files `replaced` by `added`, which hold their live rows as of `base_snapshot_id`.
 
-    `sequence_number` is the data sequence number of `added`, that of the base snapshot: its deletes have been applied,
-    and those of later commits have larger numbers. Where rows go to another spec it can be no smaller one, as an
-    equality delete of the partition they enter must not reach them; else it may be any from the newest of `replaced`
-    on.
+    `sequence_number` becomes the data sequence number of `added`. Within one spec it is between the newest one of
+    `replaced` and that of the base snapshot, whose deletes have been applied. For a move to another spec it must be the
+    latter, so that older equality deletes of the new partition do not apply.
 
-    It conflicts with a commit since then that removed one of `replaced`, or deleted rows of one by position; where rows
-    go to another spec, also with equality deletes of the partitions that they leave or enter, which would miss them
-    there or hit what they did not reach before.
+    Conflicts: a commit since the base that removed one of `replaced` or deleted rows of one by position; for a move
+    also one with equality deletes of the old or new partitions, which would no longer apply or apply to more rows.
 
-    Delete files of the partitions of `replaced` that can hit no row afterwards go too.
+    Delete files of the partitions of `replaced` that apply to no row afterwards are removed too.
     """
 
     replaced: Sequence[ContentFile]
@@ -51,17 +49,17 @@ class RewriteFiles:
 
     @property
     def moves(self) -> bool:
-        """Whether rows go to files of another spec."""
+        """Whether rows move to another spec."""
         return len({file.spec_id for file in (*self.replaced, *self.added)}) > 1
 
     @property
     def left(self) -> frozenset[PartitionKey]:
-        """The partitions of the files that go."""
+        """Partitions of the replaced files."""
         return self._partitions(self.replaced)
 
     @property
     def touched(self) -> frozenset[PartitionKey]:
-        """The partitions that files leave or enter."""
+        """Partitions of the replaced and added files."""
         return self.left | self._partitions(self.added)
 
     def begin(self, context: CommitContext) -> SnapshotProduction:
@@ -74,7 +72,7 @@ class RewriteFiles:
 
 @dataclass(slots=True)
 class _Removal:
-    """The replaced data files, and the delete files that are `dead` on the base that is staged."""
+    """The replaced data files, and the delete files that no longer apply to any row of the staged base."""
 
     paths: frozenset[str]
     dead: frozenset[ContentKey] = frozenset()
@@ -94,8 +92,6 @@ class _Removal:
 
 @dataclass(slots=True)
 class _RewriteCommit:
-    """One commit of a rewrite."""
-
     rewrite: RewriteFiles
     removal: _Removal = field(init=False)
     cache: PositionDeleteCache = field(default_factory=PositionDeleteCache)
@@ -123,7 +119,7 @@ class _RewriteCommit:
         self.removal.dead = frozenset() if head is None else frozenset(self._dead(context, base, head))
 
     def _dead(self, context: CommitContext, base: TableMetadata, head: Snapshot) -> Iterator[ContentKey]:
-        """Delete files of the partitions that are left, none of whose rows is of a file that stays or comes."""
+        """Delete files of the replaced files' partitions that apply to no remaining or added file."""
         left = self.rewrite.left
         deletes = [
             entry
@@ -133,7 +129,7 @@ class _RewriteCommit:
         if not deletes:
             return
         specs = base.specs_by_id()
-        # An equality delete of no partition reaches the files of all.
+        # Equality deletes of an unpartitioned spec apply to all partitions.
         of_all = {spec_id for spec_id, spec in specs.items() if spec.is_unpartitioned}
         spec_ids = {entry.file.spec_id for entry in deletes}
         oldest: dict[PartitionKey, int] = {}

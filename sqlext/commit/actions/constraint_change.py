@@ -1,4 +1,4 @@
-"""Changes of the constraints that a table's properties hold."""
+"""Changing the constraints in a table's properties."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 class ChangeConstraints:
     """Sets and removes properties that are constraints.
 
-    The rows of snapshot `checked_snapshot_id` (None: no rows) satisfy those that are set: it conflicts with any commit
-    since, as that may have added rows that do not.
+    The rows of snapshot `checked_snapshot_id` (None: no rows) satisfy `changed`. Any later commit conflicts, as it may
+    have added rows that do not.
     """
 
     changed: Mapping[str, str] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Named consumers of a table's changes: how far each has got, as state of the table.
+"""Named consumers of a table's changes, whose progress is state of the table.
 
-A consumer is a table property, which outlives snapshots, rollbacks and renames, and a tag at the snapshot that its
-stream goes on from, by which every engine's expiry keeps that snapshot.
+A consumer is a table property, which survives expiry, rollback and rename, and a tag at the snapshot where its stream
+resumes, which protects that snapshot from every engine's expiry.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """All up to `snapshot_id` is consumed (None: nothing yet); the snapshot `needed_id` has to stay for the rest.
+    """Progress of a consumer: changes up to `snapshot_id` (None: none) are consumed, and `needed_id` must not expire.
 
-    `updated_ms` is when it was last heard of; `branch` is what it reads.
+    `updated_ms` is the time of its last update, `branch` the branch that it reads.
     """
 
     snapshot_id: int | None
@@ -45,18 +45,18 @@ class Consumer:
     branch: str = MAIN_BRANCH
 
     def encode(self) -> str:
-        """The property's value."""
+        """The value of the property."""
         value = {"snapshot": self.snapshot_id, "needed": self.needed_id, "at": self.updated_ms, "branch": self.branch}
         return json.dumps({"version": _VERSION, **value})
 
     def is_where(self, other: Consumer | None) -> bool:
-        """Whether the two have got equally far."""
+        """Whether both have the same progress, at any time."""
         mine = (self.snapshot_id, self.needed_id, self.branch)
         return other is not None and mine == (other.snapshot_id, other.needed_id, other.branch)
 
 
 def consumers(metadata: TableMetadata, name: str) -> Mapping[str, Consumer]:
-    """The consumers of a table by their ids. CorruptionError CONSUMER_UNREADABLE for a property that is none."""
+    """The table's consumers by id. Raises CorruptionError CONSUMER_UNREADABLE for a property that does not parse."""
     found = {}
     for key, text in sorted(metadata.properties.items()):
         if key.startswith(CONSUMER_PREFIX):
@@ -73,20 +73,20 @@ def consumers(metadata: TableMetadata, name: str) -> Mapping[str, Consumer]:
 
 
 def is_expired(metadata: TableMetadata, consumer: Consumer, now_ms: int) -> bool:
-    """Whether nothing has been heard of it for `consumer.expiration-time`, so that it protects no snapshot any more."""
+    """Whether the last update is older than `consumer.expiration-time`, so that the consumer protects no snapshot."""
     expiration_ms = CONSUMER_EXPIRATION.of(metadata.properties)
     return expiration_ms is not None and consumer.updated_ms + expiration_ms < now_ms
 
 
 def require_consumer_id(consumer_id: str) -> None:
-    """AnalysisError INVALID_CONSUMER_ID for one that is no part of a tag's name."""
+    """Raises AnalysisError INVALID_CONSUMER_ID for an id that cannot be part of a tag's name."""
     if _ID.fullmatch(consumer_id) is None:
         raise AnalysisError("INVALID_CONSUMER_ID", consumer=consumer_id)
 
 
 @dataclass(frozen=True, slots=True)
 class MoveConsumer:
-    """Sets how far a consumer has got, or with None takes it away, with its tag. The last writer wins."""
+    """Sets a consumer's progress, or with None removes the consumer and its tag. The last writer wins."""
 
     consumer_id: str
     to: Consumer | None

@@ -1,7 +1,4 @@
-"""Delete files in the place of others that hit the same rows; no row of the table changes.
-
-Equality deletes become deletes by position of the rows that they hit, and many position-delete files few.
-"""
+"""Replacing delete files by others that delete the same rows: equality deletes by position deletes, many by few."""
 
 from __future__ import annotations
 
@@ -19,13 +16,12 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class RewriteDeleteFiles:
-    """Takes out `replaced`, which hit the rows of `delete_files` or `deleted_rows` at `base_snapshot_id` (those of
-    format version 2, and of later ones), and no others that are not deleted by position already.
+    """Removes the delete files `replaced`. All rows that they delete at `base_snapshot_id` are deleted by
+    `delete_files` (format version 2) or `deleted_rows` (3), or by position deletes that remain.
 
-    It conflicts with a commit since then that took out one of `referenced_data_files`, which have those rows: a
-    compaction may have carried a row on to a file of the same sequence number, where only the equality delete hits it.
-    Rows of other data files stay what they are wherever they are moved, and what is added meanwhile has a larger
-    sequence number than any of `replaced`.
+    A commit since the base conflicts if it removed one of `referenced_data_files`, which hold these rows: a compaction
+    may have moved a row to a file of the same sequence number, to which only the equality delete applies. Other
+    compactions move no deleted rows, and data added since has a larger sequence number than `replaced`.
     """
 
     replaced: Sequence[ContentFile]

@@ -1,4 +1,4 @@
-"""Giving a table a primary key, or taking it away: identifier fields, and what the properties say of them."""
+"""Adding, replacing and dropping a table's primary key: identifier fields, and properties of the key."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sqlext.spec.schema_change import DropIdentifierFields, Path, RequireIdentif
 
 @dataclass(frozen=True, slots=True)
 class AddKey:
-    """Makes columns, which become required, the key of a table that has none or, with `replaces`, has another.
+    """Makes `columns` the key, and required, of a table without one or, with `replaces`, with another one.
 
-    The rows of snapshot `checked_snapshot_id` (None: no rows) fit the key: it conflicts with any commit since, as that
-    may have added rows that do not. `properties` tell of the key.
+    In the rows of snapshot `checked_snapshot_id` (None: no rows) the key is unique and not null. Any later commit
+    conflicts, as it may have added rows in which it is not. `properties` describe the key.
     """
 
     columns: tuple[Path, ...]
@@ -77,7 +77,7 @@ class _Addition:
 
 @dataclass(frozen=True, slots=True)
 class DropKey:
-    """Takes the key away; its columns stay required. Nothing to do for a table without one."""
+    """Drops the key; its columns stay required. No change for a table without one."""
 
     def begin(self, context: CommitContext) -> DropKey:
         return self
@@ -101,6 +101,6 @@ class DropKey:
 
 
 def _without(base: TableMetadata, kept: Collection[str]) -> list[MetadataUpdate]:
-    """The removal of what the table's properties say of a key, but for those named."""
+    """The removal of the properties that describe a key, except `kept`."""
     said = tuple(name for name in (KEY_ENFORCED.name, KEY_RELY) if name in base.properties and name not in kept)
     return [RemoveProperties(said)] if said else []

@@ -1,4 +1,4 @@
-"""Changes of how writers sort and distribute rows."""
+"""Changing how writers sort and distribute rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sqlext.spec.transform import Transform
 
 @dataclass(frozen=True, slots=True)
 class SortTerm:
-    """One term of an order; the column is named by parts."""
+    """One term of a sort order; the column is a path."""
 
     column: tuple[str, ...]
     transform: Transform
@@ -29,7 +29,7 @@ class SortTerm:
 
 @dataclass(frozen=True, slots=True)
 class ChangeWriteOrder:
-    """Gives later writes another sort order (no terms: none) and, unless None, another `write.distribution-mode`."""
+    """Sets the sort order of later writes (no terms: unsorted) and, unless None, `write.distribution-mode`."""
 
     terms: tuple[SortTerm, ...]
     distribution: Distribution | None
@@ -63,12 +63,12 @@ class ChangeWriteOrder:
 
 
 def sort_order(terms: Sequence[SortTerm], schema: Schema) -> SortOrder:
-    """The order of these terms, numbered 1, or 0 without terms. Raises AnalysisError."""
+    """The order with these terms and order id 1, or 0 without terms. Raises AnalysisError for an unusable column."""
     return SortOrder(1 if terms else 0, tuple(_sort_field(term, schema) for term in terms))
 
 
 def numbered_order(order: SortOrder, base: TableMetadata) -> SortOrder:
-    """`order` under the id of an equal one of the table, or the next; 0 is the order of no fields."""
+    """`order` with the id of an equal order of the table, else the next free id; 0 for no fields."""
     for known in base.sort_orders:
         if known.fields == order.fields:
             return known

@@ -1,4 +1,4 @@
-"""Replacing data files: given ones (copy-on-write), those of whole partitions, or all of them."""
+"""Replacing data files: chosen ones (copy-on-write), those of partitions, or all."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 class OverwriteFiles:
     """Adds data files and removes others, in one of three ways.
 
-    - `deleted_files`: these data files, which were read at `base_snapshot_id`. It conflicts with a commit since then
-      that removed one or deleted rows of one, and with one that brought a row with a key that `added` have, where
-      `unique_key` names the key's columns. When `isolation` is serializable also with one that added rows that
-      `read_filter` may select, or took away rows that `needed_filter` may (None: none matter).
+    - `deleted_files`: these data files, read at `base_snapshot_id`. Conflicts: a commit since that removed one, deleted
+      rows of one or, if `unique_key` gives the key's field ids, added a row with a key of `added`. With serializable
+      `isolation` also one that added rows matching `read_filter` or deleted rows matching `needed_filter` (None: none).
     - `partitions`: all files of these partitions, as (spec id, partition tuple).
     - `delete_all`: all files.
 
-    The last two read nothing: the last writer wins, unless `read_filter` says what it depends on.
+    The last two read nothing, so the last writer wins, unless `read_filter` declares what they depend on.
     """
 
     added: Sequence[ContentFile] = ()

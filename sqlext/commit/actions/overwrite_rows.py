@@ -1,4 +1,4 @@
-"""Replacing the rows that a condition selects: whole files where that is possible, else row by row."""
+"""Replacing the rows that match a condition: whole files where possible, other rows by position or by rewriting."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class OverwriteRows:
-    """Adds data files and removes the rows that a condition selects.
+    """Adds data files and removes the rows that match a condition.
 
-    With `row_filter`, which must say exactly what the condition does, data files go of which partition or metrics say
-    that all rows match, whoever added them: the last writer wins. All others that may match were read at
-    `base_snapshot_id`: of them `deleted_files` hold such rows only and go too, while `delete_files`, or from format
-    version 3 on `deleted_rows`, delete the rows of `referenced_data_files` by position. `rewritten_files` go as well,
-    and `added` has their other rows. It conflicts with a commit since then that removed one of those, that deleted rows
-    of a rewritten one, or that added a file of which only some rows may match.
+    `row_filter` must be exactly the condition. Data files of which all rows match, by partition or metrics, are
+    removed, even if added since `base_snapshot_id`: the last writer wins. Other files that may match were read at that
+    snapshot. Of these, `deleted_files` hold matching rows only and are removed; `delete_files`, or `deleted_rows` from
+    format version 3 on, delete rows of `referenced_data_files` by position; and `rewritten_files` are removed, their
+    other rows being in `added`. Conflicts: a commit since that removed one of these, deleted rows of a
+    rewritten file, or added a file of which only some rows may match.
 
-    `read_filter` selects rows that the added ones depend on: a commit that adds one of them is a conflict as well.
-    Without `row_filter` every file was read, and any new row is a conflict.
+    A commit that added rows matching `read_filter` conflicts too. Without `row_filter` all files were read, and any
+    added row conflicts.
     """
 
     row_filter: Predicate | None

@@ -1,4 +1,4 @@
-"""Changes of table properties."""
+"""Changing table properties."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class ChangeProperties:
-    """Sets and removes table properties in one commit; the last writer wins.
+    """Sets and removes table properties; the last writer wins.
 
-    `format-version` is no property of the table: to set it upgrades the table in place.
+    `format-version` is not stored as a property: setting it upgrades the table in place.
     """
 
     changed: Mapping[str, str] = field(default_factory=dict)

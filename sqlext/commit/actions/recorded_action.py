@@ -1,4 +1,4 @@
-"""An action whose snapshot tells what it changed: the record is made anew for each attempt, before it lands."""
+"""An action with a record of its snapshot's changes, made for each attempt before the compare-and-swap."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 class Recorder(Protocol):
-    """What makes a record of a snapshot; the entries of its summary stand for the record."""
+    """Makes records of snapshots; entries of the snapshot summary refer to a record."""
 
     def record(self, change: StagedChange, snapshot: Snapshot) -> Mapping[str, str]:
-        """Writes the record of a snapshot that has not landed; no entries where there is nothing to tell."""
+        """Writes the record of a staged snapshot and returns its summary entries; none if there is nothing to
+        record."""
 
     def discard(self, entries: Mapping[str, str]) -> None:
-        """Removes a record whose snapshot did not land; a failure leaves litter."""
+        """Removes the record of a snapshot that was not committed; a failure leaves orphan files."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAction:
-    """`action`, with the record in the summary of its snapshot: both land together, or neither."""
+    """`action`, with the record's entries in its snapshot's summary: both are committed atomically."""
 
     action: Action
     recorder: Recorder

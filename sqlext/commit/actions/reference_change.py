@@ -1,4 +1,4 @@
-"""Making, replacing and dropping branches and tags (spec: Snapshot References)."""
+"""Creating, replacing and dropping branches and tags (spec: Snapshot References)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ReferenceType = Literal["branch", "tag"]
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a reference and the snapshots behind it are kept; ages in milliseconds, None for the table's default."""
+    """Retention of a reference and its snapshots; ages in milliseconds, None: the table's default."""
 
     max_ref_age_ms: int | None = None
     min_snapshots_to_keep: int | None = None
     max_snapshot_age_ms: int | None = None
 
     def applied_to(self, reference: SnapshotReference) -> SnapshotReference:
-        """The reference with what is given here."""
+        """`reference` with the settings that are not None."""
         return replace(
             reference,
             max_ref_age_ms=_or(self.max_ref_age_ms, reference.max_ref_age_ms),
@@ -36,10 +36,10 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class CreateReference:
-    """Makes a branch or tag at a snapshot (None: at the head of main).
+    """Creates a branch or tag at a snapshot (None: the head of main).
 
-    One of that name is an `AlreadyExistsError`, unless `or_replace` lets it move there and keep its other settings, or
-    `if_not_exists` leaves it alone; with `must_exist` it is the absence of one that is a `NotFoundError`.
+    Raises AlreadyExistsError for an existing name, unless `or_replace` or `must_exist` moves it, keeping its other
+    settings, or `if_not_exists` leaves it as it is. With `must_exist` a missing one raises NotFoundError.
     """
 
     name: str
@@ -54,7 +54,7 @@ class CreateReference:
         return _ReferenceStaging(self, context)
 
     def updates(self, base: TableMetadata, table_name: str) -> tuple[MetadataUpdate, ...]:
-        """None of them when the reference is there and may be."""
+        """Empty if nothing changes. Raises NotFoundError, AlreadyExistsError or AnalysisError."""
         known = base.refs.get(self.name)
         if known is None and self.must_exist:
             raise _missing(self.type, self.name, table_name)
@@ -80,7 +80,7 @@ class CreateReference:
 
 @dataclass(frozen=True, slots=True)
 class DropReference:
-    """Removes a branch or tag; its snapshots stay until they expire. `NotFoundError` without it, unless `if_exists`."""
+    """Drops a branch or tag, but no snapshot. Raises NotFoundError for a missing one, unless `if_exists`."""
 
     name: str
     type: ReferenceType
@@ -90,7 +90,7 @@ class DropReference:
         return _ReferenceStaging(self, context)
 
     def updates(self, base: TableMetadata, table_name: str) -> tuple[MetadataUpdate, ...]:
-        """None of them when the reference is gone and may be."""
+        """Empty if the reference is missing and `if_exists`. Raises NotFoundError or AnalysisError."""
         if self.name == MAIN_BRANCH:
             raise AnalysisError("MAIN_BRANCH_STAYS", name=table_name)
         known = base.refs.get(self.name)
@@ -103,7 +103,7 @@ class DropReference:
 
 
 class _ReferenceStaging:
-    """One change of one reference: no files, and nobody else has moved the reference meanwhile."""
+    """One change of one reference, which no other commit may move concurrently."""
 
     def __init__(self, action: CreateReference | DropReference, context: CommitContext) -> None:
         self._action = action

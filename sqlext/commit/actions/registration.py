@@ -1,4 +1,4 @@
-"""Making a table of metadata that is there already, under another catalog or none."""
+"""Creating a table from existing metadata: registration, and copies that share data files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sqlext.spec.metadata.requirement import AssertCreate
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
-# Where the files of a table go: another table's places.
+# Properties that locate a table's files: a copy must not write to the original's folders.
 _PLACES = frozenset({DATA_PATH.name, METADATA_PATH.name, "write.object-storage.path", "write.folder-storage.path"})
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterTable:
-    """Makes a table whose first metadata is given; `AlreadyExistsError` when one is there."""
+    """Creates a table with the first metadata `metadata`. Raises AlreadyExistsError if it exists."""
 
     metadata: TableMetadata
 
@@ -32,14 +32,14 @@ class RegisterTable:
         """No files."""
 
     def abandon(self) -> None:
-        """No files: those of the metadata are another table's."""
+        """No files: those of the metadata are not the commit's."""
 
 
 def shared_copy(metadata: TableMetadata, location: str, table_uuid: str) -> TableMetadata:
-    """A table of its own with the snapshots of another one, whose files it reads and does not own.
+    """A table with the snapshots of another one, whose files it reads and does not own, and a uuid of its own.
 
-    From here on the two go apart, so it has a uuid of its own. `gc.enabled` is false, and the log does not name the
-    other table's metadata files: neither PURGE nor the trimming of old metadata may delete them.
+    `gc.enabled` is false and the metadata log is empty, so that neither PURGE nor the trimming of old metadata deletes
+    the other table's files.
     """
     properties = {key: value for key, value in metadata.properties.items() if key not in _PLACES}
     return replace(

@@ -1,4 +1,4 @@
-"""Row-level changes: new rows and delete files in one snapshot."""
+"""Row-level changes: new rows and deletes in one snapshot."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from sqlext.spec.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class RowDelta:
-    """Adds data files and deletes, and says what it read of the table at `base_snapshot_id`.
+    """Adds data files and deletes, with the read set of the statement at `base_snapshot_id`.
 
-    Deletes by position are `deleted_rows`, by data file; in format version 2 position-delete files among `delete_files`
-    hold the same. `referenced_data_files` are those of which rows are deleted. Of these `deleted_files` lose all their
-    rows, which `deleted_rows` has too, and go themselves.
+    Position deletes are `deleted_rows`, by data file; in format version 2 position-delete files in `delete_files` hold
+    them too. `referenced_data_files` are the data files with deleted rows. Those that lose all rows are in
+    `deleted_files`, with these rows in `deleted_rows`, and are removed.
 
-    At either isolation level it conflicts with a commit since then that
+    Conflicts at both isolation levels: a commit since the base that
 
     - removed one of `referenced_data_files`;
-    - deleted or replaced one of `deleted_rows`, unless both only delete it: one of the two changes would be lost. Of
-      referenced files without `deleted_rows` any row counts that `read_filter` may select, if this adds rows;
-    - brought a row with a key that `data_files` have, where `unique_key` names the key's columns;
-    - added data files in a partitioning that its equality deletes do not reach, and which may have their keys.
+    - deleted or replaced one of `deleted_rows`, unless both commits only delete. Of referenced files without
+      `deleted_rows` all rows count that may match `read_filter`, if this commit adds rows;
+    - added a row with a key of `data_files`, if `unique_key` gives the key's field ids;
+    - added data files of another spec, to which the equality deletes do not apply, and which may have their keys.
 
-    When `isolation` is serializable also with one that added rows which `read_filter` may select, or took away rows
-    which `needed_filter` may. None: no such row matters beside those above. Where all rows were read, pass
-    `AlwaysTrue()`. The filters name fields of the schema that the commit starts from.
+    With serializable `isolation` also one that added rows which may match `read_filter`, or deleted rows which may
+    match `needed_filter`. None: no such rows; for all rows pass `AlwaysTrue()`. The filters use the field ids of the
+    schema that the commit was planned on.
     """
 
     data_files: Sequence[ContentFile] = ()
@@ -69,7 +69,7 @@ class RowDelta:
         return SnapshotProduction(_RowDeltaCommit(self, KeyReader(context), read_schema), context)
 
     def operation(self) -> str:
-        """The snapshot's: append, overwrite or delete."""
+        """The snapshot's operation: append, overwrite or delete."""
         deletes = bool(self.delete_files or self.deleted_rows or self.deleted_files)
         if not (deletes or self.removed_delete_files):
             return "append"
@@ -78,8 +78,6 @@ class RowDelta:
 
 @dataclass(slots=True)
 class _RowDeltaCommit:
-    """One commit of a row delta."""
-
     delta: RowDelta
     keys: KeyReader
     read_schema: Schema | None = None
@@ -102,7 +100,7 @@ class _RowDeltaCommit:
         return RemoveDeleteFiles(removed) if removed else RemoveNothing()
 
     def _marked(self) -> AbstractSet[str]:
-        """The data files whose rows are deleted by position."""
+        """Data files with rows that are deleted by position."""
         return self.delta.deleted_rows.keys() - {file.file_path for file in self.delta.deleted_files}
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:

@@ -1,4 +1,4 @@
-"""Changes of a table's columns, alone in a commit or together with rows of the new columns."""
+"""Changing a table's columns, alone or in one commit with rows of the new columns."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _CALENDAR = ("year", "month", "day")
 
 @dataclass(frozen=True, slots=True)
 class ChangeSchema:
-    """Makes changes of columns, in order. Against a commit that came first they are made again, on its schema.
+    """Applies changes of columns in order; on retry they are applied to the newer schema.
 
-    With `case_sensitive` columns whose names differ in case alone are different.
+    With `case_sensitive`, names that differ only in case are different.
     """
 
     changes: tuple[SchemaChange, ...]
@@ -80,10 +80,10 @@ class ChangeSchema:
 
 @dataclass(frozen=True, slots=True)
 class WriteWithSchema:
-    """A write of rows in a changed schema, which becomes the table's in the same commit.
+    """Writes rows in a changed schema, which becomes the table's in the same commit.
 
-    `schema` was made from the table's schema `base_schema_id` when its highest column id was `base_last_column_id`. The
-    rows' files hold its new ids, so a commit that gave ids meanwhile is a `ValidationConflict`.
+    `schema` derives from the table's schema `base_schema_id` with last column id `base_last_column_id`. Raises
+    `ValidationConflict` if another commit changed either, since files hold the new ids.
     """
 
     write: Action
@@ -96,8 +96,6 @@ class WriteWithSchema:
 
 
 class SchemaWrite:
-    """The staging of `WriteWithSchema`."""
-
     def __init__(self, action: WriteWithSchema, context: CommitContext) -> None:
         self._action = action
         self._context = context
@@ -127,9 +125,10 @@ class SchemaWrite:
 
 
 def schema_updates(base: TableMetadata, schema: Schema) -> tuple[MetadataUpdate, ...]:
-    """What makes `schema` the table's current one; nothing when it is.
+    """Updates that make `schema` the current one; empty if it is.
 
-    AnalysisError COLUMN_IN_USE where partitioning or sort order lose a column, or one changes under a transform.
+    Raises AnalysisError COLUMN_IN_USE if the partition spec or sort order would lose a column, or a transform's values
+    would change.
     """
     if base.schema().same_columns(schema):
         return ()
@@ -143,7 +142,7 @@ def schema_updates(base: TableMetadata, schema: Schema) -> tuple[MetadataUpdate,
 
 
 def numbered_schema(schema: Schema, base: TableMetadata) -> Schema:
-    """`schema` under the id of an equal one of the table, or the next."""
+    """`schema` with the id of an equal schema of the table, else the next id."""
     for known in base.schemas:
         if known.same_columns(schema):
             return known
@@ -177,7 +176,7 @@ def _fields_of_all_specs(base: TableMetadata) -> Iterator[PartitionField]:
 
 
 def _keeps_partitions(field: PartitionField, before: Schema, after: Schema) -> bool:
-    """Whether a widened column has the partition values that its files have (spec: Schema Evolution)."""
+    """Whether a widened column keeps its files' partition values (spec: Schema Evolution)."""
     source, widened = before.field_or_none(field.source_id), after.field_or_none(field.source_id)
     if source is None or widened is None or source.type == widened.type or not isinstance(source.type, DateType):
         return True
@@ -185,7 +184,7 @@ def _keeps_partitions(field: PartitionField, before: Schema, after: Schema) -> b
 
 
 def _column_properties(base: TableMetadata, schema: Schema) -> tuple[MetadataUpdate, ...]:
-    """Properties that name a column follow it, and go with it; a name mapping takes its new names on."""
+    """Renames or removes properties that name a column, and adds new names to a name mapping."""
     moved: dict[str, str] = {}
     removed: list[str] = []
     for key, value in base.properties.items():
@@ -203,16 +202,16 @@ def _column_properties(base: TableMetadata, schema: Schema) -> tuple[MetadataUpd
 
 
 def _name_mapping(base: TableMetadata, schema: Schema) -> dict[str, str]:
-    """The property of the name mapping, where the table has one that the schema changes."""
+    """The new name mapping as a property; empty without a change."""
     mapping = NameMapping.of_table(base.properties)
     changed = None if mapping is None else mapping.with_changes(base.schema(), schema)
     return {} if changed is None or changed == mapping else {NAME_MAPPING_PROPERTY: changed.to_text()}
 
 
 def _renamed_properties(key: str, before: Schema, after: Schema) -> frozenset[str]:
-    """The key under the names in `after` of the fields that it names in `before`; none where they are gone.
+    """The key with the names in `after` of the fields that it names in `before`; empty if they were dropped.
 
-    A key of Iceberg names fields by their dotted names, and every field that has such a name.
+    Iceberg's property keys contain dotted field names, and apply to each field of that name.
     """
     for prefix in COLUMN_PROPERTY_PREFIXES:
         name = key.removeprefix(prefix)
@@ -224,13 +223,13 @@ def _renamed_properties(key: str, before: Schema, after: Schema) -> frozenset[st
 
 
 def _dotted_names(schema: Schema, id: int) -> tuple[str, ...]:
-    """As Iceberg knows a field: by its dotted name, and by one without `element` and `value`."""
+    """A field's names in Iceberg: its dotted name, and that without `element` and `value`."""
     name = schema.column_name(id)
     return name, name.replace(".element.", ".").replace(".value.", ".")
 
 
 def _length_updates(base: TableMetadata, changed: ChangedColumns) -> tuple[MetadataUpdate, ...]:
-    """Lengths that the changes say; AnalysisError for one that rows which are there may exceed."""
+    """Updates of varchar lengths. Raises AnalysisError for a length that existing rows may exceed."""
     known, before = varchar_lengths(base.properties), base.schema()
     longer: dict[str, str] = {}
     lifted: list[str] = []

@@ -1,5 +1,4 @@
-"""Changes of a table's partitioning; files that are there keep the spec they were written with (spec: Partition
-Evolution)."""
+"""Changing a table's partition spec; existing files keep theirs (spec: Partition Evolution)."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from sqlext.spec.transform import (
 
 @dataclass(frozen=True, slots=True)
 class FieldTerm:
-    """A transform of a column, which is named by parts."""
+    """A transform of a column, which is given as a path."""
 
     column: tuple[str, ...]
     transform: Transform
@@ -42,7 +41,7 @@ class FieldTerm:
 
 @dataclass(frozen=True, slots=True)
 class AddField:
-    """`name` None: the name that Iceberg gives, such as `ts_day`, `id_bucket_16`."""
+    """`name` None: Iceberg's default, such as `ts_day` or `id_bucket_16`."""
 
     term: FieldTerm
     name: str | None = None
@@ -50,7 +49,7 @@ class AddField:
 
 @dataclass(frozen=True, slots=True)
 class DropField:
-    """`term` may also be the name of a partition field, as a plain column."""
+    """`term` may also be a partition field's name, in place of a column."""
 
     term: FieldTerm
 
@@ -60,7 +59,7 @@ SpecChange: TypeAlias = AddField | DropField
 
 @dataclass(frozen=True, slots=True)
 class ChangeSpec:
-    """Makes changes of the partition spec, in order, on whatever the spec is when they are committed."""
+    """Applies changes of the partition spec in order; on retry they are applied to the newer spec."""
 
     changes: tuple[SpecChange, ...]
 
@@ -92,9 +91,9 @@ class ChangeSpec:
 
 
 def changed_spec(base: TableMetadata, changes: Sequence[SpecChange]) -> PartitionSpec:
-    """The table's spec after all changes, under the id of an equal one or the next.
+    """The table's spec after the changes, with the id of an equal spec, else the next id.
 
-    Errors: AnalysisError for what is not there or does not fit, AlreadyExistsError FIELD_ALREADY_EXISTS.
+    Raises AnalysisError for an unknown or unusable column or field, AlreadyExistsError FIELD_ALREADY_EXISTS.
     """
     edit = _Edit(base)
     for change in changes:
@@ -109,7 +108,7 @@ def changed_spec(base: TableMetadata, changes: Sequence[SpecChange]) -> Partitio
 
 
 class _Edit:
-    """A spec on its way through a list of changes."""
+    """A spec during a list of changes."""
 
     def __init__(self, base: TableMetadata) -> None:
         self._base = base
@@ -135,7 +134,7 @@ class _Edit:
         if self._base.format_version > 1:
             del self.fields[index]
         else:
-            # Version 1 finds partition values by their place (spec: Partition Evolution).
+            # Version 1 has partition values by ordinal (spec: Partition Evolution).
             self.fields[index] = replace(field, transform=VoidTransform())
 
     def _source_id(self, term: FieldTerm) -> int:
@@ -156,7 +155,7 @@ class _Edit:
         return source.id
 
     def _located(self, term: FieldTerm) -> int:
-        """By the field's name where the table has no such column, else by column and transform."""
+        """The index of the field with the term's column and transform, else of the field with the term's name."""
         name = ".".join(term.column)
         source = self._base.schema().field_at(term.column, case_sensitive=False)
         for index, field in enumerate(self.fields):
@@ -174,7 +173,7 @@ class _Edit:
         )
 
     def _make_room_for(self, name: str) -> None:
-        """A void field of version 1 gives its name up."""
+        """Renames a void field of format version 1 that has the name."""
         for index, field in enumerate(self.fields):
             if field.name.lower() != name.lower():
                 continue
@@ -189,7 +188,7 @@ class _Edit:
         raise self._refused(term, f"a column is called {name} already. Give the field a name with AS")
 
     def _recycled(self, source_id: int, transform: Transform, name: str | None) -> PartitionField | None:
-        """The same field of an earlier spec, whose id stands for it in all specs; version 1 has ids by place."""
+        """An equal field of an earlier spec, to reuse its id (spec: Partition Evolution); none in format version 1."""
         if self._base.format_version < 2:
             return None
         for spec in reversed(self._base.partition_specs):
@@ -211,7 +210,7 @@ class _Edit:
 
 
 def _derived_name(column: str, transform: Transform) -> str:
-    """The names that Iceberg gives a field that is added to a table."""
+    """Iceberg's default name of a partition field."""
     match transform:
         case IdentityTransform():
             return column

@@ -1,8 +1,8 @@
-"""A micro-batch's files as manifests, before they are committed: a restart commits them, and writes no row again.
+"""A micro-batch's files as manifests before the commit, so that a restart commits them without writing rows again.
 
-As in Flink's committer there is a manifest of data files and one of delete files. What else the commit needs is in a
-JSON file beside them, which is written last and makes them valid:
-`stream-<query id>-<batch id>-<token>.json` in the metadata folder. None of it belongs to a snapshot.
+As in Flink's committer there are manifests of data files and of delete files. A JSON file in the metadata folder,
+`stream-<query id>-<batch id>-<token>.json`, holds the rest and is written last, which makes the batch valid. None of
+these files belongs to a snapshot.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ StagedAction: TypeAlias = AppendFiles | RowDelta | OverwriteFiles
 class StagedBatch:
     """A batch that is ready to be committed. `plan` is the fingerprint of what it was planned to read.
 
-    `location` is that of the JSON file, `manifests` are the other staged files.
+    `location` is that of the JSON file; `manifests` are the other staged files.
     """
 
     batch_id: int
@@ -55,7 +55,7 @@ class StagedBatch:
 
     @property
     def files(self) -> tuple[ContentFile, ...]:
-        """The content files that the batch adds."""
+        """Content files that the batch adds."""
         match self.action:
             case AppendFiles(files=files):
                 return tuple(files)
@@ -76,12 +76,12 @@ def stage_batch(
     how: str,
     token: str,
 ) -> StagedBatch | None:
-    """Writes the manifests of an action, and what makes them valid.
+    """Writes the manifests of an action and the JSON file that makes them valid.
 
-    `how` says in which way the query writes, `token` tells attempts apart.
+    `how` identifies how the query writes, `token` the attempt.
 
-    None for an action of which more would have to be kept: one that changes columns, depends on rows that it read, or
-    drops files. Errors of the store.
+    None if more than files would have to be kept: for an action that changes columns, depends on rows that it read, or
+    removes files. Raises StorageError.
     """
     described = _described(action)
     if described is None:
@@ -90,7 +90,7 @@ def stage_batch(
     name = f"stream-{query_id}-{batch_id}-{token}"
     writer = ManifestWriter(io, ManifestCache(), name, 1, makes_table=False)
     staged = StagedBatch(batch_id, plan, join(metadata_location(metadata), f"{name}.json"), (), action)
-    # One manifest for each content and spec, as the commit will write them.
+    # One manifest per content and spec, as in the commit.
     manifests = writer.add(staged.files, metadata)
     rows = action.deleted_rows if isinstance(action, RowDelta) else {}
     touched = writer.add([one.data_file(path) for path, one in rows.items()], metadata)
@@ -110,17 +110,17 @@ def stage_batch(
 
 
 def staged_files(io: FileIO, metadata: TableMetadata, query_id: str) -> Sequence[str]:
-    """All staged files of a query; those of a batch that is whole have one that ends in `.json`."""
+    """Locations of all staged files of a query; a complete batch has one that ends in `.json`."""
     prefix = f"stream-{query_id}-"
     files = (file.path for file in io.list(metadata_location(metadata)))
     return [path for path in files if path.rpartition("/")[2].startswith(prefix)]
 
 
 def load_staged(io: FileIO, metadata: TableMetadata, location: str, how: str) -> StagedBatch | None:
-    """A batch as it was staged; None where it cannot be committed any more.
+    """A staged batch; None if it can no longer be committed.
 
-    That is so where the query writes in another way, the table has other columns, partitions, key, constraints or
-    another format version now, or where a file is damaged or gone.
+    That is so if `how` differs, if the table's columns, partitioning, key, constraints or format version have changed,
+    or if a file is damaged or missing.
     """
     try:
         value = json.loads(io.read(location))
@@ -183,7 +183,7 @@ def _action(
 
 
 def _made_for(metadata: TableMetadata) -> Mapping[str, Any]:
-    """What the batch's rows were written and checked by."""
+    """What the batch's rows depend on."""
     return {
         "table": metadata.table_uuid,
         "format-version": metadata.format_version,

@@ -1,7 +1,7 @@
-"""How far a streaming query has got in a table, as state of the table.
+"""The progress of a streaming query, as a property of its target table.
 
-It is a table property, which the commit of a batch changes together with the rows: so it outlives the batch's snapshot,
-a rollback and the branch, and goes with a table that is renamed (docs/decisions/0004).
+A batch's commit changes the property together with the rows, so it survives expiry, rollback, rename and the loss of a
+branch (docs/decisions/0004).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _KEPT_PLANS = 16
 
 @dataclass(frozen=True, slots=True)
 class StreamProgress:
-    """The last batch that is in the table (None: none yet), and the run of the query that wrote last.
+    """The last committed batch (None: none yet), and the query's run that wrote last.
 
-    `plans` are fingerprints of what the newest batches were planned to read, by batch.
+    `plans` maps the newest batch ids to fingerprints of what they were planned to read.
     """
 
     run_id: str
@@ -34,22 +34,23 @@ class StreamProgress:
     plans: Mapping[int, str] = field(default_factory=dict)
 
     def taken_over(self, run_id: str) -> StreamProgress:
-        """The progress as another run of the query takes it over."""
+        """The progress with another run as the writer."""
         return replace(self, run_id=run_id)
 
     def after(self, batch_id: int, plans: Mapping[int, str]) -> StreamProgress:
-        """What it is once the batch is in the table; `plans` are those of it and of empty batches before it."""
+        """The progress after a batch; `plans` are those of it and of empty batches before it."""
         known = sorted({**self.plans, **plans}.items())
         return replace(self, batch_id=batch_id, plans=dict(known[-_KEPT_PLANS:]))
 
     def encode(self) -> str:
-        """The property's value."""
+        """The value of the property."""
         plans = {str(batch): plan for batch, plan in self.plans.items()}
         return json.dumps({"version": _VERSION, "run": self.run_id, "batch": self.batch_id, "plans": plans})
 
     @classmethod
     def of(cls, metadata: TableMetadata, query_id: str, name: str) -> StreamProgress | None:
-        """The query's progress; None where it has written nothing. CorruptionError for a value that is none."""
+        """The query's progress; None if it has written nothing. Raises CorruptionError for a value that does not
+        parse."""
         text = metadata.properties.get(PROGRESS_PREFIX + query_id)
         if text is None:
             return None
@@ -66,11 +67,11 @@ class StreamProgress:
 
 @dataclass(frozen=True, slots=True)
 class AdvanceStream:
-    """A batch of a streaming query, or with no `action` the claim of a run: the progress goes on from `expected`.
+    """Commits a batch of a streaming query, or without `action` a run's claim, if the progress is `expected`.
 
-    `landed` is told the snapshot, if there is one, once it is in the table.
+    `landed` is called with the snapshot, or None, after the commit.
 
-    `ValidationConflict` STREAM_FENCED where it is no more what is expected, as another run wrote meanwhile.
+    Raises `ValidationConflict` STREAM_FENCED if the progress differs, because another run has written.
     """
 
     query_id: str
@@ -95,7 +96,7 @@ class _Staging:
         advance = self._advance
         there = StreamProgress.of(base, advance.query_id, self._name)
         if there == advance.progress:
-            # An attempt that got no answer has landed: nobody else writes this run's progress.
+            # An attempt without an answer has succeeded: no other run writes this progress.
             return StagedChange(base, (), (AssertTableUUID(base.table_uuid),))
         if there != advance.expected:
             other = "nobody" if there is None else there.run_id

@@ -1,4 +1,4 @@
-"""Making a table, or replacing one, with its first rows in the same commit."""
+"""Creating or replacing a table, with its first rows in the same commit."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from sqlext.spec.sort_order import SortOrder
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """Makes a table; `AlreadyExistsError` when one is there. Field ids are taken as they stand.
+    """Creates a table, with field ids as given. Raises AlreadyExistsError if it exists.
 
-    The files of `initial` are of partition spec `spec.spec_id`.
+    The files of `initial` have the spec id `spec.spec_id`.
     """
 
     schema: Schema
@@ -57,7 +57,7 @@ class CreateTable:
 
 
 class TableCreation:
-    """The staging of `CreateTable`. The table's uuid is the commit's token, so it is chosen once."""
+    """Staging of `CreateTable`; attempts share the table's uuid."""
 
     def __init__(self, action: CreateTable, context: CommitContext) -> None:
         self._action = action
@@ -94,12 +94,11 @@ class TableCreation:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceTable:
-    """Gives a table a new schema, spec, order, properties and content; the old snapshots stay, for time travel.
+    """Replaces a table's schema, spec, order, properties and content; old snapshots stay for time travel.
 
-    Field ids are taken as they stand; `sqlext.spec.replaced_schema.assign_kept_ids` gives them. Properties that outlive
-    a replacement are among `properties`; those that another commit adds meanwhile stay too. What other commits do else
-    is replaced with the rest. The table keeps its location and its uuid. The files of `initial` are of partition spec
-    `spec.spec_id`.
+    Field ids are taken as given (see `sqlext.spec.replaced_schema.assign_kept_ids`). `properties` must include those
+    that survive a replacement; such properties that another commit adds stay too. All other concurrent changes are
+    replaced. Location and uuid stay. The files of `initial` have the spec id `spec.spec_id`.
     """
 
     schema: Schema
@@ -115,8 +114,6 @@ class ReplaceTable:
 
 
 class TableReplacement:
-    """The staging of `ReplaceTable`."""
-
     def __init__(self, action: ReplaceTable, context: CommitContext) -> None:
         self._action = action
         self._context = context
@@ -172,7 +169,7 @@ class TableReplacement:
         return tuple(updates)
 
     def _content_for(self, spec_id: int) -> SnapshotProduction | None:
-        """The first rows under the spec's id in the table, which another commit may change between attempts."""
+        """The first rows with the spec's id in the table, which may differ between attempts."""
         if self._action.initial is None:
             return None
         if spec_id not in self._contents:
@@ -191,9 +188,9 @@ def _of_spec(file: ContentFile, spec_id: int) -> ContentFile:
 
 
 def _numbered_spec(spec: PartitionSpec, base: TableMetadata) -> PartitionSpec:
-    """`spec` under the id of an equal one of the table, or the next.
+    """`spec` with the id of an equal spec of the table, else the next id.
 
-    Its fields get the ids of equal fields there, else new ones: an id means the same in all specs of a table.
+    Fields get the ids of equal fields of the table, else new ones: an id means the same in all specs.
     """
     for known_spec in base.partition_specs:
         if known_spec.same_fields(spec):
