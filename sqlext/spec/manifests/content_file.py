@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 
 class Content(IntEnum):
-    """What a content file holds."""
+    """The kind of a content file (spec: `content` of `data_file`)."""
 
     DATA = 0
     POSITION_DELETES = 1
@@ -19,16 +19,15 @@ class Content(IntEnum):
 PUFFIN = "PUFFIN"
 
 ContentKey: TypeAlias = tuple[str, int | None]
-"""What tells content files of a snapshot apart: the path and, as a Puffin file holds several vectors, the offset."""
+"""Identifies a content file in a snapshot: the path, and the offset of a deletion vector in its Puffin file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentFile:
-    """One file of rows or of deletes, or one deletion vector in a Puffin file.
+    """A data file, a delete file, or a deletion vector in a Puffin file.
 
-    `partition` holds stored values in the order of the fields of spec `spec_id`. The mappings go from field id to a
-    count, a size in bytes, or a bound in binary single-value form; None means "not recorded". `file_format` is the
-    upper-case name.
+    `partition` has stored values in the order of the fields of spec `spec_id`. Mappings go from field id to a count, a
+    size in bytes, or a bound in binary single-value form; None means not recorded. `file_format` is in upper case.
     """
 
     content: Content
@@ -59,10 +58,10 @@ class ContentFile:
 
     @property
     def is_deletion_vector(self) -> bool:
-        """Whether it is a deletion vector: all position deletes of `referenced_data_file`."""
+        """Whether it is a deletion vector, which has all position deletes of `referenced_data_file`."""
         return self.content == Content.POSITION_DELETES and self.file_format == PUFFIN
 
     @property
     def content_bytes(self) -> int:
-        """Bytes of the file, or of the vector alone."""
+        """Size in bytes of the file, or of the deletion vector in it."""
         return self.file_size_in_bytes if self.content_size_in_bytes is None else self.content_size_in_bytes

@@ -1,6 +1,6 @@
-"""The blob of a deletion vector (Puffin spec: `deletion-vector-v1` blob type).
+"""Blobs of deletion vectors (Puffin spec: `deletion-vector-v1` blob type).
 
-Within it the deleted positions are a 64-bit roaring bitmap in portable form, which is passed on as bytes.
+The deleted positions in a blob, a 64-bit roaring bitmap in portable form, remain bytes here.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _START = _NUMBER.size + len(_MAGIC)
 
 
 def encode_deletion_vector(positions: bytes) -> bytes:
-    """The blob of a bitmap."""
+    """The blob of a serialised bitmap."""
     content = _MAGIC + positions
     return b"".join((_NUMBER.pack(len(content)), content, _NUMBER.pack(zlib.crc32(content))))
 
 
 def decode_deletion_vector(blob: bytes) -> bytes:
-    """The bitmap in a blob. Raises ValueError where length, magic or checksum is wrong."""
+    """The serialised bitmap in a blob. Raises ValueError for a wrong length, magic number or checksum."""
     if len(blob) < _START + _NUMBER.size:
         raise ValueError(f"a deletion vector of {len(blob)} bytes is too short")
     content = blob[_NUMBER.size : -_NUMBER.size]

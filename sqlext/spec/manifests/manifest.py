@@ -28,7 +28,7 @@ from sqlext.spec.single_value import are_bounds_in_any_order
 from sqlext.spec.types import Type
 
 UNASSIGNED_SEQUENCE_NUMBER = -1
-"""In a ManifestFile: not committed yet. `encode_manifest_list` puts the commit's sequence number in its place."""
+"""Of a ManifestFile before its commit; `encode_manifest_list` replaces it by the snapshot's sequence number."""
 
 _V1_BLOCK_SIZE = 64 * 1024 * 1024
 _CODECS = {
@@ -45,7 +45,7 @@ _T = TypeVar("_T")
 
 
 class EntryStatus(IntEnum):
-    """What the snapshot that wrote an entry did with its file."""
+    """What the snapshot `snapshot_id` of an entry did with the file."""
 
     EXISTING = 0
     ADDED = 1
@@ -56,8 +56,8 @@ class EntryStatus(IntEnum):
 class ManifestEntry:
     """A content file in a manifest.
 
-    None in `snapshot_id` or a sequence number stands, before the commit, for "inherited from the manifest"; after
-    decoding only the `file_sequence_number` of an entry that an old writer carried over may still be None.
+    Before the commit None in `snapshot_id` or a sequence number means "inherited from the manifest". After decoding
+    only `file_sequence_number` may be None, in an existing entry of an old writer.
     """
 
     status: EntryStatus
@@ -72,7 +72,7 @@ class ManifestEntry:
 
 
 class ManifestContent(IntEnum):
-    """Which kind of content files a manifest tracks."""
+    """The kind of content files that a manifest lists."""
 
     DATA = 0
     DELETES = 1
@@ -80,9 +80,9 @@ class ManifestContent(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldSummary:
-    """One partition field over all files of a manifest; bounds are binary single values, never null or NaN.
+    """The values of a partition field in all files of a manifest (spec: `field_summary`).
 
-    `contains_nan` is None when it was not recorded.
+    Bounds are binary single values, never of null or NaN. None means not recorded.
     """
 
     contains_null: bool
@@ -95,8 +95,8 @@ class FieldSummary:
 class ManifestFile:
     """A manifest in a manifest list.
 
-    `partitions` has a summary per field of spec `spec_id`, or is None when none was recorded. Counts are None only in
-    format version 1 lists that lack them: then nothing is known about the manifest's entries.
+    `partitions` has a summary of each field of spec `spec_id`, or is None if not recorded. A count is None, that is
+    unknown, only if a list of format version 1 lacks it.
     """
 
     path: str
@@ -118,9 +118,9 @@ class ManifestFile:
 
     @property
     def may_be_live(self) -> bool:
-        """False only where its counts say that all its entries are of removed files.
+        """False only if the counts show that all entries have the status DELETED.
 
-        Counts that are absent, or contradict each other, say nothing: a manifest of no entry is not written.
+        True if counts are missing or contradictory, as in a manifest without entries, which no writer makes.
         """
         if self.added_files_count != 0 or self.existing_files_count != 0:
             return True
@@ -130,9 +130,9 @@ class ManifestFile:
 def summarise_partitions(
     entries: Iterable[ManifestEntry], spec: PartitionSpec, schema: Schema, others: Sequence[Schema] = ()
 ) -> tuple[FieldSummary, ...] | None:
-    """A summary per partition field, over the files of all entries; None where its bounds would mislead a reader.
+    """A summary of each partition field of `entries`; None if Iceberg's Java library would misread bounds of uuids.
 
-    Source columns that are not in `schema` are looked for in the `others`.
+    Source columns that `schema` lacks are looked up in `others`.
     """
     partitions = [entry.file.partition for entry in entries]
     summaries = []
@@ -158,7 +158,7 @@ def _summary(type: Type, values: Sequence[Any]) -> FieldSummary:
 
 
 def _sort_key(value: Any) -> Any:
-    # -0.0 comes before 0.0, though they are equal: a bound of 0.0 must not hide a -0.0.
+    # Sorts -0.0 before 0.0, which Python compares as equal: a lower bound of 0.0 would exclude -0.0.
     return (value, math.copysign(1.0, value)) if isinstance(value, float) else value
 
 
@@ -172,11 +172,10 @@ def encode_manifest(
     others: Sequence[Schema] = (),
     codec: str = "deflate",
 ) -> bytes:
-    """The bytes of a manifest. Entries with None for a snapshot id or sequence number inherit it at the commit.
+    """The bytes of a manifest. An entry with None as snapshot id or sequence number inherits it at the commit.
 
-    Source columns of partition fields that are not in `schema` are looked for in the `others`.
-
-    Raises ValueError for deletes in format version 1, or a partition value its type does not hold.
+    Source columns that `schema` lacks are looked up in `others`. Raises ValueError for deletes in format version 1, or
+    a partition value that is not of its field's type.
     """
     if format_version == 1 and content != ManifestContent.DATA:
         raise ValueError("format version 1 has no delete manifests")
@@ -202,9 +201,10 @@ def encode_manifest(
 def decode_manifest(
     data: bytes, manifest: ManifestFile, *, schema: Schema, specs: Mapping[int, PartitionSpec]
 ) -> list[ManifestEntry]:
-    """The entries of a manifest, with what they inherit from `manifest`, its entry in the manifest list.
+    """The entries of a manifest, with the values that they inherit from `manifest`, its entry in the manifest list.
 
-    Partition values are stored values in the order of the fields of the manifest's spec. Raises CorruptionError.
+    Partition values are stored values in the order of the fields of the manifest's spec. Raises CorruptionError
+    CORRUPT_FILE for bytes that are not such a manifest.
     """
     spec = specs.get(manifest.spec_id)
     if spec is None:
@@ -229,9 +229,8 @@ def encode_manifest_list(
 ) -> bytes:
     """The bytes of a snapshot's manifest list; `sequence_number` replaces UNASSIGNED_SEQUENCE_NUMBER.
 
-    `first_row_id` is the snapshot's, from format version 3 on; the manifests have theirs.
-
-    Raises ValueError for delete manifests in format version 1 and, from version 2 on, for unknown counts.
+    `first_row_id` of the snapshot is written from format version 3 on. Raises ValueError for delete manifests in
+    version 1 and for unknown counts in later versions.
     """
     records = [_manifest_record(one, sequence_number, format_version) for one in manifests]
     writer = manifest_file_writer(format_version)
@@ -254,7 +253,7 @@ def encode_manifest_list(
 
 
 def decode_manifest_list(data: bytes, path: str = "manifest list") -> list[ManifestFile]:
-    """The manifests of a snapshot; `path` is for messages. Raises CorruptionError."""
+    """The manifests in the bytes of a manifest list. Raises CorruptionError CORRUPT_FILE naming `path`."""
 
     def read() -> list[ManifestFile]:
         _, records = read_records(data)
@@ -347,7 +346,7 @@ def _by_column(pairs: Sequence[Mapping[str, Any]] | None) -> dict[int, Any] | No
 
 
 def _list(items: Sequence[int] | None) -> list[int] | None:
-    # fastavro takes a tuple for a choice among the branches of a union.
+    # fastavro reads a tuple as the name of a union branch and its value.
     return None if items is None else list(items)
 
 
@@ -360,9 +359,9 @@ def _converted(value: Any, convert: Conversion | None) -> Any:
 
 
 def _inherited(entries: Iterable[ManifestEntry], manifest: ManifestFile) -> Iterator[ManifestEntry]:
-    """Entries with the manifest's snapshot id and sequence number where they have none of their own.
+    """Entries with inherited snapshot id, sequence numbers and first row id in place of None.
 
-    (spec: Sequence Number Inheritance; First Row ID Inheritance). Version 1 has number 0 throughout.
+    (spec: Sequence Number Inheritance; First Row ID Inheritance). Files of version 1 inherit the sequence number 0.
     """
     next_row_id = manifest.first_row_id
     for entry in entries:
@@ -447,7 +446,7 @@ def _summaries(records: Sequence[Mapping[str, Any]] | None) -> tuple[FieldSummar
 
 
 def _decoding(read: Callable[[], _T], path: str, kind: str) -> _T:
-    # A damaged file can make fastavro, zlib or pyarrow raise nearly anything; all of it means the same.
+    # On a damaged file fastavro, zlib and pyarrow may raise nearly any exception.
     try:
         return read()
     except MemoryError:

@@ -1,6 +1,6 @@
-"""The Avro schemas that code the records of manifests and manifest lists, made once per schema and kept.
+"""Avro schemas and conversions of the records of manifests and manifest lists, cached.
 
-Making or parsing a schema costs more than coding a small manifest with it.
+Parsing a schema costs more than encoding or decoding a small manifest with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sqlext.spec.types import DecimalType, StructType, TimestampNanoType, Timest
 
 Conversion: TypeAlias = Callable[[Any], Any]
 
-# The location of a file and the ids of a snapshot alone take more: a block that claims more records is damaged.
+# A record's location and ids alone take more bytes, so a block that claims more records than this allows is damaged.
 _SMALLEST_RECORD_BYTES = 24
 
 METRICS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
@@ -29,7 +29,8 @@ METRICS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_count
 
 @dataclass(frozen=True, slots=True)
 class RecordWriter:
-    """The schema of a file's header, the one that codes its records, and per partition field its key and conversion."""
+    """The schema text for the file's header, the schema that encodes records, and each partition field's name in
+    records with the conversion of its stored values."""
 
     schema_text: str
     record_schema: Any
@@ -45,15 +46,15 @@ def entry_writer(format_version: int, partition_type: StructType) -> RecordWrite
 
 
 def metric_pairs(name: str, metric: Mapping[int, Any] | None) -> Any:
-    """A metric of a content file as `entry_writer` codes it."""
+    """A metric of a content file in the form that the record schema of `entry_writer` takes."""
     return (
         None if metric is None else (name, {"pairs": [{"key": key, "value": value} for key, value in metric.items()]})
     )
 
 
 def _with_named_metrics(record: dict[str, Any]) -> dict[str, Any]:
-    # fastavro validates all of a value to choose among unnamed branches; a record of one field is coded as the field
-    # is, has a name to choose it by, and makes encoding twice as fast.
+    # fastavro validates a whole value to choose an unnamed union branch. A record of one field has the encoding of the
+    # field, and a name to choose it by, which makes encoding twice as fast.
     data_file = next(field for field in record["fields"] if field["name"] == "data_file")
     for field in data_file["type"]["fields"]:
         if field["name"] in METRICS:
@@ -79,7 +80,7 @@ def _physical_form(type: Type) -> Conversion:
 
 
 class RecordReader:
-    """What decodes the records of files with one Avro schema."""
+    """Decodes the records of files with one Avro schema."""
 
     def __init__(self, schema_text: bytes) -> None:
         schema = json.loads(schema_text)
@@ -92,15 +93,16 @@ class RecordReader:
         self._logical_types = dict(_partition_logical_types(schema))
 
     def records(self, data: bytes, start: int, codec: str) -> list[Any]:
-        """The records of the blocks from `start`; errors as of `avro_file.decode_blocks`.
+        """The records of the blocks from offset `start`. Raises the errors of `avro_file.decode_blocks`.
 
-        Iceberg's Java library puts the length before a partition value of type `fixed`, against its own schema.
+        Values of type `fixed` are also read with a length before them, which Iceberg's Java library writes although
+        its schema has none.
         """
         try:
             return self._decode(data, start, codec, self.record_schema)
         except MemoryError:
             raise
-        except Exception:  # a shift by one byte can make fastavro raise nearly anything
+        except Exception:  # on bytes that are misaligned fastavro may raise nearly any exception
             if self._prefixed is None:
                 raise
             return self._decode(data, start, codec, self._prefixed)
@@ -111,7 +113,7 @@ class RecordReader:
         )
 
     def partition_conversions(self, partition_type: StructType) -> list[tuple[str, Conversion | None]]:
-        """Per partition field: its key in the records, and what makes its stored value of what Avro holds."""
+        """Each partition field's name in records, and the conversion of Avro's value to the stored value, if any."""
         keys = ((f"p{field.id}", field.type) for field in partition_type.fields)
         return [(key, _stored_form(self._logical_types.get(key, {}), type)) for key, type in keys]
 
@@ -129,7 +131,7 @@ def read_records(data: bytes) -> tuple[RecordReader, list[Any]]:
 
 
 def _field_types(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The physical type of each field, but for its being null, those of records inside among them."""
+    """Name and physical type, without null, of each field, including the fields of nested records."""
     for field in record["fields"]:
         type = field["type"]
         if isinstance(type, list):
@@ -141,7 +143,7 @@ def _field_types(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _fixed_as_bytes(schema: Any, named: set[str]) -> Any:
-    """The schema with `bytes` for `fixed` types that have no logical type; `named` gathers their names."""
+    """The schema with `bytes` for each `fixed` type without logical type; `named` collects the names of these types."""
     match schema:
         case [*branches]:
             return [_fixed_as_bytes(branch, named) for branch in branches]
@@ -180,7 +182,7 @@ def _record_fields(schema: Mapping[str, Any], *path: str) -> Sequence[Mapping[st
 
 
 def _stored_form(avro: Mapping[str, Any], type: Type) -> Conversion | None:
-    # The file's own type decides: the source column may have been widened since, or dropped.
+    # By the logical type in the file, since the source column may have been promoted or dropped since then.
     logical = avro.get("logicalType")
     if logical == "decimal":
         scale = avro.get("scale", 0)

@@ -1,4 +1,4 @@
-"""The entries of a manifest as columns (spec: Manifests): a tenth of the memory and time of an object for each."""
+"""Manifest entries as columns (spec: Manifests), with a tenth of the memory and time of one object per entry."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from sqlext.spec.schema import Schema
 
 _CHUNK_BYTES = 4 * 1024 * 1024
 _NO_VALUE_BYTES = 64
-# A look-up costs a tenth of what making a member of an enumeration does.
+# Indexing a tuple costs a tenth of a call of an enumeration.
 _CONTENTS, _STATUSES = tuple(Content), tuple(EntryStatus)
 _UNPACK = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionColumn:
-    """The values of one partition field: `values[codes[row]]`, or for a single code that value in all rows."""
+    """The values of a partition field, dictionary-encoded as `values[codes[row]]`; a single code holds for all rows."""
 
     codes: npt.NDArray[np.integer[Any]]
     values: tuple[Any, ...]
@@ -54,9 +54,9 @@ class PartitionColumn:
 
 @dataclass(frozen=True, slots=True)
 class ManifestColumns:
-    """Some consecutive entries of a manifest, with what they inherit from it; None: all null.
+    """Consecutive entries of a manifest, with the values that they inherit as in `decode_manifest`.
 
-    Sequence numbers, snapshot ids and first row ids are as `decode_manifest` gives them.
+    A column that is None has only nulls.
     """
 
     size: int
@@ -83,7 +83,7 @@ class ManifestColumns:
         return live
 
     def metric(self, name: str, field_id: int) -> Integers | Octets | None:
-        """One of METRICS for one column, null where a file has none."""
+        """The metric `name`, one of METRICS, of a field in each file, with nulls; None if no file has it."""
         metrics = self.columns.get(name)
         assert metrics is None or isinstance(metrics, Pairs)
         return None if metrics is None else metrics.columns.get(field_id)
@@ -94,7 +94,7 @@ class ManifestColumns:
         return [None] * len(rows) if ids is None else ids.pick(rows)
 
     def entries(self, rows: Sequence[int] | None = None, *, with_metrics: bool = True) -> list[ManifestEntry]:
-        """The entries at `rows`; all for None. Metrics are most of what an entry costs."""
+        """The entries at the indices `rows`, all for None. Without metrics they are much cheaper."""
         rows = range(self.size) if rows is None else rows
         if not len(rows):
             return []
@@ -145,9 +145,9 @@ class ManifestColumns:
 def decode_manifest_columns(
     data: bytes, manifest: ManifestFile, *, schema: Schema, specs: Mapping[int, PartitionSpec]
 ) -> tuple[ManifestColumns, ...]:
-    """What `decode_manifest` decodes, some megabytes of entries in each part.
+    """The entries of `decode_manifest` as columns, in parts of a few megabytes.
 
-    Raises NotColumnar where only that function can tell what the manifest holds or what is wrong with it.
+    Raises NotColumnar for a manifest that only `decode_manifest` can read, or whose error it reports.
     """
     spec = specs.get(manifest.spec_id)
     if spec is None:
@@ -167,12 +167,12 @@ def decode_manifest_columns(
         return tuple(parts)
     except MemoryError:
         raise
-    except Exception as error:  # a damaged file can make zlib or pyarrow raise nearly anything
+    except Exception as error:  # on a damaged file zlib and pyarrow may raise nearly any exception
         raise NotColumnar(str(error)) from error
 
 
 def _chunks(blocks: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
-    """Few enough for the caches of a processor."""
+    """Groups of blocks that fit into the caches of a processor."""
     chunk: list[tuple[int, bytes]] = []
     size = 0
     for block in blocks:
@@ -192,7 +192,7 @@ def _part(
     conversions: Sequence[tuple[str, Conversion | None]],
     next_row_id: int | None,
 ) -> tuple[ManifestColumns, int | None]:
-    """The columns of a chunk, and the first row id that the next one's first new file inherits."""
+    """The columns of a chunk, and the first row id that the next chunk's first file without one inherits."""
     types = reader.field_types
     columns = dict(columns)
     for name, column in columns.items():
@@ -231,7 +231,7 @@ def _part(
 
 
 def _filled(column: Any, value: int, where: Mask) -> Integers | None:
-    """`column` with `value` for the nulls in `where` (spec: Sequence Number Inheritance)."""
+    """`column` with `value` in place of nulls in `where`; None if only nulls remain."""
     if column is None:
         if not where.any():
             return None
@@ -245,7 +245,7 @@ def _filled(column: Any, value: int, where: Mask) -> Integers | None:
 
 
 def _row_ids(column: Any, status: Integers, rows: Integers, next_row_id: int | None) -> tuple[Any, int | None]:
-    """First row ids, assigned to live files without one in their order (spec: First Row ID Inheritance)."""
+    """First row ids, assigned in order to live files without one, and the next (spec: First Row ID Inheritance)."""
     if next_row_id is None:
         return column, None
     without = np.ones(status.size, np.bool_) if column is None else ~_present(column)
@@ -286,7 +286,7 @@ def _partition_column(column: Any, type: Any, convert: Conversion | None, size: 
 
 
 def _plain(value: bytes, type: Any) -> Any:
-    """What an Avro reader makes of the bytes of a string or a number."""
+    """The value of Avro type `type` in the bytes of a column of octets."""
     if type == "string":
         return value.decode()
     return _UNPACK[type].unpack(value)[0] if isinstance(type, str) and type in _UNPACK else value

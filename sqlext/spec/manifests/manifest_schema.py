@@ -72,7 +72,7 @@ _DELETION_VECTOR = (
 
 
 def entry_type(format_version: int, partition_type: StructType) -> StructType:
-    """The type of a manifest entry whose data file has partition tuples of `partition_type`."""
+    """The type of a manifest entry with partition tuples of `partition_type`."""
     data_file = _required(2, "data_file", StructType(tuple(_data_file_fields(format_version, partition_type))))
     status, snapshot_id = _required(0, "status", _INT), _optional(1, "snapshot_id", _LONG)
     if format_version == 1:
@@ -123,7 +123,7 @@ _ROW_COUNTS = (
 
 
 def manifest_file_type(format_version: int) -> StructType:
-    """The type of a manifest list's entries."""
+    """The type of an entry of a manifest list."""
     return StructType(tuple(_manifest_file_fields(format_version)))
 
 
@@ -167,4 +167,4 @@ NAMES: dict[int, str] = dict(
     for struct in (entry_type(version, StructType(())), manifest_file_type(version))
     for pair in _names(struct)
 )
-"""The name of every field by its id; other writers may spell the names differently, the ids are fixed."""
+"""Field names by id. Other writers may use other names; the spec fixes only the ids."""

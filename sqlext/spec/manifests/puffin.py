@@ -1,4 +1,4 @@
-"""Puffin files: blobs, and a footer that tells where they are (Puffin spec: File Structure)."""
+"""Puffin files: blobs, and a footer with the metadata of each (Puffin spec: File Structure)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FOOTER_END = struct.Struct("<i4s4s")
 
 @dataclass(frozen=True, slots=True)
 class BlobMetadata:
-    """A blob's place in its file (bytes) and what it is about; `fields` are ids."""
+    """A blob's metadata (Puffin spec: BlobMetadata): offset and length are in bytes, `fields` are field ids."""
 
     type: str
     offset: int
@@ -44,7 +44,7 @@ class BlobMetadata:
 
 @dataclass(frozen=True, slots=True)
 class NewBlob:
-    """A blob to write, as it is: nothing is compressed."""
+    """A blob to write uncompressed."""
 
     type: str
     data: bytes
@@ -53,7 +53,7 @@ class NewBlob:
 
 
 def encode_puffin(blobs: Sequence[NewBlob], *, created_by: str) -> tuple[bytes, list[BlobMetadata]]:
-    """The bytes of a file of these blobs, and where each is. Snapshot and sequence number are not known yet."""
+    """The bytes of a Puffin file, and each blob's metadata, in which snapshot id and sequence number are unassigned."""
     parts, placed, offset = [MAGIC], [], len(MAGIC)
     for blob in blobs:
         placed.append(BlobMetadata(blob.type, offset, len(blob.data), blob.fields, properties=blob.properties))

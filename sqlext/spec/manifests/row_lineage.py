@@ -1,4 +1,4 @@
-"""Row ids: the reserved column, and the ids that a commit gives away (spec: Row Lineage; First Row ID Assignment)."""
+"""Row lineage: its reserved columns, and the assignment of row ids (spec: Row Lineage; First Row ID Assignment)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile
 from sqlext.spec.types import LongType, NestedField
 
 ROW_ID = NestedField(2147483540, "_row_id", LongType())
-"""A row's own id, in files to which the row was moved; null in a row that has its id by its place in the file."""
+"""The row id, stored in files to which the row was moved; null in a row that inherits it by its position."""
 LAST_UPDATED = NestedField(2147483539, "_last_updated_sequence_number", LongType())
-"""The sequence number of a row's last change, in files to which the row was moved unchanged; null in one that the
-file's own commit changed."""
+"""The sequence number of a row's last change, stored in files to which the row was moved unchanged; null in a row that
+inherits the file's."""
 
 
 def assign_first_row_ids(manifests: Iterable[ManifestFile], next_row_id: int) -> tuple[list[ManifestFile], int]:
-    """The manifests of a snapshot, each data manifest with the first id of its rows, and the next free id.
+    """The manifests of a snapshot, each data manifest with a first row id, and the next free row id.
 
-    A manifest that has one keeps it. The others get room for all their live rows, since files of a table that was
-    upgraded have no ids yet. Row counts must be known.
+    A manifest that has an id keeps it. Another reserves ids for its added and existing rows, since existing files of an
+    upgraded table have no ids yet. Row counts must be known.
     """
     assigned = []
     for manifest in manifests:
