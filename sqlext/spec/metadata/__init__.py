@@ -1,1 +1,1 @@
-"""Metadata of tables and views, and what changes it (spec: Table Metadata; view spec)."""
+"""Metadata of tables and views, and its updates (spec: Table Metadata; view spec)."""

@@ -1,7 +1,6 @@
-"""Which JSON type each field of table and view metadata has (spec: Appendix C, Table Metadata; view spec).
+"""The JSON types of the fields of table and view metadata (spec: Appendix C, Table Metadata; view spec).
 
-The decoders take fields as they stand: a field of a wrong type would come up as some error of Python's own, long after
-the file it is in has been read.
+Decoders do not check types: without this check a wrong one would raise some Python error long after decoding.
 """
 
 from __future__ import annotations
@@ -13,40 +12,40 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """A whole number of so many bits, with sign."""
+    """A signed whole number of at most `bits` bits."""
 
     bits: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Items:
-    """A list of one shape."""
+    """A list whose items have one shape."""
 
     shape: Shape
 
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """An object whose keys are free and whose values are of one shape."""
+    """An object with any keys, whose values have one shape."""
 
     shape: Shape
 
 
 @dataclass(frozen=True, slots=True)
 class _Location:
-    """A file's absolute location."""
+    """An absolute location of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Type:
-    """A type of a column: a name, or an object that holds further types."""
+    """A column type: the name of a primitive, or the object of a nested type."""
 
 
 Shape: TypeAlias = "type | _Whole | _Items | _Values | _Location | _Type | Mapping[str, Shape]"
 _Part: TypeAlias = "tuple[Any, Shape, str]"
-"""A value of the metadata, the shape it is to be of, and where it stands."""
+"""A value of the metadata, its expected shape, and its path."""
 
-# What is done to types calls itself for each type within, some of it four times, and compares and pickles them so.
+# Functions over types, their comparison and pickling recurse, with up to four calls for each level.
 MOST_TYPES = 100
 
 _INT, _LONG = _Whole(32), _Whole(64)
@@ -136,7 +135,7 @@ _VIEW_METADATA: Shape = {
     "version-log": _Items({"timestamp-ms": _LONG, "version-id": _INT}),
     "properties": _STRINGS,
 }
-# Fields whose null, in any version, is another way to leave them out.
+# Fields that may be null, which means absent, in any format version.
 _NULLABLE = frozenset(
     {
         "current-snapshot-id",
@@ -169,12 +168,12 @@ _NULLABLE = frozenset(
 
 
 def require_metadata_shape(obj: Any) -> None:
-    """Raises ValueError, naming the field, where a known one has another type. An absent one is no matter."""
+    """Raises ValueError naming the field if a known field of table metadata has a wrong type. It may be absent."""
     _require(obj, _TABLE_METADATA)
 
 
 def require_view_metadata_shape(obj: Any) -> None:
-    """Raises what `require_metadata_shape` does, for the metadata of a view."""
+    """Raises ValueError naming the field if a known field of view metadata has a wrong type. It may be absent."""
     _require(obj, _VIEW_METADATA)
 
 
@@ -190,7 +189,7 @@ def _require(metadata: Any, whole: Shape) -> None:
 
 
 def _parts(value: Any, shape: Shape, at: str) -> list[_Part]:
-    """The parts of a value that are to be of a shape; ValueError where it is not of its own."""
+    """The parts of `value` that are still to be checked. Raises ValueError if `value` itself is not of `shape`."""
     match shape:
         case _Whole(bits=bits):
             # JSON's true is an int to Python.
@@ -236,7 +235,7 @@ def _required_kind(value: Any, kind: type, at: str) -> Any:
     if not isinstance(value, kind):
         raise ValueError(f"{at} is no {_JSON_NAMES[kind]}")
     if isinstance(value, str) and not value.isascii():
-        # JSON may spell half a character, which no file or message can hold.
+        # Raises ValueError for a lone surrogate, which JSON can escape but UTF-8 cannot encode.
         value.encode()
     return value
 

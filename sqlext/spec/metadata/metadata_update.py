@@ -1,7 +1,7 @@
-"""Changes of table metadata, as values (REST spec: TableUpdate).
+"""Updates of table metadata (REST spec: TableUpdate).
 
-An update is applied to one metadata value and yields the next; nothing else happens. A transaction yields updates
-together with requirements (`sqlext.spec.metadata.requirement`), so that it can be tried again on fresher metadata.
+`apply` of an update returns the next metadata value. A transaction gives updates with requirements
+(`sqlext.spec.metadata.requirement`), so that they can be checked and applied to newer metadata.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortOrder
 
 LAST_ADDED = -1
-"""In SetCurrentSchema, SetDefaultSpec and SetDefaultSortOrder: the one added last."""
+"""As an id in SetCurrentSchema, SetDefaultSpec and SetDefaultSortOrder: the schema, spec or order added last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class UpgradeFormatVersion:
     format_version: int
 
     def apply(self, metadata: TableMetadata) -> TableMetadata:
-        """Raises AnalysisError for an earlier version than the table's."""
+        """Raises AnalysisError for a downgrade, UnsupportedError for an unknown version."""
         require_supported(self.format_version, metadata.location)
         if self.format_version < metadata.format_version:
             raise AnalysisError(
@@ -58,7 +58,7 @@ class UpgradeFormatVersion:
 
 @dataclass(frozen=True, slots=True)
 class AddSchema:
-    """Adds a schema under its id; one that is there already is counted as added last."""
+    """Adds a schema under its id; an equal one that exists becomes the one added last."""
 
     schema: Schema
 
@@ -87,7 +87,7 @@ class SetCurrentSchema:
 
 @dataclass(frozen=True, slots=True)
 class AddSpec:
-    """Adds a partition spec under its id; one that is there already is counted as added last."""
+    """Adds a partition spec under its id; an equal one that exists becomes the one added last."""
 
     spec: PartitionSpec
 
@@ -116,7 +116,7 @@ class SetDefaultSpec:
 
 @dataclass(frozen=True, slots=True)
 class AddSortOrder:
-    """Adds a sort order under its id; one that is there already is counted as added last."""
+    """Adds a sort order under its id; an equal one that exists becomes the one added last."""
 
     sort_order: SortOrder
 
@@ -165,7 +165,7 @@ class SetProperties:
 
 @dataclass(frozen=True, slots=True)
 class RemoveProperties:
-    """Keys that are not set are ignored."""
+    """Removes properties; names that are not set are ignored."""
 
     removals: tuple[str, ...]
 
@@ -179,12 +179,12 @@ class RemoveProperties:
 
 @dataclass(frozen=True, slots=True)
 class AddSnapshot:
-    """Adds a snapshot; no branch names it yet."""
+    """Adds a snapshot, to which no branch refers yet."""
 
     snapshot: Snapshot
 
     def apply(self, metadata: TableMetadata) -> TableMetadata:
-        """Raises CommitConflict for a snapshot made for older metadata."""
+        """Raises CommitConflict if the snapshot's id, sequence number or first row id is taken."""
         self._require_fresh(metadata)
         changed = replace(
             metadata,
@@ -216,13 +216,13 @@ class AddSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SetSnapshotRef:
-    """Makes a branch or tag name a snapshot; `main` makes it current."""
+    """Sets a branch or tag to a snapshot, which `main` makes the current one."""
 
     ref_name: str
     reference: SnapshotReference
 
     def apply(self, metadata: TableMetadata) -> TableMetadata:
-        """Raises NotFoundError when the table has no such snapshot."""
+        """Raises NotFoundError if the table does not have the snapshot."""
         metadata.snapshot(self.reference.snapshot_id)
         refs = {**metadata.refs, self.ref_name: self.reference}
         current = self.reference.snapshot_id if self.ref_name == MAIN_BRANCH else metadata.current_snapshot_id
@@ -234,7 +234,7 @@ class SetSnapshotRef:
 
 @dataclass(frozen=True, slots=True)
 class RemoveSnapshotRef:
-    """Removes a branch or tag, if it is there; without `main` the table has no current snapshot."""
+    """Removes a branch or tag if it exists; without `main` the table has no current snapshot."""
 
     ref_name: str
 
@@ -249,7 +249,7 @@ class RemoveSnapshotRef:
 
 @dataclass(frozen=True, slots=True)
 class RemoveSnapshots:
-    """Removes snapshots with the references, statistics and log entries that name them."""
+    """Removes snapshots, the references and statistics of them, and the snapshot log up to the last of them."""
 
     snapshot_ids: tuple[int, ...]
 
@@ -292,9 +292,9 @@ MetadataUpdate: TypeAlias = Union[  # noqa: UP007 - as every union of spec/
 
 
 def apply_updates(base: TableMetadata, updates: Sequence[MetadataUpdate], *, now_ms: int) -> TableMetadata:
-    """The metadata after all updates, with `last_updated_ms` and the snapshot log kept; `base` itself for none.
+    """`base` after all updates, with a new `last_updated_ms` and snapshot log; `base` itself if there are no updates.
 
-    The clock may stand behind another writer's: `last_updated_ms` never goes back.
+    `last_updated_ms` never decreases, though `now_ms` may be earlier than another writer's clock.
     """
     if not updates:
         return base
@@ -314,9 +314,9 @@ def apply_updates(base: TableMetadata, updates: Sequence[MetadataUpdate], *, now
 def with_metadata_log(
     updated: TableMetadata, previous_location: str | None, previous_last_updated_ms: int, max_entries: int
 ) -> TableMetadata:
-    """`updated` with its predecessor's file in the metadata log, of which the newest `max_entries` remain.
+    """`updated` with the previous metadata file in its metadata log, of which the newest `max_entries` remain.
 
-    A table's first metadata file has no predecessor (`previous_location` None) and no log.
+    `previous_location` is None for the first metadata file of a table; then `updated` does not change.
     """
     if previous_location is None:
         return updated
@@ -325,9 +325,9 @@ def with_metadata_log(
 
 
 def with_commit_time(base: TableMetadata | None, updated: TableMetadata, committed_ms: int) -> TableMetadata:
-    """`updated` as if all that it has and `base` has not was made at the time of the commit.
+    """`updated` with the commit's time in itself and in snapshots and snapshot log entries that `base` lacks.
 
-    A time stamp that is later already stays.
+    The time is the later of `committed_ms` and `updated.last_updated_ms`.
     """
     committed_ms = max(committed_ms, updated.last_updated_ms)
     known = frozenset() if base is None else frozenset(one.snapshot_id for one in base.snapshots)
@@ -345,7 +345,7 @@ def with_commit_time(base: TableMetadata | None, updated: TableMetadata, committ
 
 
 def _log_after_gap(log: tuple[SnapshotLogEntry, ...], gone: frozenset[int]) -> tuple[SnapshotLogEntry, ...]:
-    # A log with a hole would answer "as of" with the wrong snapshot, so it starts anew behind the last hole.
+    # A log with a gap would give a wrong snapshot for a time in the gap, so it begins after the last gap.
     kept: list[SnapshotLogEntry] = []
     for entry in log:
         if entry.snapshot_id in gone:

@@ -11,7 +11,7 @@ MAIN_BRANCH = "main"
 
 @dataclass(frozen=True, slots=True)
 class SnapshotReference:
-    """A named snapshot. The retention fields override the table's properties; ages are in milliseconds."""
+    """A branch or tag. Its retention fields override the table's properties; ages are in milliseconds."""
 
     snapshot_id: int
     type: Literal["branch", "tag"] = "branch"

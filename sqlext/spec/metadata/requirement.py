@@ -1,4 +1,4 @@
-"""What must hold of a table for updates to be applied to it (REST spec: TableRequirement)."""
+"""Requirements of updates on the table's current metadata (REST spec: TableRequirement)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AssertCreate:
 
 @dataclass(frozen=True, slots=True)
 class AssertTableUUID:
-    """The table is still the same one, not another of its name."""
+    """The table has that UUID, and is not another table of its name."""
 
     uuid: str
 
@@ -38,7 +38,7 @@ class AssertTableUUID:
 
 @dataclass(frozen=True, slots=True)
 class AssertRefSnapshotId:
-    """A branch or tag still names that snapshot; None: it does not exist."""
+    """A branch or tag refers to that snapshot; None means that it does not exist."""
 
     ref: str
     snapshot_id: int | None
@@ -55,7 +55,7 @@ class AssertRefSnapshotId:
 
 @dataclass(frozen=True, slots=True)
 class AssertLastAssignedFieldId:
-    """No column was added."""
+    """The highest column id is that one: no column was added."""
 
     last_assigned_field_id: int
 
@@ -70,7 +70,7 @@ class AssertLastAssignedFieldId:
 
 @dataclass(frozen=True, slots=True)
 class AssertCurrentSchemaId:
-    """The current schema is still that one."""
+    """The current schema is that one."""
 
     current_schema_id: int
 
@@ -85,7 +85,7 @@ class AssertCurrentSchemaId:
 
 @dataclass(frozen=True, slots=True)
 class AssertLastAssignedPartitionId:
-    """No partition field was added."""
+    """The highest partition field id is that one: no partition field was added."""
 
     last_assigned_partition_id: int
 
@@ -101,7 +101,7 @@ class AssertLastAssignedPartitionId:
 
 @dataclass(frozen=True, slots=True)
 class AssertDefaultSpecId:
-    """New data is still written with that partition spec."""
+    """The default partition spec is that one."""
 
     default_spec_id: int
 
@@ -116,7 +116,7 @@ class AssertDefaultSpecId:
 
 @dataclass(frozen=True, slots=True)
 class AssertDefaultSortOrderId:
-    """New data is still written in that sort order."""
+    """The default sort order is that one."""
 
     default_sort_order_id: int
 

@@ -26,8 +26,8 @@ _KNOWN = frozenset(
 class Snapshot:
     """The state of a table after one commit.
 
-    `manifest_list` is empty for a format version 1 snapshot that names its manifests itself (`embedded_manifests`).
-    `extra` keeps the fields this version does not know.
+    `manifest_list` is empty in a snapshot of format version 1 that lists its manifests itself (`embedded_manifests`).
+    `extra` has the fields unknown to sqlext.
     """
 
     snapshot_id: int
@@ -44,11 +44,11 @@ class Snapshot:
 
     @property
     def operation(self) -> str | None:
-        """append, replace, overwrite or delete; None where an old writer left it out."""
+        """append, replace, overwrite or delete; None if the summary lacks it."""
         return self.summary.get("operation")
 
     def to_json(self, format_version: int = 2) -> dict[str, Any]:
-        """The JSON object of table metadata; version 1 has no sequence numbers."""
+        """The snapshot as a JSON object of table metadata, in version 1 without sequence number."""
         obj: dict[str, Any] = {}
         if format_version > 1:
             obj["sequence-number"] = self.sequence_number
@@ -108,7 +108,7 @@ class SnapshotLogEntry:
 
 @dataclass(frozen=True, slots=True)
 class MetadataLogEntry:
-    """A former metadata file and the time of its last change."""
+    """A previous metadata file and its `last_updated_ms`."""
 
     timestamp_ms: int
     metadata_file: str

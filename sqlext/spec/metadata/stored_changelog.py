@@ -1,8 +1,8 @@
-"""What a snapshot changed, stored beside the table: files of rows with their kinds, which are none of the table's rows.
+"""Stored changelogs: the rows that a snapshot changed, with row kinds, in files that are not part of the table's data.
 
-A changelog has a manifest list, a manifest and data files as a snapshot has, in a folder of the table's own whose name
-begins with `_`: engines that look for files which no snapshot names pass over such folders. The snapshot's summary
-names it, so it is there when the snapshot is, and of no use any more when the snapshot has gone.
+A changelog has a manifest list, a manifest and data files like a snapshot, in the table's folder `_changelog`: engines
+that remove orphan files skip folders whose names begin with `_`. The snapshot's summary has the changelog's id, so a
+changelog exists as soon as its snapshot does, and is garbage once the snapshot is expired.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ CHANGELOG_ID = "sqlext.changelog"
 CHANGELOG_PRODUCER_KEY = "sqlext.changelog-producer"
 CHANGELOG_SINCE = "sqlext.changelog-since"
 CHANGELOG_UNTIL = "sqlext.changelog-until"
-"""The summary's keys: the changelog's id, what made it, and the two snapshots between which it tells the changes."""
+"""Keys of the snapshot summary: the changelog's id, its producer, and the snapshots between which it has changes."""
 
 BEGINNING = 0
-"""In the place of a snapshot's id: before the first one."""
+"""Instead of a snapshot id: the state before the first snapshot."""
 
 INPUT, LOOKUP, FULL_COMPACTION = "input", "lookup", "full-compaction"
 
@@ -38,8 +38,8 @@ _DATA_PATH = "write.data.path"
 
 @dataclass(frozen=True, slots=True)
 class StoredChangelog:
-    """A changelog by its id. It tells what its snapshot did; or with `span` what all have done behind one earlier
-    snapshot, or `BEGINNING`, up to another."""
+    """A changelog: the changes of its snapshot or, with `span`, those after the first of two earlier snapshots, or
+    `BEGINNING`, up to and including the second."""
 
     id: str
     producer: str
@@ -47,7 +47,7 @@ class StoredChangelog:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> StoredChangelog | None:
-        """The one that the snapshot's summary names; None where it names none of ours."""
+        """The changelog in the snapshot's summary; None if there is no valid one."""
         summary = snapshot.summary
         id, producer = summary.get(CHANGELOG_ID, ""), summary.get(CHANGELOG_PRODUCER_KEY, "")
         if not _ID.fullmatch(id) or producer not in (INPUT, LOOKUP, FULL_COMPACTION):
@@ -60,7 +60,7 @@ class StoredChangelog:
         return cls(id, producer, (int(since), int(until)))
 
     def summary(self) -> dict[str, str]:
-        """What a snapshot's summary says to name it."""
+        """The entries of the snapshot summary that describe the changelog."""
         named = {CHANGELOG_ID: self.id, CHANGELOG_PRODUCER_KEY: self.producer}
         if self.span is None:
             return named
@@ -69,7 +69,7 @@ class StoredChangelog:
 
 
 def changelog_id(path: str) -> str | None:
-    """The changelog that a file of the folder belongs to, by its name."""
+    """The id of the changelog that a file in the folder belongs to, by the file's name; None if it has no id."""
     found = _ID.search(path.rpartition("/")[2])
     return None if found is None else found[0]
 
@@ -79,14 +79,15 @@ def changelog_folder(metadata: TableMetadata) -> str:
 
 
 def manifest_list_location(metadata: TableMetadata, id: str) -> str:
-    """Where the changelog's manifest list is."""
+    """The location of the manifest list of the changelog `id`."""
     return f"{changelog_folder(metadata)}/snap-{id}.avro"
 
 
 def changelog_table(metadata: TableMetadata, snapshot: Snapshot | None = None) -> TableMetadata:
-    """A changelog as if it were a table: the columns that the table has now, none required, and the rows' kinds.
+    """The changelog as a table of its own: the table's columns, all optional, and the row kind.
 
-    Its only snapshot has the id of `snapshot` and the files of its changelog; without one it is the table to write to.
+    Its one snapshot has the id of `snapshot` and the changelog's files. Without a stored changelog it has no snapshot;
+    new changelogs are written to it so.
     """
     stored = None if snapshot is None else StoredChangelog.of(snapshot)
     listed: tuple[Snapshot, ...] = ()

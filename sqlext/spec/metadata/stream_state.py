@@ -1,6 +1,6 @@
-"""Table properties that hold the state of streaming queries and consumers, and are no settings.
+"""Table properties with the state of streaming queries and consumers.
 
-They are not shown among a table's settings, and not copied to another table, whose streams have no such past.
+They are neither shown as settings of the table nor copied to another table, whose streams have other progress.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 PROGRESS_PREFIX = "sqlext.stream."
-"""Before the id of a streaming query: the property that holds its progress."""
+"""Followed by the id of a streaming query: the property with its progress."""
 CONSUMER_PREFIX = "sqlext.consumer."
-"""Before the id of a consumer: the property that holds its position."""
+"""Followed by the id of a consumer: the property with its position."""
 
 
 def settings_of(properties: Mapping[str, str]) -> dict[str, str]:

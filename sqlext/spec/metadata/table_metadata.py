@@ -1,4 +1,4 @@
-"""Table metadata, the root value of a table (spec: Table Metadata; Appendix C, Table Metadata)."""
+"""Table metadata as a value and as JSON (spec: Table Metadata; Appendix C, Table Metadata)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sqlext.spec.sort_order import UNSORTED, SortOrder
 HIGHEST_FORMAT_VERSION = 3
 _NO_SNAPSHOT = -1
 _GZIP_MAGIC = b"\x1f\x8b"
-# "schema" and "partition-spec" are version 1's copies of the current ones.
+# "schema" and "partition-spec" of version 1 repeat the current ones.
 _KNOWN = frozenset(
     [
         "format-version",
@@ -58,11 +58,10 @@ _KNOWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TableMetadata:
-    """One version of a table's metadata file.
+    """The content of one metadata file of a table.
 
     Times are milliseconds since 1970-01-01T00:00:00Z. `statistics`, `partition_statistics` and `encryption_keys` are
-    kept as JSON objects, `extra` keeps the top-level fields this version does not know, `unknown` those below: all of
-    them survive a rewrite.
+    JSON objects. Fields unknown to sqlext survive a rewrite, in `extra` at the top level and in `unknown` below.
     """
 
     format_version: int
@@ -96,31 +95,32 @@ class TableMetadata:
         return self.schemas_by_id()[self.current_schema_id]
 
     def spec(self) -> PartitionSpec:
-        """The spec that new data is written with."""
+        """The default partition spec."""
         return self.specs_by_id()[self.default_spec_id]
 
     def sort_order(self) -> SortOrder:
-        """The order that new data is written in."""
+        """The default sort order."""
         return next(order for order in self.sort_orders if order.order_id == self.default_sort_order_id)
 
     def current_snapshot(self) -> Snapshot | None:
-        """The snapshot of the main branch; None for a table without one."""
+        """The head of the main branch; None if it has no snapshot."""
         return None if self.current_snapshot_id is None else self.snapshot(self.current_snapshot_id)
 
     def head(self, branch: str) -> Snapshot | None:
-        """The newest snapshot of a branch or tag; one that is not there would begin at the head of main."""
+        """The snapshot of a branch or tag; the current one if there is none of that name, as a new branch begins
+        there."""
         reference = self.refs.get(branch)
         return self.current_snapshot() if reference is None else self.snapshot(reference.snapshot_id)
 
     def snapshot(self, snapshot_id: int) -> Snapshot:
-        """Raises NotFoundError for a snapshot the table does not have, or no longer has."""
+        """The snapshot of that id. Raises NotFoundError SNAPSHOT_NOT_FOUND."""
         found = self.snapshot_or_none(snapshot_id)
         if found is None:
             raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=snapshot_id, name=self.location)
         return found
 
     def snapshot_or_none(self, snapshot_id: int) -> Snapshot | None:
-        # From the end: the snapshots asked for are mostly the newest.
+        # From the end, since most look-ups are for the newest snapshots.
         return next((one for one in reversed(self.snapshots) if one.snapshot_id == snapshot_id), None)
 
     def schemas_by_id(self) -> Mapping[int, Schema]:
@@ -132,7 +132,7 @@ class TableMetadata:
     def snapshot_as_of(self, timestamp_ms: int) -> Snapshot:
         """The snapshot that was current at that time, by the snapshot log.
 
-        Raises NotFoundError when the log begins later, or when that snapshot has been expired.
+        Raises NotFoundError SNAPSHOT_NOT_FOUND if the log begins later or the snapshot was expired.
         """
         log = sorted(self.snapshot_log, key=lambda entry: entry.timestamp_ms)
         position = bisect_right([entry.timestamp_ms for entry in log], timestamp_ms)
@@ -152,9 +152,10 @@ def new_table_metadata(
     uuid: str,
     now_ms: int,
 ) -> TableMetadata:
-    """The metadata of a table without snapshots. Field ids are taken as they stand.
+    """The metadata of a new table, with the field ids of `schema`.
 
-    Raises AnalysisError for a field that may not identify a row, or a transform that does not fit its column.
+    Raises AnalysisError for an invalid identifier field or partition transform, UnsupportedError for an unknown format
+    version.
     """
     require_supported(format_version, location)
     schema.validate_identifier_fields()
@@ -179,8 +180,8 @@ def new_table_metadata(
 
 
 def validate_spec(spec: PartitionSpec, schema: Schema) -> None:
-    """Raises AnalysisError where a field has no source column, a transform that its column's type does not take, or
-    values that not every engine reads."""
+    """Raises AnalysisError INVALID_PARTITION_TRANSFORM for a partition field without source column, with a transform
+    that does not take the column's type, or with values of type `fixed`, which not every engine reads."""
     for partition_field in spec.fields:
         source = schema.field_or_none(partition_field.source_id)
         transform = partition_field.transform
@@ -201,7 +202,7 @@ def validate_spec(spec: PartitionSpec, schema: Schema) -> None:
 
 
 def require_supported(format_version: int, location: str) -> None:
-    """Raises UnsupportedError for a format version this code does not know."""
+    """Raises UnsupportedError for an unknown format version of the table at `location`."""
     if not 1 <= format_version <= HIGHEST_FORMAT_VERSION:
         raise UnsupportedError(
             "UNSUPPORTED_FORMAT_VERSION", version=format_version, name=location, highest=HIGHEST_FORMAT_VERSION
@@ -209,9 +210,9 @@ def require_supported(format_version: int, location: str) -> None:
 
 
 def decode_table_metadata(data: bytes, location: str) -> TableMetadata:
-    """The value of a metadata file, plain or gzipped; `location` is the file's, for messages.
+    """The metadata in the bytes of the file at `location`, plain or gzipped.
 
-    Raises CorruptionError when the bytes are not table metadata, UnsupportedError for a later format version.
+    Raises CorruptionError for bytes that are not table metadata, UnsupportedError for a later format version.
     """
     try:
         obj = json.loads(gunzip(data) if data.startswith(_GZIP_MAGIC) else data)
@@ -227,7 +228,7 @@ def decode_table_metadata(data: bytes, location: str) -> TableMetadata:
 
 
 def encode_table_metadata(metadata: TableMetadata) -> bytes:
-    """The bytes of a metadata file, not compressed."""
+    """The bytes of a metadata file, uncompressed."""
     return json.dumps(_to_json(metadata), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
@@ -262,7 +263,7 @@ def _from_json(obj: Mapping[str, Any]) -> TableMetadata:
     highest_partition_id = max(spec.last_assigned_field_id for spec in specs)
     return TableMetadata(
         format_version=version,
-        # Optional in version 1; derived from the location so that every reader of the file sees the same one.
+        # Optional in version 1; derived from the location so that all readers of the file get an equal one.
         table_uuid=obj.get("table-uuid") or str(uuid5(NAMESPACE_URL, obj["location"])),
         location=obj["location"],
         last_sequence_number=obj["last-sequence-number"] if version > 1 else 0,
@@ -291,7 +292,7 @@ def _from_json(obj: Mapping[str, Any]) -> TableMetadata:
 
 
 def _id(obj: Mapping[str, Any], name: str, version: int, default: int) -> int:
-    # Version 1 may leave it out.
+    # Optional in version 1.
     id: int = obj[name] if version > 1 else obj.get(name, default)
     return id
 

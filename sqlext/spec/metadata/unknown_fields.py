@@ -1,7 +1,7 @@
-"""Fields of table metadata below the top level that this version does not know, kept for the next writer who does.
+"""Fields of table metadata below the top level that sqlext does not know, preserved when it rewrites the file.
 
-Both directions walk the same objects of a metadata file, each under a place that stays when others are added: its id,
-its name, or what a log entry says. Snapshots keep their own unknown fields, and statistics are kept as they are.
+An object of the metadata file is identified by a place that does not change when others are added: its id, its name, or
+the content of a log entry. Unknown fields of snapshots are in `Snapshot.extra`; statistics stay JSON objects.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ORDER = frozenset({"order-id", "fields"})
 _ORDER_FIELD = frozenset({"transform", "source-id", "source-ids", "direction", "null-order"})
 _REFERENCE = frozenset({"snapshot-id", "type", "min-snapshots-to-keep", "max-snapshot-age-ms", "max-ref-age-ms"})
 _SNAPSHOT_LOG = frozenset({"timestamp-ms", "snapshot-id"})
-# The place of what a schema that is made from the current one takes over.
+# The place of unknown fields of the current schema, which a new schema inherits.
 _NEW_SCHEMA = "new schema"
 _METADATA_LOG = frozenset({"timestamp-ms", "metadata-file"})
 
@@ -33,7 +33,7 @@ _Found: TypeAlias = Iterator[tuple[Place, dict[str, Any], frozenset[str]]]
 
 
 def unknown_fields(metadata: Mapping[str, Any]) -> UnknownFields:
-    """What a decoded metadata file has beyond what is known, by place; empty where it has nothing of the kind."""
+    """The unknown fields of a decoded metadata file by place; empty if there are none."""
     found: dict[Place, dict[str, Any]] = {}
     for place, obj, known in _objects(metadata):
         if obj.keys() - known:
@@ -49,7 +49,8 @@ def unknown_fields(metadata: Mapping[str, Any]) -> UnknownFields:
 
 
 def restore_unknown_fields(metadata: dict[str, Any], unknown: UnknownFields) -> None:
-    """Puts the fields back, in place. A schema that was added since gets those of the one that was current."""
+    """Adds the unknown fields to `metadata`, in place. A schema added since decoding gets those of the schema that was
+    current."""
     if not unknown:
         return
     for place, obj, _ in list(_objects(metadata)):
@@ -59,7 +60,7 @@ def restore_unknown_fields(metadata: dict[str, Any], unknown: UnknownFields) -> 
 
 
 def _objects(metadata: Mapping[str, Any]) -> _Found:
-    """Each object with its place and the names of the fields that are known of it."""
+    """Each object of the metadata with its place and the names of its known fields."""
     schemas = [*(metadata.get("schemas") or ()), *filter(None, [metadata.get("schema")])]
     for schema in schemas:
         place = ("schema", schema.get("schema-id", 0))
@@ -95,7 +96,7 @@ def _fields(place: Place, fields: list[dict[str, Any]]) -> _Found:
 
 
 def _nested(place: Place, type: Any) -> _Found:
-    """Types that are objects, by the id of the field that has the type."""
+    """The nested types inside `type`, with the id of the field of each as its place."""
     if not isinstance(type, dict):
         return
     yield place, type, _TYPES[type["type"]]

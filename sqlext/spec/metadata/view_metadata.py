@@ -1,4 +1,4 @@
-"""View metadata, the root value of a view (view spec: View Metadata, Versions, Representations, Version log)."""
+"""View metadata as a value and as JSON (view spec: View Metadata, Versions, Representations, Version log)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sqlext.spec.metadata.metadata_shape import require_view_metadata_shape
 from sqlext.spec.schema import Schema
 
 COMMIT_ID = "sqlext.commit-id"
-"""The version summary's key of the commit that made it."""
+"""The key in a version's summary for the id of the commit that made the version."""
 VIEW_FORMAT_VERSION = 1
 SPARK_DIALECT = "spark"
 VERSIONS_KEPT = "version.history.num-entries"
 _DEFAULT_VERSIONS_KEPT = 10
 _GZIP_MAGIC = b"\x1f\x8b"
-# No table's metadata has a field of this name, and writers put it first: so many bytes are enough to tell.
+# Within so many bytes view metadata has the field `view-uuid`, which table metadata never has: writers put it first.
 MARK_REACH = 512
 _MARK = b'"view-uuid"'
 _KNOWN = frozenset(
@@ -39,7 +39,7 @@ _KNOWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ViewVersion:
-    """One definition of a view. Representations are JSON objects, so that those of other dialects survive."""
+    """One definition of a view. Representations are JSON objects, so that other dialects survive a rewrite."""
 
     version_id: int
     schema_id: int
@@ -51,7 +51,7 @@ class ViewVersion:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def sql(self, dialect: str) -> str | None:
-        """The query in a dialect; None where the version has none."""
+        """The query in a dialect; None if the version lacks the dialect."""
         for one in self.representations:
             if one.get("type") == "sql" and str(one.get("dialect", "")).lower() == dialect:
                 return str(one["sql"])
@@ -60,7 +60,7 @@ class ViewVersion:
 
 @dataclass(frozen=True, slots=True)
 class ViewLogEntry:
-    """A time, in milliseconds since 1970, at which a version became the current one."""
+    """The time in milliseconds since 1970-01-01 at which a version became current."""
 
     timestamp_ms: int
     version_id: int
@@ -68,7 +68,7 @@ class ViewLogEntry:
 
 @dataclass(frozen=True, slots=True)
 class ViewMetadata:
-    """One version of a view's metadata file; `extra` keeps the fields this code does not know."""
+    """The content of one metadata file of a view; `extra` has the fields unknown to sqlext."""
 
     view_uuid: str
     location: str
@@ -84,20 +84,20 @@ class ViewMetadata:
         return next(one for one in self.versions if one.version_id == self.current_version_id)
 
     def schema(self) -> Schema:
-        """The columns of the current version."""
+        """The schema of the current version."""
         return next(one for one in self.schemas if one.schema_id == self.version().schema_id)
 
     def is_made_of(self, updated: ViewMetadata) -> bool:
-        """Whether the change that led to `updated` is in this, under whatever ids a catalog gives: by the id that its
-        version has, and by the properties, which may change alone."""
+        """Whether this metadata, read from a catalog, is the result of the commit of `updated`: by the commit id of the
+        current version and by the properties. Schema and version ids may differ, since a catalog may assign its own."""
         commit_id = updated.version().summary.get(COMMIT_ID)
         is_same = commit_id is not None and self.version().summary.get(COMMIT_ID) == commit_id
         return is_same and self.properties == updated.properties
 
     def with_version(self, version: ViewVersion, schema: Schema) -> ViewMetadata:
-        """A new current version; the ids in `version` and `schema` are given here.
+        """The metadata with a new current version; ids in `version` and `schema` are replaced by new ones.
 
-        As many of the older versions stay as `version.history.num-entries` says, and the log of those.
+        The newest `version.history.num-entries` versions remain, with their log entries and schemas.
         """
         known = next((one for one in self.schemas if one.same_columns(schema)), None)
         highest_schema = max((one.schema_id for one in self.schemas), default=-1)
@@ -120,20 +120,20 @@ class ViewMetadata:
 def new_view_metadata(
     view_uuid: str, location: str, properties: Mapping[str, str], version: ViewVersion, schema: Schema
 ) -> ViewMetadata:
-    """A view with its first version."""
+    """The metadata of a new view with its first version."""
     empty = ViewMetadata(view_uuid, location, (), 0, (), (), dict(properties))
     return empty.with_version(version, schema)
 
 
 def is_view_metadata(data: bytes) -> bool:
-    """Whether the bytes of a metadata file, or the first of them, are of a view rather than a table."""
+    """Whether the first `MARK_REACH` bytes of a metadata file are of a view rather than a table."""
     return _MARK in data[:MARK_REACH]
 
 
 def decode_view_metadata(data: bytes, location: str) -> ViewMetadata:
-    """The value of a metadata file, plain or gzipped; `location` is the file's, for messages.
+    """The metadata in the bytes of the file at `location`, plain or gzipped.
 
-    Raises CorruptionError when the bytes are not view metadata, UnsupportedError for a later format version.
+    Raises CorruptionError for bytes that are not view metadata, UnsupportedError for another format version.
     """
     try:
         obj = json.loads(gunzip(data) if data.startswith(_GZIP_MAGIC) else data)
