@@ -1,4 +1,4 @@
-"""The fields inside a type of Arrow, under the names that a name mapping has for them."""
+"""Child fields of Arrow types, under the names that a name mapping uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 def arrow_children(type_: pa.DataType) -> Mapping[str, pa.Field]:
-    """The fields of a struct, `element` of a list, `key` and `value` of a map; nothing of any other type."""
+    """Child fields by name: those of a struct, `element` of a list, `key` and `value` of a map; otherwise none."""
     if pa.types.is_struct(type_):
         return {field.name: field for field in type_}
     if pa.types.is_map(type_):

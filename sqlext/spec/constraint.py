@@ -1,7 +1,7 @@
-"""Constraints that rows are held to when they are written, as table properties: the format has no place for them.
+"""Constraints on written rows, stored as table properties because the format has none; other engines ignore them.
 
-`sqlext.check.<name>` has the SQL of a CHECK, `sqlext.varchar-length.<field id>` the length of a VARCHAR(n). They go by
-field id, so that a renamed column keeps its length. Engines that know nothing of them write what they like.
+`sqlext.check.<name>` is the SQL of a CHECK. `sqlext.varchar-length.<field id>` is the length of a VARCHAR(n), by field
+id so that a renamed column keeps it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _KEY_ENFORCED = "write.key.enforced"
 
 @dataclass(frozen=True, slots=True)
 class CheckConstraint:
-    """A CHECK: rows for which `expression`, SQL over the table's columns, is false are refused; null passes."""
+    """A CHECK: a row is refused if `expression`, SQL over the table's columns, is false; null passes."""
 
     name: str
     expression: str
@@ -24,9 +24,9 @@ class CheckConstraint:
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """A rule as writers test it: `test` is SQL over the table's columns, and false for a row that breaks the rule.
+    """A constraint as writers test it: `test` is SQL over the table's columns, false for a row that violates it.
 
-    `name` is the CHECK's name, or the column of a length `limit`. `columns` are those to show of an offending row.
+    `name` is the name of the CHECK, or the column whose length is at most `limit`. `columns` are shown in the error.
     """
 
     name: str
@@ -36,7 +36,7 @@ class RowRule:
 
 
 def check_constraints(properties: Mapping[str, str]) -> tuple[CheckConstraint, ...]:
-    """The table's CHECKs by name."""
+    """The CHECKs of a table, sorted by name."""
     return tuple(
         CheckConstraint(key.removeprefix(CHECK_PREFIX), properties[key])
         for key in sorted(properties)
@@ -45,7 +45,7 @@ def check_constraints(properties: Mapping[str, str]) -> tuple[CheckConstraint, .
 
 
 def varchar_lengths(properties: Mapping[str, str]) -> Mapping[int, int]:
-    """Greatest number of characters by field id."""
+    """The n of each VARCHAR(n), in characters, by field id. Raises ValueError for a property that is not a number."""
     return {
         int(key.removeprefix(LENGTH_PREFIX)): int(text)
         for key, text in properties.items()
@@ -54,10 +54,10 @@ def varchar_lengths(properties: Mapping[str, str]) -> Mapping[int, int]:
 
 
 def is_constraint(name: str) -> bool:
-    """Whether a property holds a CHECK or a length."""
+    """Whether `name` is the property of a CHECK or of a VARCHAR length."""
     return name.startswith((CHECK_PREFIX, LENGTH_PREFIX))
 
 
 def row_rule_properties(properties: Mapping[str, str]) -> Mapping[str, str]:
-    """The properties that say which rows the table takes: rows that were written under others may not be committed."""
+    """The properties that constrain rows. Rows written while these had other values may not be committed."""
     return {key: text for key, text in properties.items() if is_constraint(key) or key == _KEY_ENFORCED}

@@ -1,7 +1,7 @@
-"""Decompression that stops: a few bytes of a damaged or hostile file must not fill the memory.
+"""Decompression with a limit on its output, so that a small damaged or hostile file cannot exhaust memory.
 
-What the format compresses shrinks 5 to 40 times; deflate and zstd can do 1000 times and more. A block of Avro has 16 kB
-to some megabytes: one of very many is damaged, however little it was compressed.
+Metadata and manifests compress by a factor of 5 to 40; deflate and zstd can reach 1000. An Avro block normally has
+16 kB to a few megabytes, so the size of a block is limited whatever its factor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _RAW, _GZIP = -15, 31
 
 
 def gunzip(data: bytes) -> bytes:
-    """The content of a gzip file of one or more members. Raises ValueError, EOFError or zlib.error."""
+    """The content of a gzip file of one or more members. Raises ValueError for too large a content, EOFError for a
+    truncated file, zlib.error for a damaged one."""
     plain = []
     room = _limit(data)
     while data:
@@ -33,13 +34,13 @@ def gunzip(data: bytes) -> bytes:
 
 
 def inflate(data: bytes) -> bytes:
-    """The content of a deflated block of Avro. Raises ValueError, EOFError or zlib.error."""
+    """The content of a deflate block of Avro. Raises the errors of `gunzip`."""
     plain, _ = _inflated(data, _RAW, _block_limit(data))
     return plain
 
 
 def unsnappy(data: bytes) -> bytes:
-    """The content of a snappy block of Avro, which ends in a checksum. Raises ValueError or an Arrow error."""
+    """The content of a snappy block of Avro, whose last 4 bytes are its CRC-32. Raises ValueError or an Arrow error."""
     size = _snappy_size(data)
     limit = _block_limit(data)
     if size > limit:
@@ -54,7 +55,7 @@ def unsnappy(data: bytes) -> bytes:
 
 
 def unzstd(data: bytes) -> bytes:
-    """The content of a block of Avro in zstd. Raises ValueError or an Arrow error."""
+    """The content of a zstd block of Avro. Raises ValueError or an Arrow error."""
     plain = []
     room = limit = _block_limit(data)
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as source:
@@ -67,7 +68,7 @@ def unzstd(data: bytes) -> bytes:
 
 
 def _inflated(data: bytes, wbits: int, room: int) -> tuple[bytes, bytes]:
-    """The first stream in `data` and what stands behind it."""
+    """The content of the first stream in `data`, and the bytes after that stream."""
     stream = zlib.decompressobj(wbits)
     plain = stream.decompress(data, room + 1)
     if len(plain) > room:

@@ -1,4 +1,4 @@
-"""Row predicates over field ids, with stored values as literals; three-valued as in SQL.
+"""Row predicates over field ids, with stored values as literals and SQL's three-valued logic.
 
 A predicate selects the rows for which it is true: neither a comparison nor its negation selects a row whose value is
 null. Floats order as in Spark: NaN equals itself and is greater than every other value; -0.0 equals 0.0.
@@ -22,7 +22,7 @@ class AlwaysTrue:
 
 @dataclass(frozen=True, slots=True)
 class AlwaysFalse:
-    """True for no row: false, or unknown."""
+    """True for no row, whether the predicate it replaces is false or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class IsNaN:
 
 @dataclass(frozen=True, slots=True)
 class NotNaN:
-    """The value is not NaN; like every comparison, not true of null."""
+    """The value is neither NaN nor null."""
 
     id: int
 
@@ -73,7 +73,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """The value equals one of `values`, which holds no null."""
+    """The value equals one of `values`, none of which is null."""
 
     id: int
     values: frozenset[Any]
@@ -81,7 +81,7 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class NotIn:
-    """The value is not null and equals none of `values`, which holds no null."""
+    """The value is not null and equals none of `values`, none of which is null."""
 
     id: int
     values: frozenset[Any]
@@ -95,7 +95,7 @@ class StartsWith:
 
 @dataclass(frozen=True, slots=True)
 class InBucket:
-    """The value is not null, and its bucket of `count` is one of `buckets`."""
+    """The value is not null and `bucket[count]` (spec: Partition Transforms) maps it to one of `buckets`."""
 
     id: int
     count: int
@@ -108,9 +108,9 @@ Predicate: TypeAlias = Union[  # noqa: UP007 - the classes above name it before 
 
 
 def negate(predicate: Predicate) -> Predicate:
-    """A predicate true where `predicate` is false. `Not` remains only around `StartsWith`.
+    """The negation of `predicate`, unknown (null) wherever `predicate` is. `Not` remains only around `StartsWith`.
 
-    Where `predicate` is unknown (null), so is the result. `AlwaysFalse` must stand for false, not for unknown.
+    An `AlwaysFalse` in `predicate` must mean false, not unknown.
     """
     match predicate:
         case AlwaysTrue():
@@ -144,7 +144,7 @@ def negate(predicate: Predicate) -> Predicate:
 
 
 def push_down_not(predicate: Predicate) -> Predicate:
-    """An equal predicate in which `Not` stands only around `StartsWith`."""
+    """An equivalent of `predicate` with `Not` only around `StartsWith`."""
     match predicate:
         case Not(child=child):
             return negate(child)
@@ -156,12 +156,12 @@ def push_down_not(predicate: Predicate) -> Predicate:
 
 
 def conjunction(predicates: Iterable[Predicate]) -> Predicate:
-    """All of them; `AlwaysTrue` for none. However many they are, what goes down the predicate does not go deep."""
+    """The AND of `predicates`, as a balanced tree so that recursion over it stays shallow; `AlwaysTrue` for none."""
     return _balanced(_and, predicates, AlwaysTrue())
 
 
 def disjunction(predicates: Iterable[Predicate]) -> Predicate:
-    """One of them at least; `AlwaysFalse` for none. As `conjunction`."""
+    """The OR of `predicates`, as a balanced tree; `AlwaysFalse` for none."""
     return _balanced(_or, predicates, AlwaysFalse())
 
 
@@ -192,7 +192,7 @@ def _or(left: Predicate, right: Predicate) -> Predicate:
 
 
 def bind_fields(predicate: Predicate) -> set[int]:
-    """The ids of the fields a predicate speaks of."""
+    """Ids of the fields that `predicate` refers to."""
     match predicate:
         case AlwaysTrue() | AlwaysFalse():
             return set()

@@ -1,4 +1,4 @@
-"""Paths to fields, by the names that lead to them: no dotted string stands for one, since names may hold dots."""
+"""Paths to fields, as tuples of names rather than dotted strings, since names may contain dots."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 FieldPath: TypeAlias = tuple[str, ...]
-"""A column's name, then those of the fields inside it."""
+"""The name of a column, then of each nested field on the way down."""
 
 _PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.,]*[^`.,\s]))\s*([.,]|$)")
 _PLAIN = re.compile(r"\w+")
 
 
 def listed_paths(text: str) -> tuple[FieldPath, ...] | None:
-    """The paths that a text of names lists with commas, as SQL writes them: a name in backticks may hold anything.
+    """Parses a comma-separated list of SQL paths, in which a name in backticks may contain any character.
 
-    None for a text that is no such list.
+    None if `text` is not such a list.
     """
     paths: list[FieldPath] = []
     parts: list[str] = []
@@ -34,5 +34,5 @@ def listed_paths(text: str) -> tuple[FieldPath, ...] | None:
 
 
 def path_text(path: Iterable[str]) -> str:
-    """The path for messages, each name in backticks that would read as anything else without: `a.b` is one of two."""
+    """The path as dotted SQL for messages, with backticks around each name that is not a plain word."""
     return ".".join(name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`" for name in path)

@@ -1,6 +1,6 @@
-"""Dates and times as ISO-8601 text, for any day a 32-bit or 64-bit stored value can name.
+"""Dates and times as ISO-8601 text in the proleptic Gregorian calendar, for every 32-bit or 64-bit stored value.
 
-`datetime` stops at the year 9999, stored dates do not; so the calendar arithmetic is done here (proleptic Gregorian).
+The calendar arithmetic is done here because `datetime` is limited to the years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def format_year(year: int) -> str:
-    """At least four digits; a sign where ISO-8601 asks for one."""
+    """The year with at least four digits, and with the sign that ISO-8601 requires before 0 and after 9999."""
     if year > 9999:
         return f"+{year}"
     return f"{year:04d}" if year >= 0 else f"-{-year:04d}"
 
 
 def format_date(days: int) -> str:
-    """`2017-11-16`."""
+    """The day `days` after 1970-01-01, as `2017-11-16`."""
     year, month, day = civil_date(days)
     return f"{format_year(year)}-{month:02d}-{day:02d}"
 
 
 def format_time(units: int, units_per_second: int) -> str:
-    """`22:31:08.123456`; the fraction without trailing zeros, and none when it is zero."""
+    """The time `units` after midnight, as `22:31:08.1234`: without trailing zeros or an empty fraction."""
     seconds, fraction = divmod(units, units_per_second)
     text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
     digits = len(str(units_per_second)) - 1
@@ -57,13 +57,13 @@ def format_time(units: int, units_per_second: int) -> str:
 
 
 def format_timestamp(units: int, units_per_second: int) -> str:
-    """`2017-11-16T22:31:08.123456`."""
+    """The instant `units` after 1970-01-01T00:00:00, as `2017-11-16T22:31:08.123456`."""
     days, of_day = divmod(units, SECONDS_PER_DAY * units_per_second)
     return f"{format_date(days)}T{format_time(of_day, units_per_second)}"
 
 
 def parse_date(text: str) -> int:
-    """Days since 1970-01-01. Raises ValueError."""
+    """Days since 1970-01-01. Raises ValueError unless `text` is an ISO date that exists."""
     match = _DATE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an ISO date")
@@ -75,7 +75,7 @@ def parse_date(text: str) -> int:
 
 
 def parse_time(text: str, units_per_second: int) -> int:
-    """Units since midnight. Raises ValueError, also for digits finer than the unit."""
+    """Units since midnight. Raises ValueError unless `text` is an ISO time without digits finer than the unit."""
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an ISO time")
@@ -90,7 +90,7 @@ def parse_time(text: str, units_per_second: int) -> int:
 
 
 def parse_timestamp(text: str, units_per_second: int) -> int:
-    """Units since 1970-01-01T00:00:00. Raises ValueError."""
+    """Units since 1970-01-01T00:00:00. Raises ValueError unless `text` is an ISO timestamp without offset."""
     date, separator, time = text.partition("T")
     if not separator:
         raise ValueError(f"{text!r} is not an ISO timestamp")
@@ -98,7 +98,7 @@ def parse_timestamp(text: str, units_per_second: int) -> int:
 
 
 def parse_timestamptz(text: str, units_per_second: int) -> int:
-    """Units since 1970-01-01T00:00:00Z of a timestamp with offset. Raises ValueError."""
+    """Units since 1970-01-01T00:00:00Z. Raises ValueError unless `text` is an ISO timestamp with a UTC offset."""
     match = _OFFSET.search(text)
     if match is None:
         raise ValueError(f"{text!r} has no UTC offset")

@@ -1,4 +1,4 @@
-"""Names that can have been meant by one that is none: the one measure for all suggestions."""
+"""Suggestions for a misspelt name, by edit distance and by words."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that `name` is a slip of; None where there is none, as a guess may lead to something else.
+    """The name in `known` that `name` is most likely a misspelling of; None if no name is similar enough.
 
-    A slip writes the same letters with other separators or case, leaves out or adds whole words around at least two,
-    or has another letter in every six at most.
+    Names are similar if they differ only in case and separators, if one consists of two or more adjacent words of the
+    other, or if at most one letter in six differs.
     """
     measured = [(far, one) for one in known if (far := _far(_words(name), _words(one))) is not None]
     return min(measured)[1] if measured else None
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
-    """`Did you mean …?` where a name is near enough, else what `otherwise` says."""
+    """`Did you mean …?` with the nearest name, or `otherwise` if none is similar enough."""
     near = nearest(name, known)
     return otherwise if near is None else f"Did you mean {near}?"
 
@@ -29,7 +29,7 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _far(given: tuple[str, ...], known: tuple[str, ...]) -> int | None:
-    """How far two names are from one another, or None for too far."""
+    """The edit distance of two names, 0 if only separators differ; None if they are not similar."""
     if "".join(given) == "".join(known):
         return 0
     text, other = "-".join(given), "-".join(known)
@@ -42,7 +42,7 @@ def _far(given: tuple[str, ...], known: tuple[str, ...]) -> int | None:
 
 
 def _distance(text: str, other: str) -> int:
-    """Letters that are added, left out or changed, or change places with the next."""
+    """The Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of adjacent letters."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(text, 1):

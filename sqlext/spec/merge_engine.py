@@ -1,6 +1,6 @@
-"""How rows of one key become one row: a table's merge engine, and what it does in each column.
+"""The merge engine of a table: how rows of one key become one row, column by column (Paimon's rules and names).
 
-The names are those of Paimon. `deduplicate` is no `MergeEngine`: there the last row replaces those before it whole.
+Paimon's `deduplicate` is not a `MergeEngine`: the last row of a key replaces the others as a whole.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from sqlext.spec.row_order import UNORDERED, RowOrder
 
-# Of these the result is the same in whatever order the values come.
+# Functions whose result does not depend on the order of the values.
 UNORDERED_FUNCTIONS = frozenset({"sum", "product", "count", "min", "max", "bool_and", "bool_or"})
-# These give a result for values that are taken back as well.
+# Functions that support retractions.
 RETRACTING_FUNCTIONS = frozenset({"sum", "product", "count", "collect", "last_value", "last_non_null_value"})
-# Of these a null is a value.
+# Functions that do not skip nulls.
 NULL_TAKING_FUNCTIONS = frozenset({"last_value", "first_value"})
 FUNCTIONS = (
     "sum",
@@ -34,10 +34,10 @@ FUNCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class ColumnMerge:
-    """What becomes of the values of one column, in the order `order` of rows.
+    """The aggregate `function` of one column over the rows of a key, sorted by `order`.
 
-    `distinct` is of `collect`, `delimiter` of `listagg`. With `ignores_retractions` rows that take values back are
-    passed over. With `grouped` so are rows without a value in any column of `order`.
+    `distinct` applies to `collect`, `delimiter` to `listagg`. With `ignores_retractions` retracting rows are skipped.
+    With `grouped` (Paimon: sequence group) rows with nulls in all columns of `order` are skipped.
     """
 
     column: str
@@ -50,22 +50,21 @@ class ColumnMerge:
 
     @property
     def retracts(self) -> bool:
-        """Whether a row that takes a value back does something to the column that is told."""
+        """Whether the column defines the effect of a retraction: `function` supports it, or it is ignored."""
         return self.ignores_retractions or self.function in RETRACTING_FUNCTIONS
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the result depends on the order of rows. Rows that are equal in a column of the order agree on it."""
+        """Whether the result depends on the order of rows. A column of `order` itself is equal in all tied rows."""
         return self.function not in UNORDERED_FUNCTIONS and self.column not in self.order.columns
 
 
 @dataclass(frozen=True, slots=True)
 class MergeEngine:
-    """An engine that combines rows; `columns` are all that are not in the key.
+    """An engine that combines rows; `columns` are all columns outside the key, `sequence` is the order of rows.
 
-    `sequence` tells the order of rows. Rows that delete take their row away whole (`removes_on_delete`), or, with
-    `takes_retractions`, take its values back where all columns can.
-    With `keeps_first` a row that is stored stays as it is.
+    A row of kind `-D` deletes the row of its key (`removes_on_delete`) or, with `takes_retractions`, retracts its
+    values if all columns define that. With `keeps_first` a stored row is never changed.
     """
 
     name: str
@@ -77,10 +76,10 @@ class MergeEngine:
 
     @property
     def takes_back(self) -> bool:
-        """Whether rows may take values back."""
+        """Whether rows may retract values: the engine takes retractions, and every column defines their effect."""
         return self.takes_retractions and all(one.retracts for one in self.columns)
 
     @property
     def is_ordered(self) -> bool:
-        """Whether of several rows of a key it matters which comes first."""
+        """Whether the result depends on the order of the rows of a key."""
         return self.removes_on_delete or any(one.is_ordered for one in self.columns)

@@ -1,4 +1,4 @@
-"""Names that are the same, with regard to case or without: Spark's `spark.sql.caseSensitive` says which."""
+"""Equality of names, with or without regard to case (Spark: `spark.sql.caseSensitive`)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type
 
 
 def name_key(name: str, case_sensitive: bool) -> str:
-    """What is equal of two names exactly when they are the same."""
+    """A key that is equal for two names exactly if the names are."""
     return name if case_sensitive else name.lower()
 
 
 def require_distinct_names(names: Iterable[str], case_sensitive: bool) -> None:
-    """AnalysisError COLUMN_ALREADY_EXISTS for the first that is the same as one before it."""
+    """Raises AnalysisError COLUMN_ALREADY_EXISTS for the first name that equals an earlier one."""
     seen: set[str] = set()
     for name in names:
         key = name_key(name, case_sensitive)
@@ -25,7 +25,7 @@ def require_distinct_names(names: Iterable[str], case_sensitive: bool) -> None:
 
 
 def require_distinct_fields(fields: Iterable[NestedField], case_sensitive: bool, above: tuple[str, ...] = ()) -> None:
-    """AnalysisError COLUMN_ALREADY_EXISTS for a column, or a field of a struct at any depth, named as one beside it."""
+    """Raises AnalysisError COLUMN_ALREADY_EXISTS if siblings at any depth have equal names; `above` is their path."""
     fields = tuple(fields)
     require_distinct_names((path_text((*above, field.name)) for field in fields), case_sensitive)
     for field in fields:
@@ -33,9 +33,9 @@ def require_distinct_fields(fields: Iterable[NestedField], case_sensitive: bool,
 
 
 def require_distinct_in_type(type: Type, case_sensitive: bool, above: tuple[str, ...]) -> None:
-    """AnalysisError COLUMN_ALREADY_EXISTS for a field that is named as one beside it in a struct that the type holds.
+    """Raises AnalysisError COLUMN_ALREADY_EXISTS if sibling fields in a struct inside `type` have equal names.
 
-    `above` is the path of the field that has the type.
+    `above` is the path of the field of that type.
     """
     match type:
         case StructType(fields=fields):

@@ -1,4 +1,4 @@
-"""Which field the columns of a file without field ids are (spec: Column Projection; Appendix C, Name Mapping)."""
+"""Name mappings: field ids for the columns of files without ids (spec: Column Projection; Appendix C, Name Mapping)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME_MAPPING_PROPERTY = "schema.name-mapping.default"
 
 @dataclass(frozen=True, slots=True)
 class MappedField:
-    """A field with the names it has in files; `field_id` None says that columns of the names are no field's."""
+    """A field with its names in files; columns with the names of a field whose `field_id` is None are ignored."""
 
     field_id: int | None
     names: tuple[str, ...]
@@ -32,13 +32,16 @@ class MappedField:
 
 @dataclass(frozen=True, slots=True)
 class NameMapping:
-    """The columns of a table; lists have a field named `element`, maps `key` and `value`."""
+    """The mapped columns of a table; a list has a child `element`, a map `key` and `value`."""
 
     fields: tuple[MappedField, ...]
 
     @classmethod
     def of_table(cls, properties: Mapping[str, str]) -> NameMapping | None:
-        """The mapping a table's property holds, None without one. `AnalysisError` INVALID_TABLE_PROPERTY."""
+        """The mapping in the property `schema.name-mapping.default`, None if it is not set.
+
+        Raises AnalysisError INVALID_TABLE_PROPERTY for a text that is not a name mapping.
+        """
         text = properties.get(NAME_MAPPING_PROPERTY)
         if text is None:
             return None
@@ -55,24 +58,24 @@ class NameMapping:
 
     @classmethod
     def of_schema(cls, schema: Schema) -> NameMapping:
-        """Every field under the name it has."""
+        """The mapping of each field's current name to its id."""
         return cls(_mapped(schema.fields))
 
     def to_text(self) -> str:
-        """The property's text."""
+        """The mapping as the JSON text of the property."""
         return json.dumps([field.to_json() for field in self.fields], ensure_ascii=False, separators=(",", ":"))
 
     def with_changes(self, before: Schema, after: Schema) -> NameMapping:
-        """The mapping after columns were added or renamed: fields get their new names too.
+        """The mapping with the names that columns got between the schemas `before` and `after`; old names remain.
 
-        A name that another field of the same place has stays with that field, for there are files in which it means
-        it: a column that is dropped and added again shows no old values, and two that change names keep theirs.
+        A name that is mapped to a sibling stays with the sibling, since older files use it so: a column that is
+        dropped and added again shows no old values, and two columns that swap names keep their values.
         """
         return NameMapping(_changed(self.fields, _mapped(after.fields), before))
 
 
 def names_in_file(mapping: NameMapping, columns: FileColumns) -> dict[int, str]:
-    """The name that the file has for each mapped field, nested ones included; fields it lacks are left out."""
+    """The name of each mapped field in a file with `columns`, by field id; without the fields that the file lacks."""
     found: dict[int, str] = {}
     _find(mapping.fields, columns, found)
     return found
@@ -80,7 +83,7 @@ def names_in_file(mapping: NameMapping, columns: FileColumns) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class FileColumns:
-    """The columns of a file by name, each with those inside it; a list holds `element`, a map `key` and `value`."""
+    """The columns of a file by name, each with its children: `element` of a list, `key` and `value` of a map."""
 
     inside: Mapping[str, FileColumns]
 
@@ -143,7 +146,7 @@ def _changed(old: Sequence[MappedField], new: Iterable[MappedField], before: Sch
 
 
 def _fresh(field: MappedField, before: Schema, taken: Collection[str]) -> tuple[str, ...]:
-    """The field's name, if it got it now and no other field has it."""
+    """The names of `field` that are new since `before` and mapped to no sibling."""
     known = None if field.field_id is None else before.field_or_none(field.field_id)
     return tuple(name for name in field.names if name not in taken and (known is None or known.name != name))
 

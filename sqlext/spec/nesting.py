@@ -1,4 +1,4 @@
-"""How deep the types of columns may nest: rows go between Spark and Python as Arrow, whose readers end at 64 levels."""
+"""The limit on the nesting of types: rows pass between Spark and Python as Arrow, which reads up to 64 levels."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from sqlext.errors import UnsupportedError
 from sqlext.spec.schema import Schema, nested_fields
 from sqlext.spec.types import MapType, Type
 
-# Some queries have a struct or two around a row.
+# Leaves room for the structs that some queries put around a row.
 MOST_LEVELS = 60
 
 
 def levels(type: Type) -> int:
-    """How deep Arrow nests the type: a struct and a list take one level, a map two; 0 for a type that is not nested."""
+    """The depth of `type` in Arrow: one level for each struct and list, two for a map; 0 for a primitive."""
     deepest = 0
     left = [(type, 0)]
     while left:
@@ -24,9 +24,9 @@ def levels(type: Type) -> int:
 
 
 def require_levels(schema: Schema, before: Schema | None = None) -> None:
-    """UnsupportedError TOO_DEEPLY_NESTED for a column whose rows could not be written.
+    """Raises UnsupportedError TOO_DEEPLY_NESTED for a column with more than `MOST_LEVELS` levels.
 
-    A column that another engine made so deep stays as it is: `before` is the schema that `schema` was made from.
+    A column that is as deep in `before`, the schema that `schema` replaces, passes: another engine may have made it.
     """
     for field in schema.fields:
         was = None if before is None else before.field_or_none(field.id)
@@ -35,7 +35,7 @@ def require_levels(schema: Schema, before: Schema | None = None) -> None:
 
 
 def too_deep(column: str) -> UnsupportedError:
-    """The refusal of rows with such a column, or of the column itself."""
+    """The error for a column with more than `MOST_LEVELS` levels."""
     return UnsupportedError(
         "TOO_DEEPLY_NESTED",
         what=f"The type of column {column}",

@@ -1,4 +1,4 @@
-"""Folders named `column=value`, as Hive and Spark lay files out, and the values that their names stand for."""
+"""Partition values in folder names `column=value`, as Hive and Spark write them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def folder_values(relative_path: str) -> Mapping[str, str | None]:
-    """The texts by column of the folders above a file; None for null. Folders of other names tell nothing."""
+    """The text of each partition value in a file's path, by column; None for null. Other folders are ignored."""
     values: dict[str, str | None] = {}
     for folder in relative_path.split("/")[:-1]:
         column, separator, text = folder.partition("=")
@@ -40,7 +40,7 @@ def folder_values(relative_path: str) -> Mapping[str, str | None]:
 
 
 def stored_value(type_: Type, text: str | None) -> Any:
-    """The stored value of a folder's text. Raises ValueError for a text that is none of the type, or a type without."""
+    """The stored value that `text` denotes in a folder name. Raises ValueError if it is not a value of `type_`."""
     if text is None or text == _NULL:
         return None
     value = _parsed(type_, text)

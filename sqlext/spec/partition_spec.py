@@ -1,4 +1,4 @@
-"""How column values become partition values (spec: Partitioning)."""
+"""Partition specs and partition tuples (spec: Partitioning)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sqlext.spec.transform import (
 from sqlext.spec.types import FixedType, NestedField, StructType, Type, UnknownType
 
 FIRST_PARTITION_FIELD_ID = 1000
-# Of the 255 bytes that file systems have for a name, and of the 1,024 that S3 has for a key.
+# File systems allow 255 bytes in a name, S3 1,024 in a key.
 _LONGEST_NAME, _LONGEST_PATH = 200, 600
 _HASH = 33
 
@@ -43,7 +43,10 @@ class PartitionField:
 
     @classmethod
     def from_json(cls, obj: Mapping[str, Any], default_field_id: int) -> PartitionField:
-        """`default_field_id` is for version 1, which may leave ids out. Raises ValueError or KeyError."""
+        """The field in `obj`; `default_field_id` is its id if `obj`, of format version 1, has none.
+
+        Raises UnsupportedError for a transform of several columns, ValueError or KeyError for an invalid field.
+        """
         sources = obj.get("source-ids")
         if sources is not None and len(sources) > 1:
             raise UnsupportedError(
@@ -60,14 +63,14 @@ class PartitionField:
 
 @dataclass(frozen=True, slots=True)
 class PartitionSpec:
-    """Partition tuples follow the order of `fields`."""
+    """A partition spec; partition tuples have the order of `fields`."""
 
     spec_id: int
     fields: tuple[PartitionField, ...]
 
     @property
     def is_unpartitioned(self) -> bool:
-        """Whether all rows share one partition; void fields divide nothing."""
+        """Whether all rows share one partition: there is no field but those of transform void."""
         return all(str(field.transform) == "void" for field in self.fields)
 
     @property
@@ -78,7 +81,7 @@ class PartitionSpec:
     def partition_type(self, schema: Schema, others: Sequence[Schema] = ()) -> StructType:
         """The type of the spec's partition tuples.
 
-        A source column that is not in `schema` is looked for in the `others`; if it is in none, its field is `unknown`.
+        A source column that `schema` lacks is looked up in `others`; if all lack it, its type counts as `unknown`.
         """
         schemas = (schema, *others)
         return StructType(
@@ -89,19 +92,18 @@ class PartitionSpec:
         )
 
     def not_portable(self, schema: Schema) -> PartitionField | None:
-        """A field with values that some engines cannot read from a manifest, if there is one: those of type `fixed`.
+        """The first partition field with values of type `fixed`, or None.
 
-        Iceberg's Java library codes them in its own way, which is not Avro's, and reads no other.
+        Iceberg's Java library encodes these in manifests in a form that is not Avro's, and reads no other.
         """
         typed = zip(self.fields, self.partition_type(schema).fields, strict=True)
         fixed = (one for one, field in typed if isinstance(field.type, FixedType) and str(one.transform) != "void")
         return next(fixed, None)
 
     def partition_path(self, schema: Schema, values: Sequence[Any]) -> str:
-        """The folder of a partition, `a=1/b_bucket=3`: readable, URL-encoded, and never parsed again.
+        """The folder of a partition, such as `a=1/b_bucket=3`, URL-encoded. Readers never parse it.
 
-        Where a name in it would be too long for a file system, or all of it for an object store, a hash takes the place
-        of its end: the folder means nothing to readers.
+        A hash replaces the end of a name that is too long for a file system, or of a path too long for an object store.
         """
         names = [
             _shortened(f"{_escape(field.name)}={_escape(field.transform.human(_source_type([schema], field), value))}")
@@ -114,7 +116,7 @@ class PartitionSpec:
         return f"{kept}/{_hashed(path)}"
 
     def same_fields(self, other: PartitionSpec) -> bool:
-        """Whether both divide rows alike under the same names, whatever their ids."""
+        """Whether both have equal source columns, transforms and names; spec ids and field ids may differ."""
 
         def essence(spec: PartitionSpec) -> list[tuple[int, str, str]]:
             return [(field.source_id, field.name, str(field.transform)) for field in spec.fields]
@@ -135,9 +137,9 @@ _CALENDAR = (YearTransform, MonthTransform, DayTransform, HourTransform)
 
 
 def overlapped_field(fields: Iterable[PartitionField], source_id: int, transform: Transform) -> PartitionField | None:
-    """The field beside which the transform of the column would be redundant, if there is one.
+    """The first of `fields` that makes `transform` of the column redundant, or None.
 
-    It is the same transform, or each takes a part of a point in time: the finer one divides by the other as well.
+    A field does if it has this transform, or if both are of year, month, day and hour (Java: `PartitionSpec.Builder`).
     """
     calendar = isinstance(transform, _CALENDAR)
     for field in fields:
@@ -148,7 +150,7 @@ def overlapped_field(fields: Iterable[PartitionField], source_id: int, transform
 
 
 def partition_fields_from_json(fields: Sequence[Mapping[str, Any]]) -> tuple[PartitionField, ...]:
-    """The fields of a spec; version 1 numbers them by position from 1000. Raises ValueError or KeyError."""
+    """The fields of a spec; without ids, as in version 1, they count from 1000. Raises ValueError or KeyError."""
     return tuple(
         PartitionField.from_json(field, FIRST_PARTITION_FIELD_ID + position) for position, field in enumerate(fields)
     )
@@ -160,7 +162,7 @@ def _source_type(schemas: Iterable[Schema], field: PartitionField) -> Type:
 
 
 def _shortened(name: str) -> str:
-    """The name of a folder, with a hash for its end if it is too long. It is URL-encoded, and no code is cut."""
+    """A URL-encoded folder name, with a hash for its end if it is too long. No %-escape is cut in two."""
     if len(name) <= _LONGEST_NAME:
         return name
     kept = name[: _LONGEST_NAME - _HASH]
@@ -173,5 +175,5 @@ def _hashed(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    # As java.net.URLEncoder, by which Iceberg names its partition folders.
+    # Encodes as java.net.URLEncoder, which Iceberg's Java library uses for partition folders.
     return quote_plus(text, safe="*").replace("~", "%7E")

@@ -1,4 +1,4 @@
-"""The ids that the columns of a replaced table get (spec: Schemas): those that its columns had before."""
+"""Column ids of a replaced table, which keeps the ids of columns that it had before (spec: Schemas)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sqlext.spec.types import NestedField, Type, is_primitive
 
 
 def assign_kept_ids(schema: Schema, before: Schema, last_id: int, format_version: int) -> Schema:
-    """The columns with the ids that those of the same names have in `before`, nested ones too; others from `last_id`.
+    """`schema` with the ids of the fields of equal paths in `before`; other fields count from `last_id` + 1.
 
-    So a reader that knows the table by the ids of older snapshots, or of statistics, knows it still. A column keeps its
-    id where files with the old type may be read as the new one: of a struct, list or map as long as it is one.
+    So older snapshots and statistics remain valid for these fields. A field keeps its id only if files with its old
+    type can be read as the new one: a primitive type by promotion, a struct, list or map if it remains one.
     """
     kept: dict[int, int] = {}
     _match(schema.fields, before.fields, format_version, kept)

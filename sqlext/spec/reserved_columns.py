@@ -1,7 +1,6 @@
-"""Names that a table's own columns do not get, as rows have further columns of these names.
+"""Reserved column names: metadata columns of tables and of change feeds, and columns that sqlext adds to rows.
 
-A table of another engine may have such a column all the same: it is read as the table's own, and nothing is written
-until it is renamed.
+A table of another engine may have a column of such a name. It can be read, and written only after a rename.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ HIDDEN_NAMES = frozenset(
         "_spec_id",
     }
 )
-"""Of the spec's reserved field ids, of Iceberg's metadata columns and of change feeds, and Flink's of a row's kind."""
+"""The columns of the spec's reserved field ids, Iceberg's metadata columns, columns of change feeds, the row kind."""
 
 WORKING_NAMES = frozenset({"__given_kind", "__operation", "__violated"})
-"""Of columns that rows have on their way into a table, beside the table's own. Other such names begin with
-`WORKING_PREFIX`, or are made different from all columns at hand."""
+"""Columns that rows have beside the table's until they are written. Other such names begin with `WORKING_PREFIX`, or
+are chosen different from all present columns."""
 
 WORKING_PREFIX = "__sqlext_"
 
 
 def is_reserved(name: str) -> bool:
-    """Whether the name is reserved, in any case."""
+    """Whether `name` is reserved, without regard to case."""
     lower = name.lower()
     return lower in HIDDEN_NAMES or lower in WORKING_NAMES or lower.startswith(WORKING_PREFIX)
 
 
 def require_own_names(names: Iterable[str]) -> None:
-    """AnalysisError RESERVED_COLUMN_NAME for the first that is reserved."""
+    """Raises AnalysisError RESERVED_COLUMN_NAME for the first reserved name."""
     for name in names:
         if is_reserved(name):
             raise AnalysisError("RESERVED_COLUMN_NAME", name=name)
 
 
 def require_writable_names(names: Iterable[str], table: str) -> None:
-    """AnalysisError RESERVED_COLUMN_IN_TABLE for the first column of a table that has a reserved name."""
+    """Raises AnalysisError RESERVED_COLUMN_IN_TABLE for the first of the table's column `names` that is reserved."""
     for name in names:
         if is_reserved(name):
             raise AnalysisError("RESERVED_COLUMN_IN_TABLE", name=name, table=table)

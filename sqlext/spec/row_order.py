@@ -1,4 +1,4 @@
-"""The order of the rows of one key: which of two comes after the other."""
+"""The order of the rows of one key (Paimon: `sequence.field`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """The order by the values of `columns`, one after the other: of two rows the one with the larger value comes later,
-    with `descending` the one with the smaller. A null comes before any value, either way.
+    """Ascending order by the values of `columns`, the first column first; nulls precede values, also if `descending`.
+
+    Without columns there is no order.
     """
 
     columns: tuple[str, ...] = ()

@@ -25,10 +25,9 @@ from sqlext.spec.types import (
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, with ids that never change meaning.
+    """The columns of a table. `identifier_field_ids` are its primary key.
 
-    `identifier_field_ids` are the fields that identify a row: the primary key of SQL. Two schemas are equal when their
-    columns, ids and `schema_id` are. (No slots: the look-up tables are made once, on first use.)
+    Schemas are equal if their fields, identifier field ids and `schema_id` are. (No slots: look-up tables are cached.)
     """
 
     fields: tuple[NestedField, ...]
@@ -36,7 +35,7 @@ class Schema:
     identifier_field_ids: tuple[int, ...] = ()
 
     def field(self, id: int) -> NestedField:
-        """The field of that id, at any depth; list elements and map keys and values are fields too. Raises KeyError."""
+        """The field of that id at any depth, also a list element, map key or map value. Raises KeyError."""
         return self._fields_by_id[id]
 
     def field_or_none(self, id: int) -> NestedField | None:
@@ -44,17 +43,17 @@ class Schema:
         return self._fields_by_id.get(id)
 
     def column(self, name: str, case_sensitive: bool = True) -> NestedField | None:
-        """The column of that name, or None. Dots are characters like any other: no name is a path.
+        """The column of that name, or None. A name with dots is not a path.
 
-        Raises AnalysisError when the name is ambiguous without regard to case.
+        Raises AnalysisError AMBIGUOUS_REFERENCE if, without regard to case, several columns but none exactly match.
         """
         exact = self._columns_by_name.get(name)
         return exact if exact is not None or case_sensitive else _alike(self._columns_by_lower_name, name)
 
     def field_at(self, path: FieldPath, case_sensitive: bool = True) -> NestedField | None:
-        """The field at the end of a path of names, or None: a column's, then those of fields inside it.
+        """The field at a path, or None. A list's child is named `element`, a map's `key` and `value`.
 
-        Elements, keys and values have the format's names. Raises AnalysisError as `column`.
+        Raises AnalysisError AMBIGUOUS_REFERENCE as `column` does.
         """
         field = self.column(path[0], case_sensitive)
         for name in path[1:]:
@@ -64,20 +63,19 @@ class Schema:
         return field
 
     def column_name(self, id: int) -> str:
-        """The names down to the field of that id, joined by dots. Raises KeyError.
+        """The path of the field of that id, joined by dots as in messages, property keys and partition field names.
 
-        It is what messages and Iceberg's texts say, such as keys of properties and names of partition fields. It does
-        not identify a field: the column `a.b` and the field `b` of a struct `a` have the same.
+        It does not identify a field: a column `a.b` and the field `b` of a struct `a` share it. Raises KeyError.
         """
         return ".".join(self.column_path(id))
 
     @property
     def field_ids(self) -> tuple[int, ...]:
-        """Every id, each field before those inside it; the same order in schemas of the same shape."""
+        """Ids of all fields at any depth, parents before children; schemas of one shape have one order."""
         return tuple(self._fields_by_id)
 
     def column_path(self, id: int) -> FieldPath:
-        """The names down to the field of that id. Raises KeyError."""
+        """The path of the field of that id. Raises KeyError."""
         above = [ancestor.name for ancestor in self._ancestors(id)]
         return (*reversed(above), self.field(id).name)
 
@@ -88,17 +86,17 @@ class Schema:
 
     @property
     def identifier_fields(self) -> tuple[NestedField, ...]:
-        """The identifier fields, in the order of their ids' declaration."""
+        """The identifier fields, in the order of `identifier_field_ids`. Raises KeyError."""
         return tuple(self.field(id) for id in self.identifier_field_ids)
 
     def is_reachable(self, id: int) -> bool:
-        """Whether each row has at most one value of the field: it lies in no list and no map."""
+        """Whether the field is nested in structs only, so that a row has at most one value of it."""
         return all(isinstance(ancestor.type, StructType) for ancestor in self._ancestors(id))
 
     def select(self, ids: Iterable[int]) -> Schema:
-        """The columns and nested fields of these ids, each with the structs above and everything below it.
+        """The schema of the fields of `ids`, each with its ancestors and all of its descendants.
 
-        Identifier fields that are not selected are dropped from the key. Ids that the schema lacks are ignored.
+        Identifier fields that are not selected leave the key. Ids that the schema lacks are ignored.
         """
         wanted = frozenset(ids)
         fields = tuple(_selected_fields(self.fields, wanted))
@@ -107,11 +105,12 @@ class Schema:
         return replace(selected, identifier_field_ids=kept)
 
     def same_columns(self, other: Schema) -> bool:
-        """Whether columns, ids and identifier fields are the same, whatever the schema ids."""
+        """Whether columns, field ids and identifier fields are equal; the schema ids may differ."""
         return self.fields == other.fields and set(self.identifier_field_ids) == set(other.identifier_field_ids)
 
     def validate_identifier_fields(self) -> None:
-        """Raises AnalysisError unless every identifier field may identify a row (spec: Identifier Field IDs)."""
+        """Raises AnalysisError INVALID_PRIMARY_KEY for an identifier field that the spec does not allow as one
+        (spec: Identifier Field IDs)."""
         for id in self.identifier_field_ids:
             reason = self._identifier_flaw(id)
             if reason is not None:
@@ -127,7 +126,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, obj: Mapping[str, Any]) -> Schema:
-        """Raises ValueError or KeyError for what is not a schema."""
+        """The schema in `obj`. Raises ValueError or KeyError for an invalid one."""
         return cls(
             fields=tuple(field_from_json(field) for field in obj["fields"]),
             schema_id=obj.get("schema-id", 0),
@@ -184,22 +183,19 @@ class Schema:
 
 
 def assign_fresh_ids(schema: Schema, start: int = 1) -> Schema:
-    """The same columns with ids from `start`: first all top-level columns, then the nested fields of each.
-
-    `identifier_field_ids` follow their fields.
-    """
+    """`schema` with ids that count from `start`: first of all top-level columns, then of the nested fields of each."""
     fresh = count(start)
     return with_ids(schema, {id: next(fresh) for id in ids_by_level(schema.fields)})
 
 
 def with_ids(schema: Schema, ids: Mapping[int, int]) -> Schema:
-    """The columns, each field with the new id that is given for its own."""
+    """`schema` with each field id, also of identifier fields, replaced by its value in `ids`. Raises KeyError."""
     fields = tuple(_with_id(field, ids) for field in schema.fields)
     return Schema(fields, schema.schema_id, tuple(ids[id] for id in schema.identifier_field_ids))
 
 
 def ids_by_level(fields: tuple[NestedField, ...]) -> Iterator[int]:
-    """Those of the fields first, then those inside each."""
+    """The ids of `fields`, then of the fields nested in each of them in turn."""
     yield from (field.id for field in fields)
     for field in fields:
         yield from ids_by_level(nested_fields(field.type))
@@ -222,7 +218,7 @@ def _type_with_ids(type: Type, ids: Mapping[int, int]) -> Type:
 
 
 def nested_fields(type: Type) -> tuple[NestedField, ...]:
-    """The fields directly inside a type; those of a list or map under the format's names."""
+    """The child fields of a type: `element` of a list, `key` and `value` of a map; none of a primitive."""
     match type:
         case StructType(fields=fields):
             return fields

@@ -1,8 +1,7 @@
-"""Changes of a schema, as values, and the schema after them (spec: Schema Evolution).
+"""Changes of a schema, and the schema after them (spec: Schema Evolution).
 
-A change names its column by parts (`("point", "x")`, `("tags", "element", "name")`), without regard to case; so it can
-be made again on a schema that another commit has changed meanwhile. Ids never change their meaning: a column that is
-added has a new one, also under a name that was there before.
+A change names its column by path (`("point", "x")`, `("tags", "element", "name")`), so that a retry can apply it to a
+schema that another commit has changed. An added column gets a new id, also if a dropped column had its name.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ Fields: TypeAlias = tuple[NestedField, ...]
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a column stands among its siblings: behind `after`, or first."""
+    """The place of a column among its siblings: after the column `after`, or first."""
 
     after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
-    """A new column; ids inside `type` are placeholders. `default` is a stored value, for old rows and for new ones.
+    """A new column. Ids inside `type` are placeholders. `default` is a stored value: initial and write default.
 
-    `lengths` has the n of every VARCHAR(n) in it, by placeholder; the column's own is 0.
+    `lengths` has the n of each VARCHAR(n) in the column by placeholder id; the column itself has the id 0.
     """
 
     path: Path
@@ -59,7 +58,7 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class WidenColumn:
-    """Another type for a column, which must hold all values of the one it had; `length` is the n of a VARCHAR(n)."""
+    """A type promotion of a column (spec: Schema Evolution); `length` is the n of a VARCHAR(n)."""
 
     path: Path
     type: Type
@@ -86,7 +85,7 @@ class SetRequired:
 
 @dataclass(frozen=True, slots=True)
 class SetDefault:
-    """The value that writers fill in where none is given; None for null. Rows that are there keep theirs."""
+    """A new write default, None for null. Values of stored rows do not change."""
 
     path: Path
     value: Any
@@ -94,28 +93,28 @@ class SetDefault:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceColumns:
-    """Drops every column and adds these, with new ids."""
+    """Drops all columns and adds `columns`, with new ids."""
 
     columns: tuple[AddColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SetIdentifierFields:
-    """The columns that identify a row; they must be required already."""
+    """A new primary key, of columns that are required already."""
 
     paths: tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RequireIdentifierFields:
-    """The columns that identify a row, which become required: rows that are there have been looked at."""
+    """A new primary key, whose columns become required: the caller has checked that stored rows have no null there."""
 
     paths: tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DropIdentifierFields:
-    """These columns identify a row no more; they stay required."""
+    """Removes columns from the primary key; they stay required."""
 
     paths: tuple[Path, ...]
 
@@ -138,7 +137,7 @@ SchemaChange: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ChangedColumns:
-    """A schema after changes, and the lengths that they say of strings by field id: None for no limit."""
+    """A schema after changes, and the VARCHAR lengths that the changes set by field id; None for no limit."""
 
     schema: Schema
     lengths: Mapping[int, int | None]
@@ -152,9 +151,9 @@ def changed_schema(
     *,
     case_sensitive: bool = False,
 ) -> Schema:
-    """The schema after all changes, in order, under the same schema id; new ids count from `last_column_id` + 1.
+    """`schema` after all changes in order, with its schema id; new field ids count from `last_column_id` + 1.
 
-    Errors: AnalysisError for a column that is not there or a change that the format does not allow, AlreadyExistsError
+    Raises AnalysisError for a missing column or a change that the format does not allow, AlreadyExistsError
     FIELD_ALREADY_EXISTS for a name that is taken.
     """
     return changed_columns(schema, changes, last_column_id, format_version, case_sensitive=case_sensitive).schema
@@ -168,7 +167,7 @@ def changed_columns(
     *,
     case_sensitive: bool = False,
 ) -> ChangedColumns:
-    """As `changed_schema`, with the lengths of strings that the changes say."""
+    """The result of `changed_schema`, with the VARCHAR lengths that the changes set. Raises as `changed_schema`."""
     edit = _Edit(schema, last_column_id, format_version, case_sensitive)
     for change in changes:
         edit.apply(change)
@@ -178,7 +177,7 @@ def changed_columns(
 
 
 class _Edit:
-    """A schema on its way through a list of changes."""
+    """A schema while changes are applied to it."""
 
     def __init__(self, schema: Schema, last_column_id: int, format_version: int, case_sensitive: bool) -> None:
         self.fields: Fields = schema.fields
@@ -219,7 +218,7 @@ class _Edit:
                 self._drop_identifier_fields(change.paths)
 
     def _at(self, path: Path, edit: Callable[[Fields], Fields]) -> None:
-        """Edits the fields beside the one that `path` ends in."""
+        """Replaces the siblings at the end of `path`, with the field that `path` names, by `edit` of them."""
         self.fields = _edited(self.fields, path, 0, edit, self._case_sensitive)
 
     def _edit_field(self, path: Path, edit: Callable[[NestedField], NestedField]) -> None:
@@ -374,7 +373,7 @@ def _edited(fields: Fields, path: Path, depth: int, edit: Callable[[Fields], Fie
 
 
 def _rebuilt(type: Type, fields: Fields, path: Path) -> Type:
-    """The nested type with other fields inside; a list or map keeps its own under the format's names."""
+    """The nested type with `fields` as children. Raises AnalysisError if a list or map lacks one, or has another."""
     match type:
         case StructType():
             if not fields:
@@ -388,7 +387,7 @@ def _rebuilt(type: Type, fields: Fields, path: Path) -> Type:
 
 
 def _find(fields: Fields, name: str, case_sensitive: bool) -> int | None:
-    """The place of the field of that name, as `Schema.column` finds it."""
+    """The index of the field of that name, by the rules of `Schema.column`."""
     found = Schema(fields).column(name, case_sensitive)
     return None if found is None else fields.index(found)
 
@@ -421,7 +420,7 @@ def _renamed(fields: Fields, change: RenameColumn, case_sensitive: bool) -> Fiel
 
 
 def _same_shape(left: Type, right: Type) -> bool:
-    """Whether two types differ in ids and comments at most."""
+    """Whether two types have equal names, nullability and primitive types, whatever their ids and comments."""
     inner_left, inner_right = nested_fields(left), nested_fields(right)
     if not inner_left and not inner_right:
         return left == right

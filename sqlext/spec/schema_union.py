@@ -1,4 +1,4 @@
-"""The columns that rows bring along: what a table's schema lacks to take them (spec: Schema Evolution)."""
+"""Schema changes that let a table store rows of another schema (spec: Schema Evolution)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ def union_changes(
     case_sensitive: bool = False,
     path: Path = (),
 ) -> Iterator[SchemaChange]:
-    """New columns for what is in `incoming` alone, wider types where both are and its type is wider.
+    """Changes of `fields`, which are at `path`: a new column for each field that only `incoming` has, and a type
+    promotion for each that is wider in `incoming`.
 
-    Columns are matched by name at any depth below `path`. New columns are optional, and last among their siblings. What
-    only differs otherwise is left to the casts of a write.
+    Fields are matched by name at any depth. New columns are optional, and last among their siblings. Other differences
+    are left to the store assignment of a write.
     """
     known = Schema(tuple(fields))
     for field in incoming:
@@ -48,14 +49,14 @@ def _type_changes(
         case MapType(), MapType():
             yield from _type_changes(before.value, incoming.value, format_version, case_sensitive, (*path, "value"))
         case _:
-            # A date column does not become one of times because a time is written to it.
+            # A timestamp that is written to a date column does not change its type.
             widens = is_promotion(before, incoming, format_version) and not isinstance(before, DateType)
             if widens and before != incoming:
                 yield WidenColumn(path, incoming)
 
 
 def optional(type: Type) -> Type:
-    """The type with every value inside it optional."""
+    """The type with all nested fields optional, except map keys."""
     match type:
         case StructType(fields=fields):
             return StructType(tuple(replace(one, type=optional(one.type), required=False) for one in fields))

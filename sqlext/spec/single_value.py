@@ -1,8 +1,9 @@
-"""Single values as bytes (bounds) and as JSON (defaults) (spec: Appendix D, Single-value serialization).
+"""Single values as bytes (bounds) and as JSON (defaults), and as Python objects (spec: Appendix D, Single-value
+serialization).
 
-Stored values in Python: bool, int, float, `decimal.Decimal`, str, `uuid.UUID`, bytes; date as days, time and timestamps
-as micros (nanos for the `_ns` types). Nested defaults: a list is a tuple, a map a tuple of pairs, a struct a tuple by
-field.
+Stored values in Python: bool, int, float, `decimal.Decimal`, str, `uuid.UUID`, bytes; dates in days, times and
+timestamps in microseconds (`_ns` types: nanoseconds) since 1970-01-01 or midnight. Nested defaults: a list is a tuple,
+a map a tuple of pairs, a struct a tuple in the order of its fields.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ _INT = struct.Struct("<i")
 _LONG = struct.Struct("<q")
 _FLOAT = struct.Struct("<f")
 _DOUBLE = struct.Struct("<d")
-# 38 digits is the format's limit; the default context would round to 28.
+# The format allows 38 digits; the default context would round to 28.
 _DECIMAL_CONTEXT = Context(prec=60)
 
 
 def unscaled(value: Decimal, scale: int) -> int:
-    """The integer `value * 10**scale`. Raises ValueError when digits would be lost."""
+    """The integer `value * 10**scale`. Raises ValueError if digits would be lost."""
     scaled = value.scaleb(scale, _DECIMAL_CONTEXT)
     if scaled != scaled.to_integral_value():
         raise ValueError(f"{value} has more than {scale} digits behind the point")
@@ -69,13 +70,13 @@ def scaled(unscaled_value: int, scale: int) -> Decimal:
 
 
 def minimal_bytes(value: int) -> bytes:
-    """The shortest big-endian two's complement of an integer."""
+    """An integer as the shortest big-endian two's complement."""
     bits = value.bit_length() if value >= 0 else (value + 1).bit_length()
     return value.to_bytes(bits // 8 + 1, "big", signed=True)
 
 
 def encode(type: Type, value: Any) -> bytes:
-    """The binary form of a stored value. Raises ValueError for a value or a type that has none."""
+    """A stored value in binary form. Raises ValueError for a value not of `type`, or a type without binary form."""
     try:
         return _encode(type, value)
     except (struct.error, TypeError, AttributeError) as error:
@@ -110,7 +111,10 @@ def _encode(type: Type, value: Any) -> bytes:
 
 
 def decode(type: Type, data: bytes) -> Any:
-    """The stored value of a binary form; reads values written before a type promotion. Raises ValueError."""
+    """The stored value in `data`, also if it was written before a type promotion.
+
+    Raises ValueError for bytes that are not a value of `type`, or a type without binary form.
+    """
     try:
         return _decode(type, data)
     except struct.error as error:
@@ -149,7 +153,7 @@ def _decode(type: Type, data: bytes) -> Any:
 
 
 def to_json(type: Type, value: Any) -> Any:
-    """The JSON form of a stored value; None stays None. Raises ValueError for a type that has none."""
+    """A stored value in JSON form; None for None. Raises ValueError for a type without JSON form."""
     if value is None:
         return None
     match type:
@@ -186,7 +190,7 @@ def to_json(type: Type, value: Any) -> Any:
 
 
 def from_json(type: Type, value: Any) -> Any:
-    """The stored value of a JSON form; None stays None. Raises ValueError."""
+    """The stored value of a JSON form; None for None. Raises ValueError for JSON that is not a value of `type`."""
     if value is None:
         return None
     try:
@@ -237,10 +241,10 @@ def _typed(type: Type, value: Any) -> Any:
 
 
 def are_bounds_in_any_order(lower: UUID, upper: UUID) -> bool:
-    """Whether uuids between two lie between them also when halves are compared as signed numbers.
+    """Whether uuids between the bounds in byte order are between them in Java's order, too.
 
-    Uuids are ordered by their bytes here and in Parquet; Iceberg's Java library takes Java's order, so bounds between
-    which the sign changes would make it pass over rows that are there.
+    Parquet and this code order uuids by bytes. Iceberg's Java library uses `java.util.UUID.compareTo`, which compares
+    two signed 64-bit halves, so it would skip files with matching rows if bounds differ in the sign of a half.
     """
     differing = lower.int ^ upper.int
     return not (differing >> 127 & 1 or differing >> 63 & 1)

@@ -1,4 +1,4 @@
-"""How a writer sorts the rows of a file (spec: Sorting)."""
+"""Sort orders, by which writers sort the rows of each file (spec: Sorting)."""
 
 from __future__ import annotations
 

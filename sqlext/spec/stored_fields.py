@@ -1,4 +1,4 @@
-"""Which fields of a schema data files hold: all but those of type unknown (spec: Appendix A, Parquet)."""
+"""The fields of a schema that data files contain: all but those of type unknown (spec: Appendix A, Parquet)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def stored_schema(schema: Schema) -> Schema:
 
 
 def require_storable(schema: Schema) -> None:
-    """UnsupportedError UNSUPPORTED_TYPE for a type unknown whose place in a row no file could tell."""
+    """Raises UnsupportedError UNSUPPORTED_TYPE for a field of type unknown without which a file cannot represent the
+    rows: the only field of a table or struct, a list element, a map key or a map value."""
     if schema.fields and not _stored(schema.fields):
         raise _refusal("how many rows there are, without a column of another type")
     for field in schema.fields:

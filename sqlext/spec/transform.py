@@ -50,9 +50,9 @@ _TRUNCATED = (IntegerType, LongType, DecimalType, StringType, BinaryType)
 
 
 class Transform(Protocol):
-    """A function from a column's stored value to a partition's stored value; null goes to null.
+    """A function from the stored value of a column to the stored value of a partition field; None for None.
 
-    `str(transform)` is its spelling in table metadata. `preserves_order` tells that a <= b implies t(a) <= t(b).
+    `str(transform)` is its form in table metadata. `preserves_order` means that a <= b implies t(a) <= t(b).
     """
 
     @property
@@ -65,10 +65,10 @@ class Transform(Protocol):
         """The type of the transformed values."""
 
     def apply(self, source_type: Type, value: Any) -> Any:
-        """The partition value of one stored value. Raises ValueError where the type is not transformed."""
+        """The partition value of a stored value. Raises ValueError for a type that the transform does not take."""
 
     def human(self, source_type: Type, value: Any) -> str:
-        """A *partition* value as the text of partition paths; `null` for None."""
+        """A partition value as text in a partition path; `null` for None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class IdentityTransform:
 
 @dataclass(frozen=True, slots=True)
 class BucketTransform:
-    """Hash modulo `n`."""
+    """The hash modulo `n`."""
 
     n: int
     preserves_order: ClassVar[bool] = False
@@ -246,7 +246,7 @@ class HourTransform:
 
 @dataclass(frozen=True, slots=True)
 class VoidTransform:
-    """Every value goes to null: what version 1 leaves of a dropped partition field."""
+    """Null for every value; replaces the transform of a dropped partition field in format version 1."""
 
     preserves_order: ClassVar[bool] = True
 
@@ -268,7 +268,7 @@ class VoidTransform:
 
 @dataclass(frozen=True, slots=True)
 class UnknownTransform:
-    """A transform this version does not know: its tables can be read, not written."""
+    """A transform unknown to sqlext: a table with it can be read, not written."""
 
     text: str
     preserves_order: ClassVar[bool] = False
@@ -304,7 +304,7 @@ _PARAMETRISED = re.compile(r"(bucket|truncate)\[(\d+)\]")
 
 
 def parse_transform(text: str) -> Transform:
-    """The transform a text of table metadata spells; one that is not known becomes `UnknownTransform`."""
+    """The transform of a text in table metadata; `UnknownTransform` for an unknown one."""
     plain = _PLAIN.get(text.lower())
     if plain is not None:
         return plain
@@ -315,7 +315,7 @@ def parse_transform(text: str) -> Transform:
 
 
 def bucket_hash(source_type: Type, value: Any) -> int:
-    """The 32-bit Murmur3 hash of a stored value, signed. Raises ValueError for a type that is not hashed."""
+    """The signed 32-bit Murmur3 hash of a stored value. Raises ValueError for a type without a hash."""
     match source_type:
         case IntegerType() | LongType() | DateType() | TimeType() | TimestampType() | TimestamptzType():
             data = int(value).to_bytes(8, "little", signed=True)
@@ -335,7 +335,10 @@ def bucket_hash(source_type: Type, value: Any) -> int:
 
 
 def first_of_cell(transform: Transform, source_type: Type, cell: int) -> int:
-    """The least stored value that a transform of time takes to the value `cell`; raises ValueError for another."""
+    """The least stored value that a year, month, day or hour transform maps to the partition value `cell`.
+
+    Raises ValueError for another transform or source type.
+    """
     if isinstance(transform, HourTransform):
         return cell * 3600 * _units_per_second(transform, source_type)
     match transform:
@@ -367,7 +370,7 @@ def _days(transform: Transform, source_type: Type, value: int) -> int:
 
 
 def _wrap(value: int, bits: int) -> int:
-    # Rounding down from near the smallest value leaves the type; Iceberg's arithmetic wraps around there.
+    # Rounding down a value near the least one overflows; Iceberg's Java arithmetic wraps around.
     half = 1 << (bits - 1)
     return (value + half) % (half << 1) - half
 

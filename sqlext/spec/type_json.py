@@ -1,4 +1,4 @@
-"""Types as JSON, as table metadata holds them (spec: Appendix C, Schemas)."""
+"""Types in the JSON form of table metadata (spec: Appendix C, Schemas)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _GEOSPATIAL = re.compile(r"geo(metry|graphy)(\(.*\))?")
 
 
 def type_from_json(obj: Any) -> Type:
-    """The type a JSON value spells. Raises ValueError or KeyError for what is not a type."""
+    """The type of a JSON value. Raises ValueError or KeyError for a value that is not a type."""
     if isinstance(obj, str):
         return _primitive(obj)
     match obj["type"]:
@@ -90,7 +90,7 @@ def _primitive(text: str) -> PrimitiveType:
 
 
 def type_to_json(type: Type) -> Any:
-    """The JSON value that spells a type."""
+    """The JSON value of a type."""
     match type:
         case StructType(fields=fields):
             return {"type": "struct", "fields": [field_to_json(field) for field in fields]}
@@ -111,13 +111,13 @@ def type_to_json(type: Type) -> Any:
                 "value-required": type.value_required,
             }
         case DecimalType():
-            # Iceberg's own spelling, with the space.
+            # With the space that Iceberg's Java library writes.
             return f"decimal({type.precision}, {type.scale})"
     return str(type)
 
 
 def field_from_json(obj: Mapping[str, Any]) -> NestedField:
-    """A struct field; its defaults become stored values. Raises ValueError or KeyError."""
+    """The struct field in `obj`, with defaults as stored values. Raises ValueError or KeyError for an invalid one."""
     type = type_from_json(obj["type"])
     return NestedField(
         id=obj["id"],
@@ -131,7 +131,7 @@ def field_from_json(obj: Mapping[str, Any]) -> NestedField:
 
 
 def field_to_json(field: NestedField) -> dict[str, Any]:
-    """The JSON object of a struct field; what is absent is left out."""
+    """The JSON object of a struct field, without `doc` and defaults that are None."""
     obj: dict[str, Any] = {
         "id": field.id,
         "name": field.name,

@@ -1,4 +1,4 @@
-"""Which types a column may be widened to (spec: Schema Evolution)."""
+"""Type promotion (spec: Schema Evolution)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlext.spec.types import (
 
 
 def is_promotion(before: Type, after: Type, format_version: int) -> bool:
-    """Whether files with values of type `before` may be read as `after`; also true for the same type."""
+    """Whether the format version allows the promotion of `before` to `after`; True for equal types."""
     if before == after:
         return True
     match before, after:
@@ -36,7 +36,7 @@ def is_promotion(before: Type, after: Type, format_version: int) -> bool:
 
 
 def promoted_value(before: Type, after: Type, value: Any) -> Any:
-    """A stored value of type `before` as one of the type it is widened to."""
+    """A stored value of type `before` as a stored value of type `after`, to which `before` is promoted."""
     if value is None or not isinstance(before, DateType):
         return value
     match after:

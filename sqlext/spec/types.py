@@ -42,7 +42,7 @@ class DoubleType:
 
 @dataclass(frozen=True, slots=True)
 class DecimalType:
-    """Fixed-point number of `precision` digits (at most 38), `scale` of them behind the point."""
+    """Fixed-point number of `precision` digits (at most 38), `scale` of them after the point."""
 
     precision: int
     scale: int
@@ -145,7 +145,7 @@ class VariantType:
 
 @dataclass(frozen=True, slots=True)
 class GeospatialType:
-    """`geometry` or `geography` with its parameters (format version 3), kept as the metadata spells it."""
+    """`geometry` or `geography` with its parameters (format version 3), as the metadata has it."""
 
     text: str
 

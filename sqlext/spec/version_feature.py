@@ -1,4 +1,4 @@
-"""What of a schema needs a format version (spec: Appendix E, Version 3)."""
+"""Features of a schema that need a format version (spec: Appendix E, Version 3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSION_3_TYPES = (UnknownType, VariantType, TimestampNanoType, TimestamptzNano
 
 
 def require_version(schema: Schema, format_version: int) -> None:
-    """UnsupportedError FORMAT_VERSION_TOO_LOW for a column that the version has no place for."""
+    """Raises UnsupportedError FORMAT_VERSION_TOO_LOW for a type or default of a column that needs version 3."""
     if format_version >= 3:
         return
     for id in schema.field_ids:
