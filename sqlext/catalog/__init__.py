@@ -1,1 +1,1 @@
-"""Names of tables, and the one compare-and-swap that moves a table's metadata pointer."""
+"""Names of tables and views, and the compare-and-swap of a table's current metadata."""

@@ -1,4 +1,4 @@
-"""What every catalog offers: names, and one compare-and-swap of a table's metadata."""
+"""The interface of all catalogs: names, and a compare-and-swap of each table's metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlext.storage.file_io import FileIO
 
 @dataclass(frozen=True, slots=True)
 class LoadedTable:
-    """A table at one version: its metadata and the file that holds it."""
+    """One version of a table: its metadata and the location of the metadata file."""
 
     identifier: TableIdentifier
     metadata: TableMetadata
@@ -24,7 +24,7 @@ class LoadedTable:
 
 @dataclass(frozen=True, slots=True)
 class TableCommit:
-    """A table's part of a commit of several: as the arguments of `Catalog.commit`."""
+    """The change of one table within a commit of several; fields as the arguments of `Catalog.commit`."""
 
     identifier: TableIdentifier
     base: LoadedTable | None
@@ -34,8 +34,8 @@ class TableCommit:
 class Catalog(Protocol):
     """Tables by name.
 
-    Names that cannot be are an `AnalysisError` INVALID_NAME, tables and namespaces that are not there a
-    `NotFoundError`, in every method that takes one.
+    Every method that takes a name raises AnalysisError INVALID_NAME for an invalid one, and NotFoundError for a missing
+    table or namespace.
     """
 
     @property
@@ -44,109 +44,108 @@ class Catalog(Protocol):
 
     @property
     def io(self) -> FileIO:
-        """Reads and writes the files of its tables."""
+        """Reads and writes the files of the catalog's tables."""
 
     @property
     def views(self) -> ViewCatalog:
-        """Its views, whose names are not those of tables."""
+        """The catalog's views; no view has the name of a table."""
 
     def load_table(self, identifier: TableIdentifier) -> LoadedTable:
-        """The current version. `CorruptionError` or `NotFoundError` FILE_NOT_FOUND for a damaged table.
+        """The current version. Raises CorruptionError or NotFoundError FILE_NOT_FOUND for a damaged table.
 
-        `AnalysisError` EXPECT_TABLE_NOT_VIEW for the name of a view, in every method for tables.
+        As all methods for tables it raises AnalysisError EXPECT_TABLE_NOT_VIEW for the name of a view.
         """
 
     def current_metadata_location(self, identifier: TableIdentifier) -> str:
-        """Where the current metadata is, without reading it."""
+        """The location of the current metadata file, which is not read."""
 
     def is_current(self, table: LoadedTable) -> bool:
-        """Whether the table that was loaded is still what `load_table` would give; it may be gone. The catalog is
-        asked, no cache is."""
+        """Whether `load_table` would return `table`; False if it was dropped. The catalog is asked, not a cache."""
 
     def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
-        """A former version of a table, by a metadata file of its log. Errors as `load_table`, and of the storage."""
+        """A former version, from a metadata file in the log of `current`. Raises as `load_table`, and StorageError."""
 
     @property
     def keeps_time_stamps(self) -> bool:
-        """Whether a version has the time stamp (`last-updated-ms`) that its commit asked for."""
+        """Whether versions keep the `last-updated-ms` that their commits set."""
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
-        """Whether the name is taken, by a table that is sound or damaged, or by a view."""
+        """Whether the name is taken, by a table, intact or damaged, or by a view."""
 
     def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
-        """Makes `updated` the table's metadata if `base` still is; without a base, makes the table.
+        """Replaces the table's metadata by `updated` if `base` is current; creates the table if `base` is None.
 
-        `CommitConflict`: `base` is no longer current. `AlreadyExistsError`: the table to make is there.
-        `CommitStateUnknown`: no answer, or one that does not tell, so either may have happened. Any other error:
-        nothing was sent, or nothing was committed.
+        Raises CommitConflict if `base` is not current, AlreadyExistsError if the table to create exists, and
+        CommitStateUnknown if there is no conclusive answer, so that the change may have been made. After any other
+        error it was not made.
         """
 
     def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
-        """Makes all of the changes, or none; they are of different tables. Errors as `commit`, of any of them.
+        """Commits all changes, which are of different tables, or none. Raises as `commit`.
 
-        Tables that are to be `unchanged` are others. They are still at these versions in one moment after the call has
-        begun, in which none of the changes has been seen by anyone; or it is a `CommitConflict`.
+        The tables `unchanged` are other ones. Raises CommitConflict unless all are still at these versions at one
+        moment after the start of the call, and before any of the changes becomes visible.
         """
 
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
-        """Whether a request for the change that is still on its way could land on a newer version `current` of the same
-        table, which does not show it."""
+        """Whether a delayed request for `change` could still succeed, though the table is at a newer version `current`
+        without the change."""
 
     def require_joint(self, changes: Sequence[TableCommit]) -> None:
-        """`UnsupportedError` where these cannot be one commit."""
+        """Raises UnsupportedError if the catalog cannot commit these changes atomically."""
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
-        """The folder of a table that is made without a location of its own."""
+        """The folder of a table that is created without a location."""
 
     def discard_creation(self, identifier: TableIdentifier) -> None:
-        """Removes empty folders that a creation which was given up has left; touches no table and no file."""
+        """Removes the empty folders of a failed creation; never a table or a file."""
 
     def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
         """The tables directly in the namespace, sorted."""
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
-        """Removes the table from the catalog, and with `purge` every file of it; False if there is none."""
+        """Removes the table from the catalog, and with `purge` all its files; False if it does not exist."""
 
     def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
-        """Makes a table of a metadata file that is there, with its files where they are, as another catalog's table.
+        """Registers an existing metadata file as a table, with its files in place.
 
-        None where a table's name decides its place, and the caller has to make a copy. `AlreadyExistsError`;
-        `AnalysisError` LOCATION_IN_USE where the catalog has that table under another name.
+        None if table names determine locations, so that the caller has to copy. Raises AlreadyExistsError, and
+        AnalysisError LOCATION_IN_USE if the catalog has that table under another name.
         """
 
     def undrop_table(self, identifier: TableIdentifier) -> None:
-        """Brings back the table that was dropped under that name last, without PURGE, as it was.
+        """Restores the table that was last dropped under this name without PURGE.
 
-        `NotFoundError` DROPPED_TABLE_NOT_FOUND; `AlreadyExistsError` when the name is taken; `UnsupportedError` where
-        the catalog keeps nothing of tables that are dropped.
+        Raises NotFoundError DROPPED_TABLE_NOT_FOUND, AlreadyExistsError if the name is taken, and UnsupportedError if
+        the catalog keeps no dropped tables.
         """
 
     def dropped_tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
-        """The tables of the namespace that can be brought back, the newest drop first."""
+        """The namespace's tables that can be restored, latest drop first."""
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
-        """Gives the table another name, in any namespace that is there; it stays where it is.
+        """Renames the table, into any existing namespace; its location stays.
 
-        `AlreadyExistsError` when the name is taken, `UnsupportedError` where a table's folder is its name.
+        Raises AlreadyExistsError if the name is taken, UnsupportedError if table names determine locations.
         """
 
     def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
-        """`AlreadyExistsError` when it is there; `UnsupportedError` for properties the catalog cannot keep."""
+        """Raises AlreadyExistsError if it exists, UnsupportedError for properties that the catalog cannot store."""
 
     def namespace_exists(self, namespace: Namespace) -> bool:
-        """Whether it is there; a table of that name is no namespace."""
+        """Whether the namespace exists; a table of that name is none."""
 
     def list_namespaces(self, parent: Namespace = ()) -> tuple[Namespace, ...]:
-        """The namespaces directly in `parent`, sorted; the empty parent is the catalog itself."""
+        """The namespaces directly in `parent`, sorted; an empty `parent` is the root."""
 
     def load_namespace(self, namespace: Namespace) -> Mapping[str, str]:
-        """Its properties, `location` among them where it has one."""
+        """The namespace's properties, including `location` if it has one."""
 
     def set_namespace_properties(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
-        """`UnsupportedError` where the catalog keeps none."""
+        """Raises UnsupportedError if the catalog stores no properties."""
 
     def remove_namespace_properties(self, namespace: Namespace, names: frozenset[str]) -> None:
-        """`UnsupportedError` where the catalog keeps none."""
+        """Raises UnsupportedError if the catalog stores no properties."""
 
     def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
-        """False if it is not there; `AnalysisError` SCHEMA_NOT_EMPTY when it holds anything, unless `cascade`."""
+        """False if it does not exist. Raises AnalysisError SCHEMA_NOT_EMPTY for one with contents, unless `cascade`."""

@@ -1,4 +1,4 @@
-"""The names of what is in a catalog, as messages have them, and the errors of every kind of catalog about them."""
+"""Full names of a catalog's objects for messages, and the errors about them that all catalogs share."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sqlext.errors import (
 
 @dataclass(frozen=True, slots=True)
 class CatalogNames:
-    """The errors are made, not raised."""
+    """Names and errors of one catalog; errors are returned, not raised."""
 
     catalog: str
 
     def table(self, identifier: TableIdentifier) -> str:
-        """Of a table or a view."""
+        """The full name of a table or view."""
         return quoted(self.catalog, *identifier.namespace, identifier.name)
 
     def namespace(self, namespace: Namespace) -> str:
@@ -53,7 +53,7 @@ class CatalogNames:
         return AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=self.namespace(namespace))
 
     def namespace_not_empty(self, namespace: Namespace, held: Sequence[str]) -> AnalysisError:
-        """`held`: what is in it, or might be."""
+        """`held`: what is, or may be, in the namespace."""
         holds = ", ".join(held[:5]) + (" and more" if len(held) > 5 else "")
         return AnalysisError("SCHEMA_NOT_EMPTY", name=self.namespace(namespace), holds=holds)
 
@@ -61,15 +61,15 @@ class CatalogNames:
         return StorageError("CATALOG_FAILURE", name=self.catalog, reason=reason)
 
     def no_answer(self, name: str, reason: object) -> StorageError:
-        """`name`: what the catalog was asked about."""
+        """`name`: the object that the request was about."""
         return StorageError("CATALOG_NO_ANSWER", name=self.catalog, object=name, reason=reason)
 
     def unknown(self, identifier: TableIdentifier, reason: object) -> CommitStateUnknown:
-        """A change of that table or view which may have happened."""
+        """A change of the table or view may have been made."""
         return CommitStateUnknown("CHANGE_STATE_UNKNOWN", name=self.table(identifier), reason=reason)
 
     def refused(self, identifier: TableIdentifier, reason: object, refusal: SqlextError) -> CommitStateUnknown:
-        """A change which the catalog has refused, and which may have happened, as it may have been delivered twice."""
+        """The catalog refused the change, but an earlier delivery of the same request may have been made."""
         name = self.table(identifier)
         return CommitStateUnknown("CHANGE_STATE_UNKNOWN", refusal=refusal, name=name, reason=reason)
 
@@ -77,7 +77,7 @@ class CatalogNames:
         return CommitConflict("COMMIT_CONFLICT", name=self.table(identifier), reason=reason)
 
     def unsupported(self, operation: str, reason: str, way_out: str) -> UnsupportedError:
-        """Of an operation that this kind of catalog does not have."""
+        """The error for an operation that this kind of catalog does not have."""
         return UnsupportedError(
             "UNSUPPORTED_CATALOG_OPERATION", operation=operation, catalog=self.catalog, reason=reason, way_out=way_out
         )

@@ -1,4 +1,4 @@
-"""A catalog from its settings `spark.sql.catalog.<name>.*`, under the names that Iceberg gives them."""
+"""Opens the catalog that the settings `spark.sql.catalog.<name>.*` describe, under Iceberg's names for them."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from sqlext.storage.vended_io import VendedIO, with_expiry
 _FILESYSTEM, _SQL, _REST = "filesystem", "sql", "rest"
 _KINDS = {"filesystem": _FILESYSTEM, "hadoop": _FILESYSTEM, "sql": _SQL, "jdbc": _SQL, "rest": _REST}
 
-# A row costs nothing to keep, and the files stay in any case.
+# Rows take little space, and a drop keeps the files in any case.
 _KEPT_BY_DATABASES = "7d"
 _DURATION = re.compile(r"([0-9]{1,9})(d|h|m|s|)")
 _UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "": 1000}
 
 GROUP_COMMIT = "group-commit"
-"""The catalog setting that says whose commits to a table may land together."""
+"""Catalog setting: which processes' commits to a table may be grouped."""
 GROUP_COMMIT_MIN_FILE_SIZE = "group-commit.min-file-size-bytes"
-"""The catalog setting that says which data files of appends that land together are merged into one: smaller ones."""
+"""Catalog setting: appended data files below this size are merged when their commits are grouped."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCommit:
-    """Commits to a table may land together: those of this process or, with `settings`, of all processes of this user on
-    this machine that have the same ones, secrets among them. Data files of fewer than `min_file_bytes` are merged."""
+    """Commits of this process to a table may be grouped or, with `settings`, those of all processes of this user and
+    host with equal settings, secrets included. Data files of fewer than `min_file_bytes` are merged."""
 
     settings: str | None = field(default=None, repr=False)
     min_file_bytes: int = 0
@@ -50,10 +50,10 @@ Learned = Callable[[str, Mapping[str, str]], None]
 
 
 def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambda folder, options: None) -> Catalog:
-    """The catalog that `options` describe. `learned` hears of folders that a server has given keys for.
+    """The catalog that `options` describe. `learned` is called with each folder that a server vends credentials for.
 
-    `AnalysisError` CATALOG_OPTION_REQUIRED and CATALOG_OPTION_INVALID; `StorageError` CATALOG_UNREACHABLE,
-    CATALOG_LOGIN_FAILED and CATALOG_FAILURE.
+    Raises AnalysisError CATALOG_OPTION_REQUIRED or CATALOG_OPTION_INVALID, and StorageError CATALOG_UNREACHABLE,
+    CATALOG_LOGIN_FAILED or CATALOG_FAILURE.
     """
     group_commit(name, options)
     kind = _KINDS.get(options.get("type", _FILESYSTEM).lower())
@@ -88,7 +88,7 @@ def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambd
 
 
 def _allowed(name: str, options: Mapping[str, str], *own: str) -> AllowedLocations:
-    """The catalog's `own` folders, and those that its setting names: with that, they are all that it uses."""
+    """The catalog's `own` folders and those of the setting, which, if present, confines the catalog to them."""
     setting = options.get(ALLOWED_LOCATIONS)
     try:
         return AllowedLocations((*own, *named_folders(setting or "")), confined=setting is not None)
@@ -100,8 +100,7 @@ def _allowed(name: str, options: Mapping[str, str], *own: str) -> AllowedLocatio
 
 
 def group_commit(name: str, options: Mapping[str, str]) -> GroupCommit | None:
-    """Whose commits to a table of the catalog may land together; None: nobody's. `AnalysisError`
-    CATALOG_OPTION_INVALID."""
+    """Which commits may be grouped; None: none. Raises AnalysisError CATALOG_OPTION_INVALID."""
     text = options.get(GROUP_COMMIT, "none").strip().lower()
     min_file_bytes = _min_file_bytes(name, options, is_grouped=text != "none")
     if text == "none":
@@ -125,16 +124,16 @@ def _min_file_bytes(name: str, options: Mapping[str, str], *, is_grouped: bool) 
 
 
 def _told_apart(name: str, options: Mapping[str, str]) -> str:
-    """A text that two processes share where they have the same catalog in the same way."""
+    """A text that is equal in two processes if they use the same catalog with equal settings."""
     settings = {**options, "warehouse": configured_location(options.get("warehouse", ""))}
     if "sqlite:" in settings.get("uri", ""):
-        # A path in there may count from the working folder.
+        # The URI may contain a relative path.
         settings["working folder"] = os.getcwd()
     return json.dumps([name, sorted(settings.items())])
 
 
 def _retention_ms(name: str, options: Mapping[str, str], default: str) -> int:
-    """How long dropped tables can come back, of a text such as `7d` or `12h`."""
+    """How long dropped tables can be restored, from a text such as `7d` or `12h`."""
     text = options.get(UNDROP_RETENTION, default)
     found = _DURATION.fullmatch(text.strip().lower())
     if found is None:

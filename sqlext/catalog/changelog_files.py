@@ -1,4 +1,4 @@
-"""The files of a table's stored changelogs, by what is in their folder."""
+"""The files of a table's stored changelogs, by a listing of their folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlext.storage.file_io import FileIO, FileStatus
 
 
 def changelog_files(io: FileIO, metadata: TableMetadata) -> Iterator[tuple[str, FileStatus]]:
-    """Each with the id of the changelog that it belongs to; other files that are there are not told."""
+    """Each file with the id of its changelog; other files are skipped."""
     for file in io.list(changelog_folder(metadata)):
         id = changelog_id(file.path)
         if id is not None:

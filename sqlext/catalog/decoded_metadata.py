@@ -1,6 +1,6 @@
-"""Metadata files that were decoded or written last: one whose bytes are still the same is not decoded again.
+"""Cache of decoded metadata files, used while a file's bytes are unchanged.
 
-Half of the time that a small statement's Python takes would go into the snapshots of the table's history.
+Decoding the snapshot history would take half of the Python time of a small statement.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from threading import Lock
 
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 
-# Decoded, metadata takes about ten times the bytes of its file.
+# Decoded metadata takes about ten times the bytes of its file.
 _MOST_BYTES = 16 * 1024 * 1024
 
 
 class DecodedMetadata:
-    """By location, for one catalog; thread-safe. A table that was made anew has other bytes at an old location."""
+    """The cache of one catalog, by location; thread-safe. A table that was recreated has other bytes at an old
+    location."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -23,7 +24,7 @@ class DecodedMetadata:
         self._bytes = 0
 
     def of(self, data: bytes, location: str) -> TableMetadata:
-        """What `data`, read from that location, says. Errors as `decode_table_metadata`."""
+        """The metadata encoded in `data`, which was read from `location`. Raises as `decode_table_metadata`."""
         with self._lock:
             known, metadata = self._known.get(location, (b"", None))
             if metadata is not None and known == data:
@@ -34,7 +35,7 @@ class DecodedMetadata:
         return metadata
 
     def keep(self, data: bytes, location: str, metadata: TableMetadata) -> None:
-        """Remembers what those bytes, of a file that is not compressed or was decoded, say."""
+        """Caches metadata with its uncompressed bytes."""
         with self._lock:
             before, _ = self._known.pop(location, (b"", None))
             self._known[location] = data, metadata

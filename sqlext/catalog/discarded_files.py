@@ -1,4 +1,4 @@
-"""The files of snapshots that will never be a table's: those that were written for the snapshots themselves."""
+"""Deletes the files of snapshots that were never committed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 ADDED_IN_PLACE = "sqlext.files-added-in-place"
-"""The summary's key, with the value true, of a snapshot whose added files were there before it, as another one's."""
+"""Snapshot summary key, with the value true: the added files existed before, and belong to another snapshot or
+table."""
 
 
 def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata | None) -> None:
-    """Deletes what was written for snapshots of `discarded` that `kept` has not; a failure leaves litter.
+    """Deletes the files written for snapshots of `discarded` that `kept` does not have; failures leave orphan files.
 
-    No other table may have it: it was never committed. Files that a snapshot added in place stay.
+    The snapshots were not committed, so no table refers to the files. Files that a snapshot added in place stay.
     """
     known = set() if kept is None else {snapshot.snapshot_id for snapshot in kept.snapshots}
     gone = [snapshot for snapshot in discarded.snapshots if snapshot.snapshot_id not in known]
@@ -38,7 +39,7 @@ def _changelogs(io: FileIO, metadata: TableMetadata, snapshots: Sequence[Snapsho
 
 
 def _added(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:
-    """Content files, manifests and the manifest list; what cannot be read is passed over."""
+    """Content files, manifests and manifest list; unreadable ones are skipped."""
     written = snapshot.summary.get(ADDED_IN_PLACE) != "true"
     try:
         manifests = decode_manifest_list(io.read(snapshot.manifest_list), snapshot.manifest_list)

@@ -1,7 +1,7 @@
-"""Tables that a warehouse folder keeps for a time after their DROP: their folders, moved aside as they are.
+"""Dropped tables that a warehouse folder retains, by moving their folders.
 
-They lie in `.sqlext-dropped/<namespace>/<table>/<time>-<id>`, the time in milliseconds since 1970. A move is one step,
-so a table is there, or aside, and never half.
+A table is moved to `.sqlext-dropped/<namespace>/<table>/<time>-<id>`, with the time in milliseconds since 1970. The
+move is atomic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDER_NAME = ".sqlext-dropped"
 
 
 class DroppedFolders:
-    """What one warehouse on this machine keeps; `retention_ms` 0: nothing. `clock` tells milliseconds since 1970."""
+    """The dropped tables of a local warehouse; `retention_ms` 0: none. `clock` gives milliseconds since 1970."""
 
     def __init__(self, root: str, retention_ms: int, clock: Callable[[], int]) -> None:
         self._io = LocalFileIO()
@@ -32,16 +32,17 @@ class DroppedFolders:
         return self._retention_ms > 0
 
     def keep(self, identifier: TableIdentifier, location: str) -> None:
-        """Moves the table's folder aside; `FileNotFoundError` when it is gone.
+        """Moves the folder of a table that is dropped. Raises FileNotFoundError if it is gone.
 
-        `AnalysisError` PATH_OUTSIDE_WAREHOUSE where a link leads to another place for what is dropped.
+        Raises AnalysisError PATH_OUTSIDE_WAREHOUSE if a symbolic link redirects the folder of dropped tables.
         """
         require_below(self._root, self._warehouse)
         place = f"{self._clock():015d}-{uuid.uuid4().hex[:8]}"
         self._io.move_folder(location, join(self._folder(identifier), place))
 
     def restore(self, identifier: TableIdentifier, location: str) -> bool:
-        """Moves the folder that was dropped last back; False if there is none. `FileExistsError` for a taken place."""
+        """Moves the last dropped folder back; False if there is none. Raises FileExistsError if the location is
+        taken."""
         for dropped, place in sorted(self._of(identifier), key=lambda one: one[1], reverse=True):
             if self._is_kept(dropped):
                 self._io.move_folder(place, location)
@@ -49,14 +50,14 @@ class DroppedFolders:
         return False
 
     def tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
-        """Those of the namespace that can be brought back, newest first."""
+        """The namespace's tables that can be restored, latest drop first."""
         folder = join(self._root, *namespace)
         names = self._io.list_folders(folder) if self.keeps and self._io.folder_exists(folder) else ()
         found = [one for name in names for one, _ in self._of(TableIdentifier(namespace, name))]
         return tuple(sorted(filter(self._is_kept, found), key=lambda one: one.dropped_at_ms, reverse=True))
 
     def expire(self, namespace: Namespace) -> None:
-        """Deletes what is past its time in a namespace."""
+        """Deletes the namespace's dropped tables whose retention has ended."""
         if not self.keeps:
             return
         folder = join(self._root, *namespace)

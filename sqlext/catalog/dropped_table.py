@@ -1,4 +1,4 @@
-"""A table that was dropped and can be brought back."""
+"""A dropped table that can be restored."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from sqlext.catalog.identifier import TableIdentifier
 
 UNDROP_RETENTION = "undrop-retention"
-"""The setting of a catalog that says for how long."""
+"""Catalog setting: how long a dropped table can be restored."""
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedTable:
-    """Its name, and when it was dropped, in milliseconds since 1970. One name may have been dropped several times."""
+    """Name, and time of the drop in milliseconds since 1970. A name may have been dropped several times."""
 
     identifier: TableIdentifier
     dropped_at_ms: int

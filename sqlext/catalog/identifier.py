@@ -1,7 +1,7 @@
-"""Names of namespaces and tables, checked before any path is made of them.
+"""Names of namespaces and tables, validated before they are used in paths.
 
-A name becomes the name of a folder, here and in Iceberg's Hadoop catalog. What could leave the folder, hide in it, or
-be read as another name there is refused.
+A name becomes a folder's name, here and in Iceberg's Hadoop catalog. Names that could escape or hide in the parent
+folder, or be read as another name there, are invalid.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FORBIDDEN = "/\\:"
 
 @dataclass(frozen=True, slots=True)
 class TableIdentifier:
-    """A table's name in a catalog; `AnalysisError` INVALID_NAME for a name that cannot be a folder of its own."""
+    """A table's name in a catalog. Raises AnalysisError INVALID_NAME for a name that is not valid for a folder."""
 
     namespace: Namespace
     name: str
@@ -38,7 +38,7 @@ class TableIdentifier:
 
 
 def check_namespace(namespace: Namespace) -> None:
-    """`AnalysisError` INVALID_NAME unless every level is a valid name."""
+    """Raises AnalysisError INVALID_NAME unless every level is a valid name."""
     if not namespace:
         raise AnalysisError("INVALID_NAME", name="``", reason="a namespace needs at least one level")
     for level in namespace:
@@ -46,7 +46,7 @@ def check_namespace(namespace: Namespace) -> None:
 
 
 def check_name(name: str) -> None:
-    """`AnalysisError` INVALID_NAME unless `name` is safe as the name of one folder."""
+    """Raises AnalysisError INVALID_NAME unless `name` is safe as a folder's name."""
     reason = _objection(name)
     if reason is not None:
         raise AnalysisError("INVALID_NAME", name=quoted(name), reason=reason)
@@ -77,7 +77,7 @@ def _objection(name: str) -> str | None:
 
 
 def quoted(*parts: str) -> str:
-    """The parts as a SQL name: joined by dots, in backticks where they need them."""
+    """The parts as a SQL name: joined by dots, in backticks where needed."""
     return ".".join(
         part if _PLAIN.fullmatch(part) else "`" + part.encode("utf-8", "replace").decode().replace("`", "``") + "`"
         for part in parts

@@ -1,8 +1,8 @@
-"""Metadata files of the folder of one table or view: their names, which is current, and how the next comes into being.
+"""Metadata files in the folder of a table or view: names, the current version, and the creation of the next.
 
-The layout is that of Iceberg's Hadoop catalog: `metadata/v<N>.metadata.json`, N from 1 upwards, and a hint of the
-current N in `metadata/version-hint.text`. The hint may be behind or missing, never wrong: the current version is the
-last one of the unbroken run that begins at the hint.
+The layout is that of Iceberg's Hadoop catalog: `metadata/v<N>.metadata.json`, N from 1, and a hint of the current N in
+`metadata/version-hint.text`. The hint may be behind or missing, never ahead: the current version is the last one of the
+gapless run that starts at the hint.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ HINT_NAME = "version-hint.text"
 _VERSIONED = re.compile(r"v([0-9]{1,18})(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
 _SUFFIXES = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
 _GZIP_SUFFIX = ".gz.metadata.json"
-# So long a history is deleted in parts, by one commit after the other.
+# A longer history is deleted in parts, by successive commits.
 _MOST_TRIMMED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataVersion:
-    """One metadata file and its number."""
+    """A metadata file and its number."""
 
     number: int
     location: str
 
 
 class MetadataFolder:
-    """The `metadata` folder of a table or a view."""
+    """The `metadata` folder of a table or view."""
 
     def __init__(self, io: FileIO, table_location: str) -> None:
         self._io = io
         self._folder = join(table_location, "metadata")
 
     def current(self) -> MetadataVersion | None:
-        """The current version; None where there is no table. `NotFoundError` when its file has been lost."""
+        """The current version; None without a table. Raises NotFoundError if the current file is lost."""
         while True:
             hint = self.hint()
             start = None if hint is None else self._version(hint)
@@ -53,14 +53,14 @@ class MetadataFolder:
                 return self._last_of_history(start)
             if hint is None:
                 return None
-            # An older version may be there, but to go back to it would drop commits without a word. A hint that has
-            # changed is that of a table which was dropped or trimmed since.
+            # To fall back to an older version would silently drop commits. A hint that has changed is that of a table
+            # which has been dropped or trimmed since.
             if self.hint() == hint:
                 path = join(self._folder, f"v{hint}{_SUFFIXES[0]}")
                 raise NotFoundError("FILE_NOT_FOUND", path=path, kind="table metadata")
 
     def hint(self) -> int | None:
-        """The number in the hint file; None when there is none, or nothing sensible in it."""
+        """The number in the hint file; None if the file is missing or invalid."""
         try:
             text = self._io.read(join(self._folder, HINT_NAME)).decode("ascii").strip()
         except (FileNotFoundError, UnicodeDecodeError):
@@ -70,11 +70,10 @@ class MetadataFolder:
     def create(
         self, number: int, data: bytes, *, compressed: bool, confirm: Callable[[], None] | None = None
     ) -> MetadataVersion:
-        """Writes version `number`, which must be free under every spelling of its name, if `confirm` still finds in the
-        folder what it is made for.
+        """Writes version `number`, which must be free under every spelling of its name, if `confirm` passes.
 
-        `CommitConflict` when it is taken; `StorageError` when the store refused; `FileNotFoundError` when the folder
-        has gone (only version 1 makes it); the errors of `confirm`. Any other exception: it may or may not be there.
+        Raises CommitConflict if the number is taken, StorageError if the store refuses, FileNotFoundError if the folder
+        is gone (only version 1 creates it), and the errors of `confirm`. After any other exception the file may exist.
         """
         taken = self._version(number)
         location = join(self._folder, f"v{number}{_GZIP_SUFFIX if compressed else _SUFFIXES[0]}")
@@ -84,7 +83,7 @@ class MetadataFolder:
             stored = gzip.compress(data, mtime=0) if compressed else data
             self._io.create(location, stored, make_folders=number == 1, confirm=confirm)
         except FileExistsError:
-            # A store may say so of the very file, where the request for it was delivered twice.
+            # The file may be the own one, if the store got the request twice.
             if not self._is_there(location, stored):
                 raise _lost(location) from None
         return MetadataVersion(number, location)
@@ -95,10 +94,10 @@ class MetadataFolder:
         return False
 
     def advance_hint(self, version: MetadataVersion) -> None:
-        """Writes the hint unless it is there already or further on; a failure is none, since readers look further."""
+        """Sets the hint, unless it is there or ahead; failures are ignored, since readers search from the hint on."""
 
         def confirm() -> None:
-            # A writer that stood still may find the table dropped by now, or another one in its place.
+            # After a pause of this writer the table may be dropped or recreated.
             if not self._io.exists(version.location):
                 raise FileNotFoundError(version.location)
 
@@ -107,11 +106,11 @@ class MetadataFolder:
                 self._io.replace(join(self._folder, HINT_NAME), str(version.number).encode("ascii"), confirm=confirm)
 
     def holds_metadata(self) -> bool:
-        """Whether this is the folder of a table or a view, sound or damaged."""
+        """Whether this is the folder of a table or view, intact or damaged."""
         return self.hint() is not None or self._newest_listed() is not None
 
     def holds_view(self) -> bool:
-        """Whether this is a view's folder; one whose current version is lost counts as a table's."""
+        """Whether this is the folder of a view; a damaged one counts as a table's."""
         try:
             version = self.current()
             if version is None:
@@ -122,9 +121,9 @@ class MetadataFolder:
             return False
 
     def trim(self, oldest_kept: int, is_own: Callable[[bytes], bool]) -> None:
-        """Deletes versions before that one, oldest first, so that the others are an unbroken run; a failure is none.
+        """Deletes versions before `oldest_kept`, oldest first, so that the run stays gapless; failures are ignored.
 
-        It ends at one that is not the table's own: a table that was dropped and made anew counts from 1 again.
+        Stops at a file that is not the table's own: a recreated table counts from 1 again.
         """
         with suppress(SqlextError, OSError):
             before = self._version(oldest_kept - 1)
@@ -139,15 +138,15 @@ class MetadataFolder:
                 self._io.delete(version.location, confirm=partial(self._require_own, version.location, is_own))
 
     def _require_own(self, location: str, is_own: Callable[[bytes], bool]) -> None:
-        """NotFoundError where another table's file has taken the place of that one."""
+        """Raises NotFoundError if another table's file is at this location."""
         if not is_own(self._io.read(location)):
             raise NotFoundError("FILE_NOT_FOUND", path=location, kind="table metadata")
 
     def _last_of_history(self, start: MetadataVersion) -> MetadataVersion:
-        """The last of the run that begins at `start`, unless that lies in a gap.
+        """The last version of the run from `start`; if `start` lies in a gap, of the run from the newest listed one.
 
-        A writer that stood still for long may set the hint back, or make a version where old ones have been trimmed:
-        the version before it is gone then, and never before the current one.
+        After a pause, a writer may set the hint back or create a version among trimmed ones: that version's predecessor
+        is missing, which is never so for the current version.
         """
         last = self._last_of_run(start)
         if last == start and start.number > 1 and self._version(start.number - 1) is None:
@@ -176,7 +175,7 @@ class MetadataFolder:
 
 
 def version_number(location: str) -> int | None:
-    """N of `.../v<N>.metadata.json` and its gzipped spellings; None for any other name."""
+    """N of `.../v<N>.metadata.json` or a gzipped spelling; None for any other name."""
     match = _VERSIONED.fullmatch(location.rpartition("/")[2])
     return None if match is None else int(match.group(1))
 

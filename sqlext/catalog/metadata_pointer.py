@@ -1,7 +1,7 @@
-"""Metadata files of catalogs that keep a pointer to the current one: their names, and what a commit writes and leaves.
+"""Metadata files of catalogs that store a pointer to the current one: names, writes and deletions.
 
-A file is `metadata/<number>-<uuid>.metadata.json`, as Iceberg's own catalogs of this kind name them. No name is used
-twice, so a file that lost its race can be deleted, and one that may have won it is left alone.
+A file is `metadata/<number>-<uuid>.metadata.json`, as in Iceberg's catalogs of this kind. Names are never reused, so a
+file that lost its race can be deleted; one that may have won must stay.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NUMBERED = re.compile(r"v?([0-9]{1,18})(?:-[^/]*)?(?:\.gz)?\.metadata\.json(?:\
 
 
 class MetadataFiles:
-    """Writes and deletes metadata files; `new_uuid` is where their names come from."""
+    """Writes and deletes metadata files; their names use `new_uuid`."""
 
     def __init__(self, io: FileIO, new_uuid: Callable[[], uuid.UUID]) -> None:
         self._io = io
@@ -37,11 +37,11 @@ class MetadataFiles:
         self._decoded = DecodedMetadata()
 
     def read_table(self, location: str) -> TableMetadata:
-        """The metadata in a file. `FileNotFoundError`; errors as `decode_table_metadata`."""
+        """The metadata in a file. Raises FileNotFoundError, and as `decode_table_metadata`."""
         return self._decoded.of(self._io.read(location), location)
 
     def write_table(self, metadata: TableMetadata, previous: str | None) -> str:
-        """The location of a new file; `previous` is that of the version it follows. `StorageError`."""
+        """Writes a file and returns its location; `previous` is that of the version before. Raises StorageError."""
         compressed = METADATA_COMPRESSION.of(metadata.properties) == "gzip"
         data = encode_table_metadata(metadata)
         suffix = ".gz.metadata.json" if compressed else ".metadata.json"
@@ -57,15 +57,15 @@ class MetadataFiles:
         return location
 
     def discard(self, location: str) -> None:
-        """Deletes a file that lost its race; a failure leaves litter that nothing reads."""
+        """Deletes a file that lost its race; a failure leaves an orphan."""
         with suppress(SqlextError, OSError):
             self._io.delete(location)
 
     def trim(self, before: TableMetadata, after: TableMetadata, pointers: Sequence[str]) -> None:
-        """Deletes files that have left the log, where the table asks for that; what fails is litter.
+        """Deletes files that left the metadata log, if the table's properties ask for it; failures leave orphans.
 
-        The log may name any file. What goes has the name of a metadata file, and lies in the folder of one that the
-        catalog's pointer has led to just now.
+        The log may name any file. Only one with a metadata file's name is deleted, in the folder of a file that the
+        catalog's pointer has just led to.
         """
         if not METADATA_DELETE_AFTER_COMMIT.of(after.properties):
             return
@@ -85,13 +85,13 @@ class MetadataFiles:
         except SqlextError:
             raise
         except Exception as error:
-            # The file may be there, but no pointer names it: nothing was committed.
+            # The file may exist, but no pointer names it: nothing was committed.
             reason = str(error) or type(error).__name__
             raise StorageError("STORAGE_FAILURE", operation="Writing", path=location, reason=reason) from error
 
 
 def logged(updated: TableMetadata, previous: TableMetadata, previous_location: str) -> TableMetadata:
-    """`updated` with the version before it in its metadata log."""
+    """`updated` with the previous version in its metadata log."""
     most = METADATA_PREVIOUS_VERSIONS_MAX.of(updated.properties)
     return with_metadata_log(updated, previous_location, previous.last_updated_ms, most)
 
@@ -101,6 +101,6 @@ def _folder(location: str) -> str:
 
 
 def metadata_number(location: str) -> int:
-    """The number in the name of a metadata file; -1 where it has none."""
+    """The number in a metadata file's name; -1 if it has none."""
     match = _NUMBERED.fullmatch(location.rpartition("/")[2])
     return -1 if match is None else int(match.group(1))

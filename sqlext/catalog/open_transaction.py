@@ -1,8 +1,7 @@
-"""A transaction of several statements: what they change, in tables of one catalog, lands together or not at all.
+"""A transaction of several statements, which commits its changes of one catalog's tables atomically.
 
-It reads all tables as they were at one point in time, and its own changes. Whoever commits first wins: where another
-writer has changed one of the tables that it changes, or if it is serializable one of those that it reads, nothing of it
-lands.
+It reads all tables as of one point in time, with its own changes. The first committer wins: if another commit has
+changed a table that it changes, or with serializable isolation one that it reads, the transaction fails.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _State = Mapping[str, PendingTables]
 
 
 class OpenTransaction:
-    """From BEGIN to COMMIT or ROLLBACK. `remember` is told of metadata that no file has, and of the name it goes by."""
+    """From BEGIN to COMMIT or ROLLBACK. `remember` is called with the name and content of metadata that no file has."""
 
     def __init__(
         self,
@@ -38,8 +37,8 @@ class OpenTransaction:
         checks: Callable[[], Iterable[int]] = lambda: range(1),
         clock: Callable[[], int] = system_clock,
     ) -> None:
-        """`checks` numbers the looks at a commit that was not answered by a success, and waits before each but the
-        first. `clock` tells milliseconds since 1970."""
+        """`checks` numbers the status checks of an unanswered commit, and waits before each but the first. `clock`
+        gives milliseconds since 1970."""
         self._id = transaction_id
         self._serializable = serializable
         self._remember = remember
@@ -56,11 +55,12 @@ class OpenTransaction:
         return self._catalogs[catalog.name]
 
     def commit(self) -> None:
-        """Lands all changes. `ValidationConflict` TRANSACTION_CONFLICT where others were faster; `UnsupportedError`
-        SERIALIZABLE_SPANS_CATALOGS.
+        """Commits all changes. Raises ValidationConflict TRANSACTION_CONFLICT if another commit came first, and
+        UnsupportedError SERIALIZABLE_SPANS_CATALOGS.
 
-        After a `SqlextError` other than `CommitStateUnknown` every file of the transaction has been deleted. That is
-        raised for anything else too, as an interrupt: it may have come when the changes had landed.
+        After a SqlextError other than CommitStateUnknown, all files of the transaction have been deleted.
+        CommitStateUnknown is raised for any other exception too, such as an interrupt, since the changes may have been
+        committed.
         """
         try:
             self._require_one_catalog()
@@ -84,7 +84,7 @@ class OpenTransaction:
         self._go_back({})
 
     def changed_tables(self) -> list[tuple[str, ...]]:
-        """The parts of the names of all tables that it has changed."""
+        """The names, as parts, of all changed tables."""
         return [
             (name, *identifier.namespace, identifier.name)
             for name, catalog in self._catalogs.items()
@@ -92,17 +92,17 @@ class OpenTransaction:
         ]
 
     def set_savepoint(self, name: str) -> None:
-        """A place to go back to; it hides an older one of the same name."""
+        """Sets a savepoint; it hides an older one of the same name."""
         self._savepoints.append((name, {name: catalog.tables for name, catalog in self._catalogs.items()}))
 
     def roll_back_to(self, name: str) -> None:
-        """Forgets what changed since the savepoint, which stays. `AnalysisError` SAVEPOINT_NOT_FOUND."""
+        """Reverts changes since the savepoint, which stays. Raises AnalysisError SAVEPOINT_NOT_FOUND."""
         at = self._savepoint(name)
         self._go_back(self._savepoints[at][1])
         del self._savepoints[at + 1 :]
 
     def release(self, name: str) -> None:
-        """Forgets the savepoint and those after it; the changes stay. `AnalysisError` SAVEPOINT_NOT_FOUND."""
+        """Removes the savepoint and later ones, but no changes. Raises AnalysisError SAVEPOINT_NOT_FOUND."""
         del self._savepoints[self._savepoint(name) :]
 
     def _go_back(self, state: _State) -> None:
@@ -116,7 +116,7 @@ class OpenTransaction:
         raise AnalysisError("SAVEPOINT_NOT_FOUND", savepoint=name)
 
     def _require_one_catalog(self) -> None:
-        """What a catalog lands depends on no other one, whose tables may change meanwhile."""
+        """Tables of another catalog, read serializably, could change before this catalog's commit."""
         changed = [name for name, catalog in self._catalogs.items() if catalog.tables.changed()]
         read = [name for name, catalog in self._catalogs.items() if catalog.tables.only_read()]
         others = [name for name in read if changed and name not in changed]

@@ -1,7 +1,7 @@
-"""Which files go with a table when it is purged: those that its metadata names, in the folders that are its own.
+"""Which files PURGE deletes: those that a table's metadata names, in folders that are the table's own.
 
-A table's metadata may have been written by somebody else, and it may name any file. So its word alone takes none away:
-a file has to be in one of the table's folders, these in the places of the catalog, and in no other table's folder.
+Metadata may have been written by anybody and may name any file. So a file must also be in one of the table's folders,
+these in the catalog's locations, and in no other table's folder.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from sqlext.storage.location import data_location, is_below, metadata_location
 
 
 def purge(io: FolderIO, files: tuple[str, ...], folder: str) -> None:
-    """Deletes files of a table that has left its catalog, and its folder if that is empty then; what cannot be deleted
-    stays."""
+    """Deletes files of a table that was removed from its catalog, and its folder if then empty; ignores failures."""
     for path in files:
         with suppress(SqlextError, OSError):
             io.delete(path)
@@ -35,10 +34,10 @@ def owned_files(
     allowed: AllowedLocations,
     is_of_another: Callable[[str], bool],
 ) -> Iterator[str]:
-    """The files that the table's metadata names, and its stored changelogs, so far as they are the table's to delete.
+    """The files that the metadata names, and stored changelogs, if they are the table's to delete.
 
-    Files elsewhere, such as those that were added from another folder, are not. `is_of_another` says whether a
-    location, with links resolved, lies in the folder of some other table.
+    Files elsewhere are not, such as those added from another folder. `is_of_another` says whether a location, with
+    links resolved, is in another table's folder.
     """
     statistics = [str(one["statistics-path"]) for one in (*metadata.statistics, *metadata.partition_statistics)]
     log = [entry.metadata_file for entry in metadata.metadata_log]
@@ -52,7 +51,8 @@ def owned_files(
 
 
 def lies_in(is_folder: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Whether a location lies, at any depth, in a folder of which `is_folder` says yes. Each is asked about once."""
+    """A function: whether a location is, at any depth, in a folder for which `is_folder` is true. Asks once per
+    folder."""
     known: dict[str, bool] = {}
 
     def is_in(location: str) -> bool:
@@ -65,11 +65,11 @@ def lies_in(is_folder: Callable[[str], bool]) -> Callable[[str], bool]:
 
 
 def folder_elsewhere(metadata: TableMetadata, allowed: AllowedLocations) -> str | None:
-    """The first folder of the table's files in which the catalog may delete nothing."""
+    """The first of the table's folders in which the catalog may not delete; None if there is none."""
     return next((folder for folder in own_folders(metadata) if not allowed.owns(folder)), None)
 
 
 def own_folders(metadata: TableMetadata) -> tuple[str, ...]:
-    """Where the table's own files are: its folder, and those beside it that its properties name."""
+    """The table's location, and the data and metadata folders outside it that its properties name."""
     beside = (data_location(metadata), metadata_location(metadata))
     return (metadata.location, *(one for one in beside if not is_within(metadata.location, one)))

@@ -1,6 +1,5 @@
-"""A catalog as one transaction sees it: each table as it was at the transaction's point in time, and on top of that
-the transaction's own changes, which no one else sees before they land together.
-"""
+"""A catalog as seen by one transaction: each table as of the transaction's point in time, with the transaction's own
+uncommitted changes."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from sqlext.storage.location import metadata_location
 
 @dataclass(frozen=True, slots=True)
 class PendingTable:
-    """A table in a transaction: `base` is what the catalog has (None for a table that the transaction makes)."""
+    """A table in a transaction: `base` is the catalog's version, None for a table that the transaction creates."""
 
     base: LoadedTable | None
     current: LoadedTable
@@ -39,7 +38,7 @@ class PendingTable:
 
 @dataclass(frozen=True, slots=True)
 class PendingTables:
-    """All tables that the transaction has read or changed at one moment of it."""
+    """All tables that the transaction has read or changed, at one moment of it."""
 
     by_identifier: Mapping[TableIdentifier, PendingTable] = field(default_factory=dict)
 
@@ -51,9 +50,9 @@ class PendingTables:
 
 
 class PendingCatalog:
-    """`Catalog` over another one. Its metadata has names as of files, and no file: `remember` is told of each.
+    """`Catalog` over another one. Uncommitted metadata has locations but no files: `remember` is called with each.
 
-    Tables cannot be dropped or renamed, nor namespaces or views changed.
+    Tables cannot be dropped or renamed, namespaces and views cannot be changed.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class PendingCatalog:
         require_sole: Callable[[str], None],
         point: PointInTime,
     ) -> None:
-        """`require_sole` refuses a change where the transaction has changed another catalog."""
+        """`require_sole` raises if the transaction has changed another catalog."""
         self._catalog = catalog
         self._transaction_id = transaction_id
         self._remember = remember
@@ -87,17 +86,17 @@ class PendingCatalog:
     def views(self) -> ViewCatalog:
         return _FixedViews(self._catalog.views)
 
-    # what the transaction does with it
+    # transaction
 
     @property
     def tables(self) -> PendingTables:
-        """The state to go back to, for a savepoint."""
+        """The state, for a savepoint."""
         return self._tables
 
     def go_back(self, tables: PendingTables) -> None:
-        """Forgets the changes since then, and deletes the files of their snapshots.
+        """Restores the state `tables`, and deletes the files of later snapshots.
 
-        What was first read since then stays as it was read.
+        Tables first read since then keep the version that was read.
         """
         with self._lock:
             before, self._tables = self._tables, tables
@@ -114,11 +113,11 @@ class PendingCatalog:
                     self._keep(identifier, kept)
 
     def commit_all(self, checks: Iterable[int], *, serializable: bool = False) -> None:
-        """Lands all changes together, in the order in which the tables were changed last. Errors as
-        `Catalog.commit_tables`; the state stays as it is.
+        """Commits all changes atomically; the order is that of the tables' last changes. Raises as
+        `Catalog.commit_tables`; the state stays.
 
-        A `serializable` one needs what the transaction has only read to be unchanged. `checks` numbers the looks at a
-        commit that was not answered by a success, waiting before each but the first.
+        With `serializable`, tables that were only read must be unchanged. `checks` numbers the status checks of a
+        commit without a success, and waits before each but the first.
         """
         changes = self._stamped(self._changes())
         unchanged = self._tables.only_read() if serializable else []
@@ -144,7 +143,7 @@ class PendingCatalog:
         ]
 
     def _stamped(self, changes: Sequence[TableCommit]) -> Sequence[TableCommit]:
-        """The changes with the time of the commit, which is one for all tables."""
+        """The changes with one commit time for all tables."""
         at_ms = self._point.commit_ms(change.updated for change in changes)
         return [replace(one, updated=_stamped(one, at_ms)) for one in changes]
 
@@ -158,11 +157,11 @@ class PendingCatalog:
     # tables
 
     def load_table(self, identifier: TableIdentifier) -> LoadedTable:
-        """Errors as `PointInTime.load`."""
+        """Raises as `PointInTime.load`."""
         return self.load_tables([identifier])[0]
 
     def load_tables(self, identifiers: Sequence[TableIdentifier]) -> Sequence[LoadedTable]:
-        """Each as `load_table`; at once they cost less than one after the other."""
+        """As `load_table` for each, with fewer requests."""
         with self._lock:
             missing = [one for one in dict.fromkeys(identifiers) if one not in self._tables.by_identifier]
             if missing:
@@ -204,7 +203,7 @@ class PendingCatalog:
             location = f"{folder}/{self._transaction_id}-{self._versions}.metadata.json"
             current = LoadedTable(identifier, updated, location)
             if base is None:
-                # Later statements write manifests beside it, and take a folder that is missing for a table dropped.
+                # Later statements write manifests beside it; a missing folder would mean a dropped table.
                 self.io.create(location, encode_table_metadata(updated))
                 self._placeholders[identifier] = location
             self._remember(current.metadata_location, updated)
@@ -212,7 +211,7 @@ class PendingCatalog:
             return current
 
     def _require_joint(self, identifier: TableIdentifier, change: TableCommit) -> None:
-        """Refuses at the statement what cannot land together with the other changes."""
+        """Raises at the statement if its change cannot be committed with the others."""
         others = [one for one in self._changes() if one.identifier != identifier]
         self._catalog.require_joint([*others, change])
 
@@ -220,7 +219,7 @@ class PendingCatalog:
         raise _refused("a transaction within a transaction")
 
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
-        """It can not: nothing is on its way before all changes are."""
+        """False: requests are sent only at the transaction's commit."""
         return False
 
     def require_joint(self, changes: Sequence[TableCommit]) -> None:
@@ -284,7 +283,7 @@ class PendingCatalog:
 
 
 class _FixedViews:
-    """`ViewCatalog` that reads alone."""
+    """Read-only `ViewCatalog`."""
 
     def __init__(self, views: ViewCatalog) -> None:
         self._views = views

@@ -1,16 +1,14 @@
-"""The versions of tables that a transaction reads: those of one point in time, in all of its catalogs.
+"""The versions of tables that a transaction reads: those of one point in time, across catalogs.
 
-A table that is read first is taken as it is now, if all tables that were read before it are still at the versions that
-were read: all of them were current when it was loaded. Once one of them has a newer version, the point in time is the
-last millisecond before the first of these, by the tables' own time stamps (`last-updated-ms`), and of a further table
-the transaction reads the newest version that is not later. What cannot be read so is refused.
+A table's first read takes its current version, if all tables read before are unchanged: all their versions were current
+when it was loaded. Otherwise the point in time is the last millisecond before the first change of these, by
+`last-updated-ms`, and the read takes the newest version that is not later. If that is impossible, it fails.
 
-These versions belong together because time stamps follow what depends on what. No version is stamped earlier than the
-one before it, and no version that a transaction makes earlier than a version that it has read, or than another one that
-it makes (`commit_ms`). So whatever was made from a version that the transaction does not see is not seen by it either.
-A statement outside of a transaction takes the time of its host's clock after it has read its tables: for these, clocks
-of hosts must differ by less than the time between two statements that depend on each other. Clocks that are fast by
-more than a minute are not followed.
+Timestamps follow dependencies, so these versions are consistent. A version's timestamp is no earlier than its
+predecessor's; and those of a transaction's own versions are equal, and no earlier than those of versions it has read
+(`commit_ms`). Thus a version derived from an invisible one is invisible too. A statement outside a transaction takes
+its host's time after reading its tables; for these, clocks must differ by less than the time between two dependent
+statements. Timestamps more than a minute ahead of the clock are not followed.
 """
 
 from __future__ import annotations
@@ -26,14 +24,14 @@ from sqlext.errors import NotFoundError, SqlextError, ValidationConflict
 from sqlext.spec.metadata.snapshot import MetadataLogEntry
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
-# So much later than the clock a table's time stamp may be, for the stamps of other tables to follow it. As much as
-# Iceberg lets two versions of one table be out of order.
+# A table's timestamp may be this far ahead of the clock for commits to other tables to follow it. Iceberg lets two
+# versions of a table be as far out of order.
 _MOST_SKEW_MS = 60_000
 
 
 @dataclass(slots=True)
 class _Read:
-    """A table as it was read; `left_ms`: the time stamp of the next version, once there is one."""
+    """A table as read; `left_ms` is the timestamp of the next version, once there is one."""
 
     catalog: Catalog
     table: LoadedTable
@@ -41,7 +39,7 @@ class _Read:
 
 
 class PointInTime:
-    """Of one transaction; thread-safe. `clock` tells milliseconds since 1970."""
+    """The point in time of one transaction; thread-safe. `clock` gives milliseconds since 1970."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
@@ -50,13 +48,13 @@ class PointInTime:
         self._lock = RLock()
 
     def load(self, catalog: Catalog, identifiers: Sequence[TableIdentifier]) -> Sequence[LoadedTable]:
-        """Tables that were not read yet; many at once cost less looks at each other. Errors as `Catalog.load_table`;
-        `ValidationConflict` TRANSACTION_READ_CONFLICT."""
+        """Versions of tables that were not read yet; several at once need fewer checks. Raises as `Catalog.load_table`,
+        and ValidationConflict TRANSACTION_READ_CONFLICT."""
         with self._lock:
             if self._begun_ms is None:
                 self._begun_ms = self._clock()
             new = [_Read(catalog, catalog.load_table(identifier)) for identifier in identifiers]
-            # Loaded before any is looked at: where none has changed, all were current when the last one was loaded.
+            # All are loaded before any is checked: if none has changed, all were current when the last one was loaded.
             left_ms = _first_left_ms([*self._reads.values(), *new[:-1]], new[-1])
             if left_ms is not None:
                 new = [self._as_of(read, left_ms - 1, self._begun_ms) for read in new]
@@ -65,8 +63,8 @@ class PointInTime:
             return [read.table for read in new]
 
     def commit_ms(self, staged: Iterable[TableMetadata]) -> int:
-        """The time stamp for all versions that the transaction makes: the time, or where the time stamps of tables that
-        it has read or changed are later, theirs."""
+        """The timestamp of all versions that the transaction writes: the clock's time, or the latest timestamp of a
+        table that it read or changed, if that is later."""
         with self._lock:
             now_ms = self._clock()
             known = [read.table.metadata for read in self._reads.values()]
@@ -74,7 +72,7 @@ class PointInTime:
             return max([now_ms, *(one for one in stamps if one <= now_ms + _MOST_SKEW_MS)])
 
     def _as_of(self, read: _Read, moment_ms: int, begun_ms: int) -> _Read:
-        """The table as it was at a moment at which all that were read before were what they were."""
+        """The table at `moment_ms`, when all tables read before were at the versions read."""
         if moment_ms < begun_ms:
             reason = "a version of one of these that has come since is stamped with a time before the first read"
             raise _refused(read, reason)
@@ -104,7 +102,7 @@ class PointInTime:
 
 
 def _first_left_ms(reads: Sequence[_Read], wanted: _Read) -> int | None:
-    """The earliest time stamp of a newer version of one of the tables; None where there is none."""
+    """The earliest timestamp of a newer version of one of the tables; None if all are current."""
     for read in reads:
         if read.left_ms is None and not read.catalog.is_current(read.table):
             try:
@@ -119,13 +117,13 @@ def _first_left_ms(reads: Sequence[_Read], wanted: _Read) -> int | None:
 
 
 def _versions(table: LoadedTable) -> list[MetadataLogEntry]:
-    """The table's versions as far as its metadata log goes back, the oldest first."""
+    """The versions in the table's metadata log and the current one, oldest first."""
     current = MetadataLogEntry(table.metadata.last_updated_ms, table.metadata_location)
     return [*table.metadata.metadata_log, current]
 
 
 def _left_ms(catalog: Catalog, table: LoadedTable, current: LoadedTable) -> int | None:
-    """The time stamp of the version that came after `table`; None where nothing tells it."""
+    """The timestamp of the version after `table`; None if it is unknown."""
     if table.metadata.table_uuid != current.metadata.table_uuid:
         return None
     versions = _versions(current)
@@ -141,7 +139,7 @@ def _left_ms(catalog: Catalog, table: LoadedTable, current: LoadedTable) -> int 
 def _new_snapshots_ms(
     catalog: Catalog, table: LoadedTable, following: MetadataLogEntry, current: LoadedTable
 ) -> frozenset[int]:
-    """The time stamps of the snapshots that the version after `table` has brought."""
+    """Timestamps of the snapshots that the version after `table` added."""
     version = current
     if following.metadata_file != current.metadata_location:
         try:

@@ -1,4 +1,4 @@
-"""The files that a table's metadata names, over all of its snapshots."""
+"""The files that a table's metadata names, in all snapshots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlext.storage.file_io import FileIO
 
 
 def reachable_files(io: FileIO, metadata: TableMetadata) -> Iterator[str]:
-    """Content files, manifests and manifest lists, each once; what cannot be read is passed over."""
+    """Content files, manifests and manifest lists, each once; unreadable ones are skipped."""
     seen: set[str] = set()
     for snapshot in metadata.snapshots:
         for path in _snapshot_files(io, metadata, snapshot.manifest_list, seen):
@@ -24,7 +24,7 @@ def reachable_files(io: FileIO, metadata: TableMetadata) -> Iterator[str]:
 
 
 def snapshot_files(io: FileIO, metadata: TableMetadata, snapshots: Sequence[Snapshot]) -> Iterator[str]:
-    """All files of some snapshots, some of them perhaps twice; of those that cannot be read the name alone."""
+    """All files of some snapshots, possibly repeated; of unreadable ones only the location."""
     for snapshot in snapshots:
         yield snapshot.manifest_list
         with suppress(SqlextError, FileNotFoundError):

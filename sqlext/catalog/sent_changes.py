@@ -1,10 +1,9 @@
-"""What has become of changes that a catalog was asked for and did not say to have made.
+"""Settles changes that a catalog did not answer with a success.
 
-A request may be delivered twice, late, or in part, and its answer may get lost on the way. So whatever was answered,
-each table is looked at before anything is sent again on newer metadata, or deleted. Three things settle a request: the
-table shows what it brings; or the table has become one on which it can never land; or the catalog has said no, and the
-table does not show it. Anything else is `CommitStateUnknown`
-([decision 9](../../docs/decisions/0009-a-request-is-open-until-it-is-settled.md)).
+A request may be delivered twice, late or in part, and its answer may be lost. So whatever the answer, each table is
+loaded before anything is staged again or deleted. A request is settled if the table shows its change, if the change can
+no longer succeed on the current version, or if the catalog refused it and the table does not show it. Otherwise the
+result is `CommitStateUnknown` ([decision 9](../../docs/decisions/0009-a-request-is-open-until-it-is-settled.md)).
 """
 
 from __future__ import annotations
@@ -30,29 +29,28 @@ from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_meta
 from sqlext.storage.file_io import FileIO
 
 Send: TypeAlias = Callable[[Sequence[TableCommit]], Sequence[LoadedTable]]
-"""Asks for changes in one request, once more: the tables as they are after it. Errors as `Catalog.commit`."""
+"""Sends changes again in one request and returns the tables after it. Raises as `Catalog.commit`."""
 
 Answer: TypeAlias = CommitConflict | AlreadyExistsError | CommitStateUnknown
 
 
 class Fate(Enum):
-    """Of a change of one table that has been sent."""
+    """State of a sent change of one table."""
 
     LANDED = auto()
     OPEN = auto()
-    """It is not there, and may still come."""
+    """The table does not show it, and it may still succeed."""
     OVERTAKEN = auto()
-    """It is not there, and cannot land on what the table has become."""
+    """The table does not show it, and it cannot succeed on the current version."""
     GONE = auto()
-    """The table is not there, or another one is: where it came back the change might be in it."""
+    """The table is missing or another one. If it is restored, it might have the change."""
     LOST = auto()
-    """Versions of the table in which it might have been are gone."""
+    """Versions that might have the change are gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A change as its table shows it; `current` is None where there is no table. `is_taken`: the name is a table's or
-    a view's."""
+    """A change and its table; `current` is None without a table. `is_taken`: a table or view has the name."""
 
     change: TableCommit
     current: LoadedTable | None
@@ -67,26 +65,26 @@ def settled(
     send: Send,
     checks: Iterable[int],
 ) -> Sequence[LoadedTable] | None:
-    """The tables where all changes have landed; None where none has, as the tables have newer versions or the catalog
-    was busy: they may be made again on what the tables are now.
+    """The tables if all changes have succeeded. None if none has, because of newer versions or a busy catalog: they may
+    be staged again.
 
-    `answer` is what came back instead of a success, `checks` numbers the looks, waiting before each but the first.
-    What has no answer is sent again as it was, as long as it can land: it has one place to go, whichever of the
-    requests gets there. `CommitStateUnknown` where it stays open. Any other error: the catalog refused the changes, and
-    none of them has landed.
+    `answer` is the error that came instead of a success; `checks` numbers the status checks, and waits before each but
+    the first. An unanswered request is sent again unchanged while it can succeed; at most one delivery does. Raises
+    CommitStateUnknown if the request stays open, and any other error if the catalog refused the changes and none of
+    them succeeded.
     """
     return _Request(catalog, changes, answer, send).settled(checks)
 
 
 class _Request:
-    """A request, and what was sent again for it."""
+    """A request and its repetitions."""
 
     def __init__(self, catalog: Catalog, changes: Sequence[TableCommit], answer: Answer, send: Send) -> None:
         self._catalog = catalog
         self._names = CatalogNames(catalog.name)
         self._changes = changes
         self._send = send
-        # A folder or a database knows who was first; a server knows only what a proxy has made of the request.
+        # A folder or database knows which writer was first; a server's answer may be about a proxy's second delivery.
         self._is_exact = not isinstance(answer, CommitStateUnknown)
         self._is_answered = self._hears(answer)
         self._rest_is_refused = False
@@ -109,7 +107,7 @@ class _Request:
         raise self._unknown(self._reason)
 
     def _hears(self, answer: Answer) -> bool:
-        """Whether it is an answer; the last refusal and the last reason are kept."""
+        """Whether `answer` is conclusive; keeps its refusal and reason."""
         refusal = answer.refusal if isinstance(answer, CommitStateUnknown) else answer
         self._refusal = refusal
         self._reason = str(answer.parameters.get("reason", answer.message))
@@ -125,10 +123,10 @@ class _Request:
             self._reason = failure.message
         return None
 
-    # what the tables show
+    # loading the tables
 
     def _look(self) -> Sequence[_Seen] | None:
-        """None where a table cannot be looked at."""
+        """None if a table cannot be loaded."""
         try:
             return [self._seen(change) for change in self._changes]
         except (SqlextError, OSError) as failure:
@@ -146,7 +144,7 @@ class _Request:
         return _Seen(change, current, self._fate(change, current), is_taken=True)
 
     def _fate(self, change: TableCommit, current: LoadedTable) -> Fate:
-        # Who lost for certain may have lost to another one's change that is like its own.
+        # After a certain loss, an equal change may be another writer's.
         tells = not self._is_exact or (change.base is not None and bool(brought_snapshots(change)))
         if tells and is_in(change, current.metadata):
             return Fate.LANDED
@@ -163,10 +161,10 @@ class _Request:
             return Fate.LANDED
         return Fate.OPEN if self._catalog.may_still_land(change, current) else Fate.OVERTAKEN
 
-    # what follows from it
+    # conclusions
 
     def _is_decided(self, seen: Sequence[_Seen]) -> bool:
-        """Whether neither another look nor sending again would tell more."""
+        """Whether further checks or repetitions could tell no more."""
         fates = {one.fate for one in seen}
         if fates == {Fate.LANDED}:
             return True
@@ -174,7 +172,7 @@ class _Request:
             return fates != {Fate.LANDED, Fate.OPEN} or self._rest_is_refused
         if self._is_exact or self._is_answered:
             return True
-        # A table that is to be made, and not there, may have been made and dropped: it is not made once more.
+        # A missing table that the request creates may have been created and dropped: it is not created again.
         is_missing = all(one.change.base is None and not one.is_taken for one in seen)
         return not is_missing and fates != {Fate.OPEN}
 
@@ -203,13 +201,13 @@ class _Request:
         raise self._unknown(self._reason)
 
     def _raise_refusal(self) -> None:
-        """Nothing for a race that was lost, which may be tried again."""
+        """Raises the refusal, unless it is a lost race, which may be retried."""
         if not isinstance(self._refusal, CommitConflict):
             assert self._refusal is not None
             raise self._refusal
 
     def _of_a_table_gone(self, seen: _Seen) -> SqlextError:
-        """Its files stay, as the table may be brought back, with the change in it."""
+        """The error for a missing table. Its files stay, since it may be restored with the change."""
         change = seen.change
         if change.base is not None:
             return unsettled(self._names.not_found(change.identifier))
@@ -234,43 +232,44 @@ class _Request:
 
 
 def is_in(change: TableCommit, metadata: TableMetadata) -> bool:
-    """Whether these metadata are what the change makes, or made of that: by the id of any snapshot that it brings, by
-    the uuid of a new table, else by all of the metadata."""
+    """Whether `metadata` contain the change: any snapshot that it adds, the uuid of a table that it creates, or else
+    all its metadata."""
     if change.base is None:
         return metadata.table_uuid == change.updated.table_uuid
     brought = {one.snapshot_id for one in brought_snapshots(change)}
     if brought:
-        # One that is there tells of all that land with it; the others may be gone with their branches.
+        # One snapshot suffices: others of the same change may have been removed with their branches.
         return any(one.snapshot_id in brought for one in metadata.snapshots)
     before = change.base.metadata
     if _without_time(change.updated) == _without_time(before):
-        # It changes nothing, so that only its time can tell it from its base.
+        # The change is empty: only the time distinguishes it from its base.
         return _without_log(metadata) == _without_log(change.updated)
     return _without_time(metadata) == _without_time(change.updated)
 
 
 def brought_snapshots(change: TableCommit) -> Sequence[Snapshot]:
-    """The snapshots that the table has not before it."""
+    """The snapshots that the change adds."""
     before = () if change.base is None else change.base.metadata.snapshots
     known = {one.snapshot_id for one in before}
     return [one for one in change.updated.snapshots if one.snapshot_id not in known]
 
 
 def is_missing_from(change: TableCommit, current: LoadedTable, io: FileIO) -> bool | None:
-    """Whether the change is in no version from its base to newer metadata that do not show it; None: nobody knows, as
-    some of them are gone. Errors of the storage, `CorruptionError`."""
+    """Whether no version from the change's base to `current`, which does not show it, has the change; None if some of
+    these versions are gone. Raises StorageError or CorruptionError."""
     base = change.base
     assert base is not None
     brought = brought_snapshots(change)
     if brought and base.metadata.format_version > 1 and brought[0].parent_snapshot_id is not None:
-        # No two snapshots that have a parent get one sequence number.
+        # No two snapshots with a parent have the same sequence number.
         numbers = {one.sequence_number for one in current.metadata.snapshots}
         if brought[0].sequence_number in numbers:
             return True
     log = [entry.metadata_file for entry in current.metadata.metadata_log]
     if base.metadata_location not in log:
         return None
-    # Without snapshots it is told by what it makes of the version that it landed on, which may be newer than its base.
+    # A change without snapshots is recognised by its difference from the version before, which may be newer than its
+    # base.
     made = {} if brought else _difference(base.metadata, change.updated)
     before = base.metadata
     try:
@@ -285,15 +284,15 @@ def is_missing_from(change: TableCommit, current: LoadedTable, io: FileIO) -> bo
 
 
 def shows(change: TableCommit, metadata: TableMetadata) -> bool:
-    """Whether metadata which a catalog answers are such as the change can have made: its table, with its snapshots. A
-    new table's uuid may be the server's own."""
+    """Whether the metadata in a catalog's answer can be the result of the change: its table, with its snapshots. A
+    server may give a new table another uuid."""
     is_its_table = change.base is None or metadata.table_uuid == change.base.metadata.table_uuid
     brought = {one.snapshot_id for one in brought_snapshots(change)}
     return is_its_table and brought <= {one.snapshot_id for one in metadata.snapshots}
 
 
 def _difference(before: TableMetadata, after: TableMetadata) -> Mapping[str, object]:
-    """By field: what is other; of several entries, those that are gone and those that are new."""
+    """Differences by field; for collections, the removed and the added elements."""
     found: dict[str, object] = {}
     for field in fields(TableMetadata):
         old, new = getattr(before, field.name), getattr(after, field.name)
@@ -313,10 +312,10 @@ def _location(table: LoadedTable | None) -> str | None:
 
 
 def _without_log(metadata: TableMetadata) -> TableMetadata:
-    """What is the same wherever a catalog puts it."""
+    """The metadata without what depends on where a catalog writes them."""
     return replace(metadata, metadata_log=())
 
 
 def _without_time(metadata: TableMetadata) -> TableMetadata:
-    """What is the same whenever a catalog writes it."""
+    """The metadata without what depends on when a catalog writes them."""
     return replace(metadata, metadata_log=(), last_updated_ms=0)

@@ -1,4 +1,4 @@
-"""Tables that no catalog knows, by where they are."""
+"""Tables in no catalog, by their location."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _NUMBERED = re.compile(r"([0-9]+)-[^/]*(?:\.gz\.metadata\.json|\.metadata\.json(
 
 
 def load_static_table(path: str, io: FolderIO) -> LoadedTable:
-    """A table that no catalog knows, by its folder or one of its metadata files.
+    """A table in no catalog, by its folder or one of its metadata files.
 
-    In a folder the current version is Hadoop's (`version-hint.text`, `v<N>.metadata.json`), else the newest of the
-    numbered names that other catalogs give (`00003-<uuid>.metadata.json`). `NotFoundError` NO_TABLE_AT_LOCATION.
+    In a folder the current version is that of Hadoop's layout (`version-hint.text`, `v<N>.metadata.json`), else the
+    numbered file with the highest number (`00003-<uuid>.metadata.json`). Raises NotFoundError NO_TABLE_AT_LOCATION.
     """
     location = configured_location(path)
     if location.endswith((".metadata.json", ".metadata.json.gz")):

@@ -1,4 +1,4 @@
-"""What a metadata file of a warehouse folder says of the transaction of several tables that wrote it."""
+"""The mark in a metadata file that a transaction of several tables of a warehouse folder wrote."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sqlext.errors import CorruptionError
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 MARK = "sqlext-transaction"
-# So long a transaction may take from its first marked file to its outcome, before others abort it.
+# How long a transaction may take from its first marked file to its outcome, before other writers abort it.
 _PATIENCE_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a table's metadata file says of the transaction that wrote it; `base` is the file of the version before.
+    """The transaction that wrote a metadata file; `base` is the name of the previous version's file.
 
-    It names no folder, as whoever wrote the file might name any.
+    It names no folder, since whoever wrote the file could name any.
     """
 
     transaction: uuid.UUID
@@ -33,7 +33,7 @@ class Mark:
 
 
 def mark_of(table: LoadedTable) -> Mark | None:
-    """The mark of a metadata file, if it was written by a transaction of several tables. `CorruptionError`."""
+    """The mark of a metadata file; None without one. Raises CorruptionError for an invalid one."""
     obj = table.metadata.extra.get(MARK)
     if obj is None:
         return None
@@ -48,12 +48,12 @@ def mark_of(table: LoadedTable) -> Mark | None:
 
 
 def unmarked(metadata: TableMetadata) -> TableMetadata:
-    """The metadata as the next version has it: a mark says something of one file alone."""
+    """The metadata without mark, for the next version: a mark concerns one file only."""
     if MARK not in metadata.extra:
         return metadata
     return replace(metadata, extra={name: value for name, value in metadata.extra.items() if name != MARK})
 
 
 def is_overdue(mark: Mark, now_ms: int) -> bool:
-    """Whether a transaction without an outcome may be aborted."""
+    """Whether other writers may abort the transaction, if it has no outcome."""
     return now_ms - mark.begun_ms > _PATIENCE_MS

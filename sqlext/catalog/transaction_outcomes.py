@@ -1,7 +1,7 @@
-"""What has become of transactions of several tables of a warehouse folder: one small file for each, made once.
+"""Outcomes of transactions of several tables of a warehouse folder: one small file each, created once.
 
-A file is deleted when nothing asks for it any more
-([decision 11](../../docs/decisions/0011-an-outcome-is-kept-while-a-table-may-ask-for-it.md)).
+A file is deleted when no table needs it any more ([decision
+11](../../docs/decisions/0011-an-outcome-is-kept-while-a-table-may-ask-for-it.md)).
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join
 
 COMMITTED, ABORTED = b"committed", b"aborted"
-# So long the version after a marked one must be there before its outcome goes: transactions read versions of this age.
+# Minimum age of the version after a marked one, before the outcome is deleted: transactions read versions of this age.
 _KEPT_MS = 3_600_000
-# One commit in so many looks at so many outcomes, which is more than come in the meantime.
+# One in this many commits examines this many outcomes, which is more than are added between.
 _COMMITS_PER_LOOK = 8
 _MOST_LOOKED_AT = 32
 
 Newest = Callable[[TableIdentifier], LoadedTable | None]
-"""The newest metadata file of a table as it is, marked or not; None where there is no table."""
+"""The newest metadata file of a table, marked or not; None without a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedTable:
-    """A table that a transaction has changed, and the name of its metadata file that has the mark."""
+    """A table that a transaction has changed, and the name of its marked metadata file."""
 
     identifier: TableIdentifier
     table_uuid: str
@@ -42,7 +42,7 @@ class MarkedTable:
 
 @dataclass(frozen=True, slots=True)
 class _Committed:
-    """What a file says beside `committed`."""
+    """What an outcome file contains besides `committed`."""
 
     at_ms: int
     tables: Sequence[MarkedTable]
@@ -61,7 +61,7 @@ class _Committed:
 
     @staticmethod
     def decode(data: bytes) -> _Committed | None:
-        """None for a transaction that is not committed, or does not say what it has changed."""
+        """None for a transaction that is not committed, or does not name its tables."""
         outcome, _, said = data.partition(b"\n")
         if outcome != COMMITTED:
             return None
@@ -77,7 +77,7 @@ class _Committed:
 
 
 class Outcomes:
-    """The files, in `folder`. `clock` tells milliseconds since 1970."""
+    """The outcome files in `folder`. `clock` gives milliseconds since 1970."""
 
     def __init__(self, io: FileIO, folder: str, clock: Callable[[], int]) -> None:
         self._io = io
@@ -85,11 +85,12 @@ class Outcomes:
         self._clock = clock
 
     def commit(self, transaction: uuid.UUID, tables: Sequence[MarkedTable]) -> bytes:
-        """The outcome: COMMITTED, unless it was told before. Errors of the store: it may be either, or none."""
+        """The outcome: COMMITTED, unless there was one before. After an error of the store either, or none, is
+        possible."""
         return self._decide(transaction, _Committed(self._clock(), tables).encode())
 
     def abort(self, transaction: uuid.UUID) -> bytes:
-        """The outcome: ABORTED, unless it was told before. Errors as of `commit`."""
+        """The outcome: ABORTED, unless there was one before. Raises as `commit`."""
         return self._decide(transaction, ABORTED)
 
     def _decide(self, transaction: uuid.UUID, wanted: bytes) -> bytes:
@@ -100,19 +101,19 @@ class Outcomes:
         return _outcome(self._io.read(location))
 
     def of(self, transaction: uuid.UUID) -> bytes | None:
-        """None while that is open, and when the file is gone because no newest metadata file has its mark."""
+        """None for an open transaction, or a deleted file: then no newest metadata file has its mark."""
         try:
             return _outcome(self._io.read(self.location(transaction)))
         except FileNotFoundError:
             return None
 
     def forget(self, transaction: uuid.UUID) -> None:
-        """Deletes the outcome of a transaction that is aborted and whose process will not ask for another outcome: a
-        transaction without an outcome counts as one that has not landed, too."""
+        """Deletes the outcome of an aborted transaction, which without one counts as not committed too. Its process
+        must not request another outcome."""
         self._io.delete(self.location(transaction))
 
     def expire(self, transaction: uuid.UUID, newest: Newest) -> None:
-        """Deletes some outcomes that no table asks for; to be called once for each transaction that has landed."""
+        """Deletes some outcomes that no table needs; called once per committed transaction."""
         if transaction.int % _COMMITS_PER_LOOK:
             return
         there = sorted(status.path for status in self._io.list(self._folder))
@@ -138,7 +139,7 @@ class Outcomes:
         return all(_is_left(newest(one.identifier), one, transaction, before_ms) for one in committed.tables)
 
     def location(self, transaction: uuid.UUID) -> str:
-        """Of the file."""
+        """The location of the outcome file."""
         return join(self._folder, str(transaction))
 
 
@@ -147,8 +148,8 @@ def _outcome(data: bytes) -> bytes:
 
 
 def _is_left(newest: LoadedTable | None, marked: MarkedTable, transaction: uuid.UUID, before_ms: int) -> bool:
-    """Whether the table has a version after the marked one, which has no mark of the transaction, and had it at that
-    time already. It has it for good then, wherever its folder goes: a version is never taken away from the end."""
+    """Whether the table had, at that time, a version after the marked one and without the transaction's mark. Versions
+    are never removed from the end, so it stays."""
     if newest is None or newest.metadata.table_uuid != marked.table_uuid:
         return False
     mark = mark_of(newest)
@@ -159,7 +160,7 @@ def _is_left(newest: LoadedTable | None, marked: MarkedTable, transaction: uuid.
         return False
     names = [_name(entry.metadata_file) for entry in newest.metadata.metadata_log]
     if marked.file not in names:
-        # The log does not go back so far.
+        # The log has been trimmed.
         return True
     stamps = [*(entry.timestamp_ms for entry in newest.metadata.metadata_log), newest.metadata.last_updated_ms]
     return stamps[names.index(marked.file) + 1] <= before_ms

@@ -1,4 +1,4 @@
-"""What a catalog with views offers: names, and one compare-and-swap of a view's metadata."""
+"""The interface of a catalog's views: names, and a compare-and-swap of each view's metadata."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlext.spec.metadata.view_metadata import ViewMetadata
 
 @dataclass(frozen=True, slots=True)
 class LoadedView:
-    """A view at one version of its metadata, and the file that holds it."""
+    """One version of a view: its metadata and the location of the metadata file."""
 
     identifier: TableIdentifier
     metadata: ViewMetadata
@@ -19,29 +19,29 @@ class LoadedView:
 
 
 class ViewCatalog(Protocol):
-    """Views by name, in one space of names with the tables.
+    """Views by name; tables and views share names.
 
-    A name that is not there is a `NotFoundError`, that of a table an `AnalysisError` EXPECT_VIEW_NOT_TABLE.
+    Raises NotFoundError for a missing name, AnalysisError EXPECT_VIEW_NOT_TABLE for that of a table.
     """
 
     def load_view(self, identifier: TableIdentifier) -> LoadedView:
-        """The current version. `CorruptionError` or `NotFoundError` FILE_NOT_FOUND for a damaged view."""
+        """The current version. Raises CorruptionError or NotFoundError FILE_NOT_FOUND for a damaged view."""
 
     def view_exists(self, identifier: TableIdentifier) -> bool:
-        """Whether the name is that of a view."""
+        """Whether a view has the name."""
 
     def list_views(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
         """The views directly in the namespace, sorted."""
 
     def default_view_location(self, identifier: TableIdentifier) -> str:
-        """The folder of a view that is made."""
+        """The folder of a view that is created."""
 
     def commit_view(self, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata) -> LoadedView:
-        """Makes `updated` the view's metadata if `base` still is; without a base, makes the view.
+        """Replaces the view's metadata by `updated` if `base` is current; creates the view if `base` is None.
 
-        `CommitConflict`: `base` is no longer current. `AlreadyExistsError`: the name is taken. `CommitStateUnknown`: no
-        answer, so either may have happened. Any other error: nothing was committed.
+        Raises CommitConflict if `base` is not current, AlreadyExistsError if the name is taken, and CommitStateUnknown
+        if there is no answer, so that the change may have been made. After any other error it was not made.
         """
 
     def drop_view(self, identifier: TableIdentifier) -> bool:
-        """Removes the view; False if there is none."""
+        """Removes the view; False if it does not exist."""

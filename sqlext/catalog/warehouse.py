@@ -1,7 +1,7 @@
-"""A catalog that is a folder: namespaces are folders in it, tables are folders in those.
+"""A catalog in a folder: namespaces are folders in it, tables are folders in namespaces.
 
-The layout is that of Iceberg's Hadoop catalog, so Iceberg opens the same folder. The compare-and-swap of a table is
-the creation of the next numbered metadata file, which only one of several writers can do.
+The layout is that of Iceberg's Hadoop catalog, so Iceberg opens the same folder. The compare-and-swap of a table is the
+creation of the next numbered metadata file, in which only one of several writers succeeds.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import as_location, configured_location, is_below, join, require_below, same_place
 
-# Spark sets these on every namespace it makes; they say nothing that the folder does not.
+# Spark sets these on every namespace that it creates.
 _SET_BY_SPARK = frozenset({"owner"})
-# No name of a namespace begins with a dot.
+# Names of namespaces do not begin with a dot.
 _TRANSACTIONS = ".transactions"
 
 
 class WarehouseCatalog:
-    """Tables below one folder of a store in which a file can be made if it is not there."""
+    """Tables below one folder of a store that has create-if-absent."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class WarehouseCatalog:
         clock: Callable[[], int] = system_clock,
         new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
     ) -> None:
-        """`warehouse` is a location or a local path; it need not exist. `allowed`: where a purge deletes, if not in the
-        warehouse alone.
+        """`warehouse` is a location or a local path, and need not exist. `allowed`: where PURGE may delete, by default
+        in the warehouse only.
 
-        Tables that are dropped are kept for `undrop_retention_ms` by `clock`, in milliseconds since 1970.
+        Dropped tables are retained for `undrop_retention_ms`. `clock` gives milliseconds since 1970.
         """
         self._names = CatalogNames(name)
         self._io = io
@@ -99,7 +99,7 @@ class WarehouseCatalog:
             try:
                 data = self._io.read(version.location)
             except FileNotFoundError:
-                # Trimmed by a newer commit, or dropped, since its name was looked up.
+                # Trimmed by a newer commit, or dropped, after the lookup of its name.
                 missing = version
                 continue
             if is_view_metadata(data):
@@ -112,7 +112,7 @@ class WarehouseCatalog:
         return self._required_version(self._metadata_folder(identifier), identifier).location
 
     def is_current(self, table: LoadedTable) -> bool:
-        """By the file, and not by its name alone: a table that is made anew takes the same names."""
+        """Compares the uuid, not the location alone, since a recreated table uses the same names."""
         try:
             current = self.load_table(table.identifier)
         except NotFoundError:
@@ -143,7 +143,7 @@ class WarehouseCatalog:
         return self._commits.create(identifier, updated)
 
     def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
-        """A table can be made by a commit of its own alone: UnsupportedError."""
+        """Raises UnsupportedError also if a table is created together with other changes."""
         if len(changes) == 1 and not unchanged:
             self.commit(changes[0].identifier, changes[0].base, changes[0].updated)
             return
@@ -154,7 +154,7 @@ class WarehouseCatalog:
         self._commits.replace_all(changes, unchanged)
 
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
-        """It can not: of a version there is one next one."""
+        """False: each version has one possible successor."""
         return False
 
     def require_joint(self, changes: Sequence[TableCommit]) -> None:
@@ -179,10 +179,10 @@ class WarehouseCatalog:
         return tuple(one for one in self._list_folders(namespace) if not self._views.view_exists(one))
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
-        """The folder goes either way; `purge` removes the table's own files outside of it as well.
+        """Deletes the folder; `purge` also deletes the table's own files outside it.
 
-        UnsupportedError for a purge where `gc.enabled` says that other tables may use the table's files, and where some
-        of its own are at places in which the catalog may not delete.
+        Raises UnsupportedError for a purge if `gc.enabled` is false, so that other tables may use the files, or if own
+        files are where the catalog may not delete.
         """
         location = self.default_table_location(identifier)
         folder = self._metadata_folder(identifier)
@@ -205,7 +205,7 @@ class WarehouseCatalog:
         return True
 
     def _remove_folder(self, identifier: TableIdentifier, folder: MetadataFolder, location: str, kept: bool) -> bool:
-        """False where it was gone; `CommitStateUnknown` where the store does not say whether it is."""
+        """False if it was gone. Raises CommitStateUnknown if the store does not say whether it is."""
         try:
             if kept and self._dropped.keeps:
                 self._dropped.keep(identifier, location)
@@ -283,7 +283,7 @@ class WarehouseCatalog:
         self._require_no_properties(namespace, properties, self._required_namespace(namespace))
 
     def remove_namespace_properties(self, namespace: Namespace, names: frozenset[str]) -> None:
-        """Nothing to do: there are none."""
+        """No change: namespaces have no properties."""
         self._required_namespace(namespace)
 
     def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
@@ -339,7 +339,7 @@ class WarehouseCatalog:
         )
 
     def _is_table(self, location: str) -> bool:
-        """Whether it is the folder of a table or of a view."""
+        """Whether it is the folder of a table or view."""
         has_metadata = self._io.folder_exists(join(location, "metadata"))
         return has_metadata and MetadataFolder(self._io, location).holds_metadata()
 
@@ -355,10 +355,8 @@ class WarehouseCatalog:
         return self._namespace_location(namespace) if namespace else self._root
 
     def _require_place(self, namespace: Namespace) -> None:
-        """A namespace that tables and views can be made in: one that is there, and no table.
-
-        Errors: AlreadyExistsError where it is a table, NotFoundError SCHEMA_NOT_FOUND.
-        """
+        """Raises AlreadyExistsError for a namespace that is a table, NotFoundError SCHEMA_NOT_FOUND for a missing
+        one."""
         self._require_namespaces_only(namespace)
         if namespace:
             self._required_namespace(namespace)
@@ -370,7 +368,8 @@ class WarehouseCatalog:
                 raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
 
     def _why_no_purge(self, identifier: TableIdentifier) -> str | None:
-        """The reason for which the table's files cannot all be deleted; that of a damaged table is its folder alone."""
+        """Why the table's files cannot all be deleted; None if they can. A damaged table's files are those in its
+        folder."""
         try:
             metadata = self.load_table(identifier).metadata
         except SqlextError:
@@ -383,7 +382,7 @@ class WarehouseCatalog:
         return None
 
     def _files_outside(self, identifier: TableIdentifier, location: str) -> tuple[str, ...]:
-        """The table's own files that are not in its folder, which may be those of other tables too."""
+        """The table's own files outside its folder, without those in folders of other tables."""
         try:
             table = self.load_table(identifier)
         except SqlextError:
@@ -412,7 +411,7 @@ class WarehouseCatalog:
 
 
 def _is_valid(namespace: Namespace, name: str) -> bool:
-    """Whether a folder that something else has made can be named here."""
+    """Whether an existing folder has a valid name."""
     try:
         check_namespace((*namespace, name))
     except AnalysisError:

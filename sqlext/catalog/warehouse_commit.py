@@ -1,6 +1,6 @@
-"""The compare-and-swap of tables in a warehouse folder: the next numbered metadata file, which one writer can make.
+"""The compare-and-swap of tables in a warehouse folder: creating the next numbered metadata file.
 
-A version that is made has landed, unless it is marked by a transaction of several tables: see `warehouse_transaction`.
+Its creation is the commit, unless the file has a mark of a transaction of several tables (`warehouse_transaction`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sqlext.storage.location import is_below, join, same_place
 
 
 class WarehouseCommits:
-    """Commits of one catalog; `folder_of` gives the metadata folder of a table."""
+    """Commits of one catalog; `folder_of` gives a table's metadata folder."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class WarehouseCommits:
         self._decoded = DecodedMetadata()
 
     def create(self, identifier: TableIdentifier, updated: TableMetadata) -> LoadedTable:
-        """Makes the table. Errors as `Catalog.commit` without a base.
+        """Creates the table. Raises as `Catalog.commit` without a base.
 
-        Metadata that was read from another table's file may have its mark, which says nothing of this one.
+        A mark in `updated`, which may come from another table's file, is dropped.
         """
         updated = unmarked(updated)
         folder = self._folder_of(identifier)
@@ -83,9 +83,9 @@ class WarehouseCommits:
         return self._shown(made)
 
     def _require_first(self, folder: MetadataFolder, version: MetadataVersion, made: LoadedTable) -> None:
-        """`CommitStateUnknown` where version 1 was free as another table has lived long enough to trim it.
+        """Raises CommitStateUnknown if version 1 was free only because another table has trimmed it.
 
-        One that others have changed since, or dropped, was there: it is not to be made once more.
+        If the created table has been changed or dropped since, it did exist and is not created again.
         """
         current = folder.current()
         while current not in (None, version):
@@ -99,17 +99,17 @@ class WarehouseCommits:
             raise self.unknown(made.identifier, "another writer made the table at the same time")
 
     def replace(self, identifier: TableIdentifier, base: LoadedTable, updated: TableMetadata) -> LoadedTable:
-        """Puts `updated` behind `base`. Errors as `Catalog.commit`."""
+        """Commits `updated` after `base`. Raises as `Catalog.commit`."""
         return self._shown(self._replace(identifier, base, updated))
 
     def replace_all(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable]) -> None:
-        """Puts all of them behind their bases, or none. Errors as `Catalog.commit_tables`."""
+        """Commits all changes or none. Raises as `Catalog.commit_tables`."""
         if not changes:
             self._require_unchanged(unchanged)
             return
         identity = self._new_uuid()
         transaction = WarehouseTransaction(self._outcomes, identity, self._clock, self._take_back_aborted, self._newest)
-        # In one order, so that two transactions meet at their first common table.
+        # A fixed order, so that two transactions meet at their first common table.
         ordered = sorted(changes, key=lambda change: str(change.identifier))
         for made in transaction.commit(ordered, self._swap, lambda: self._require_unchanged(unchanged)):
             self._shown(made)
@@ -117,17 +117,17 @@ class WarehouseCommits:
             self._outcomes.expire(identity, self._newest)
 
     def _newest(self, identifier: TableIdentifier) -> LoadedTable | None:
-        """The newest metadata file as it is, marked or not; None where there is no table."""
+        """The newest metadata file, marked or not; None without a table."""
         version = self._folder_of(identifier).current()
         if version is None:
             return None
         return self.decoded(identifier, self._io.read(version.location), version.location)
 
     def _require_unchanged(self, tables: Sequence[LoadedTable]) -> None:
-        """`CommitConflict` where one has a newer version, or one that a transaction has put there which may still land.
+        """Raises CommitConflict if a table has a newer version, or one of an open transaction.
 
-        Two transactions that each read what the other one changes put their files there first and look then, so that
-        one of them at least finds that of the other.
+        Transactions write their marked files before this check. So of two that each read what the other changes, at
+        least one finds the other's file.
         """
         for table in tables:
             newest = self._newest(table.identifier)
@@ -143,12 +143,12 @@ class WarehouseCommits:
                 raise self._stale(table.identifier, "it has a newer version")
 
     def decoded(self, identifier: TableIdentifier, data: bytes, location: str) -> LoadedTable:
-        """The table of a metadata file. Errors as `decode_table_metadata`."""
+        """The table of a metadata file. Raises as `decode_table_metadata`."""
         return LoadedTable(identifier, self._decoded.of(data, location), location)
 
     def as_seen(self, table: LoadedTable) -> LoadedTable | None:
-        """The table, or as it was before where a transaction wrote this file and has not landed. None where there is a
-        newer file by now: the outcome may have been deleted since, so that one is to be looked at."""
+        """The table, or its previous version if a transaction that is not committed wrote this file. None if there is a
+        newer file, which has to be read instead: the outcome may have been deleted since."""
         mark = mark_of(table)
         if mark is None:
             return table
@@ -164,8 +164,8 @@ class WarehouseCommits:
         return version is not None and version.location == table.metadata_location
 
     def version(self, current: LoadedTable, location: str) -> LoadedTable:
-        """A former version of the table, by a file of its log; the one before it, where the file never counted.
-        `NotFoundError` where nothing tells whether it did."""
+        """A former version, from a file of the log; the one before it, if its transaction was not committed. Raises
+        NotFoundError if the outcome is unknown."""
         table = self.decoded(current.identifier, self._io.read(location), location)
         seen, mark = self.as_seen(table), mark_of(table)
         if seen is None and mark is not None:
@@ -183,8 +183,8 @@ class WarehouseCommits:
         return self._replace(change.identifier, change.base, change.updated)
 
     def _take_back_aborted(self, identifier: TableIdentifier) -> None:
-        """Clears the way for the next version where that of an aborted transaction is in it, or of one that should have
-        had an outcome by now."""
+        """Commits the version before that of an aborted transaction as the next one; aborts a transaction that is
+        overdue."""
         table = self._newest(identifier)
         mark = None if table is None else mark_of(table)
         if table is None or mark is None:
@@ -193,7 +193,7 @@ class WarehouseCommits:
         if outcome is None and is_overdue(mark, self._clock()) and self._is_newest(table):
             outcome = self._outcomes.abort(mark.transaction)
         if outcome == ABORTED:
-            # Its log goes on, and its time stamp with that, which no version may be earlier than the ones before it.
+            # The log continues, as do timestamps, which must not decrease.
             log, updated_ms = table.metadata.metadata_log, table.metadata.last_updated_ms
             before = self._before(table, mark).metadata
             updated_ms = max(updated_ms, before.last_updated_ms)
@@ -230,10 +230,10 @@ class WarehouseCommits:
     def _require_in_history(
         self, identifier: TableIdentifier, folder: MetadataFolder, base: LoadedTable, version: MetadataVersion
     ) -> None:
-        """`CommitStateUnknown` where a version that was just written may lie in a gap that newer ones have left behind.
+        """Raises CommitStateUnknown if the new version may lie in a gap, before newer versions.
 
-        Versions are trimmed oldest first. While the base is there, the place after it has never been cleared; and where
-        nobody has come further, there is no gap, nor a base that lies in one.
+        Versions are trimmed oldest first. While the base exists, its successor has never been trimmed; and without
+        newer versions there is no gap.
         """
         trimmed = not self._io.exists(base.metadata_location)
         if not trimmed and (folder.hint() or 0) <= version.number:
@@ -250,7 +250,7 @@ class WarehouseCommits:
     def _written(
         self, identifier: TableIdentifier, create: Callable[[bytes], MetadataVersion], metadata: TableMetadata
     ) -> MetadataVersion:
-        """What `create` makes of the encoded metadata; `CommitStateUnknown` when the store gives it no answer."""
+        """Calls `create` with the encoded metadata. Raises CommitStateUnknown if the store does not answer."""
         data = encode_table_metadata(metadata)
         try:
             version = create(data)
@@ -263,7 +263,7 @@ class WarehouseCommits:
 
     @contextmanager
     def landed(self, identifier: TableIdentifier) -> Iterator[None]:
-        """Around looks at a version that has been written: what goes wrong there does not take it back."""
+        """Context of checks after a write: their errors become CommitStateUnknown, since the version exists."""
         try:
             yield
         except CommitStateUnknown:
@@ -272,11 +272,12 @@ class WarehouseCommits:
             raise self.unknown(identifier, str(error) or type(error).__name__) from error
 
     def unknown(self, identifier: TableIdentifier, reason: str) -> CommitStateUnknown:
-        """The error for a change of the table of which the store does not say whether it happened."""
+        """The error for a change of which the store does not say whether it was made."""
         return self._names.unknown(identifier, reason)
 
     def _require_same_table(self, identifier: TableIdentifier, base: LoadedTable) -> None:
-        """The base file is still there, and still of this table: a table dropped and made anew counts from 1 again."""
+        """Raises CommitConflict unless the base file exists and is this table's: a recreated table counts from 1
+        again."""
         try:
             data = self._io.read(base.metadata_location)
         except FileNotFoundError:
@@ -285,8 +286,8 @@ class WarehouseCommits:
             raise self._stale(identifier, "the table was dropped and made anew")
 
     def _require_own_files(self, identifier: TableIdentifier, made: TableMetadata) -> None:
-        """The first files of a table that is being made are still there: another one of the name may have been made
-        and dropped since they were written, and they with it."""
+        """Raises ValidationConflict if files of the table being created are missing: another table of the name may have
+        been created and dropped since they were written, and they with it."""
         own = tuple(one for one in made.snapshots if is_below(made.location, one.manifest_list))
         if not own:
             return
@@ -300,7 +301,7 @@ class WarehouseCommits:
         return self._names.conflict(identifier, reason)
 
     def _shown(self, made: LoadedTable) -> LoadedTable:
-        """Lets readers find a version that has landed at once, and those that have left the log not at all."""
+        """Advances the hint to a committed version, and trims versions that have left the log."""
         folder = self._folder_of(made.identifier)
         folder.advance_hint(MetadataVersion(_number(made), made.metadata_location))
         log = made.metadata.metadata_log
@@ -312,7 +313,7 @@ class WarehouseCommits:
 
 
 def decoded_table(identifier: TableIdentifier, data: bytes, location: str) -> LoadedTable:
-    """The table of a metadata file. Errors as `decode_table_metadata`."""
+    """The table of a metadata file. Raises as `decode_table_metadata`."""
     return LoadedTable(identifier, decode_table_metadata(data, location), location)
 
 
@@ -324,7 +325,7 @@ def _number(table: LoadedTable) -> int:
 
 
 def _names_table(data: bytes, table: LoadedTable) -> bool:
-    """Whether a metadata file is of the table, by its uuid; most often its text says so without being decoded."""
+    """Whether a metadata file is the table's, by uuid; usually found in the text without decoding."""
     uuid = table.metadata.table_uuid
     if re.search(rb'"table-uuid"\s*:\s*"' + re.escape(uuid.encode("ascii")) + b'"', data):
         return True

@@ -1,13 +1,13 @@
-"""Commits of several tables of a warehouse folder, in which each table has its own compare-and-swap.
+"""Commits of several tables of a warehouse folder, each with its own compare-and-swap.
 
-Each table gets its next metadata file, with a mark: the transaction's id, and which file the table had before. The
-outcome (`Outcomes`) is one small file that is made once, and that is the moment in which all changes land. Until then,
-and ever after an abort, a marked file counts as the one before it. A writer that meets a marked file without an outcome
-for longer than a while aborts its transaction, whose process has died or hangs; and after an abort the next file is
-that of the table before it. So a crash between any two steps ends as one or the other.
+Each table gets its next metadata file with a mark: the transaction's id and the previous file. The outcome
+(`Outcomes`), one small file that is created once, commits all changes at that moment. Before it, and after an abort, a
+marked file counts as the previous one. A writer that finds a marked file without an outcome for too long aborts the
+transaction, whose process has died or hangs. After an abort the table's previous version is committed again. So a crash
+between any two steps ends in a commit or an abort.
 
-Engines that do not know the mark see the marked files at once, those of an aborted transaction for as long as it takes
-to take them back.
+Engines that do not know the mark see marked files at once, and those of an aborted transaction until the previous
+version is committed again.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from sqlext.errors import CommitConflict, CommitStateUnknown, SqlextError
 _ATTEMPTS = 3
 
 Swap = Callable[[TableCommit], LoadedTable]
-"""The compare-and-swap of one table: `CommitConflict` when its base is no longer current, `CommitStateUnknown`."""
+"""The compare-and-swap of one table. Raises CommitConflict if the base is not current, or CommitStateUnknown."""
 
 
 class WarehouseTransaction:
-    """The steps of one commit of several tables, each of which has a base."""
+    """The steps of one commit of several tables, each with a base."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class WarehouseTransaction:
         take_back: Callable[[TableIdentifier], None],
         newest: Newest,
     ) -> None:
-        """`take_back` puts the table before an aborted transaction behind the file that it has left."""
+        """`take_back` commits the previous version of a table over the file of an aborted transaction."""
         self._outcomes = outcomes
         self._transaction = transaction
         self._clock = clock
@@ -48,10 +48,10 @@ class WarehouseTransaction:
         self._newest = newest
 
     def commit(self, changes: Sequence[TableCommit], swap: Swap, validate: Callable[[], None]) -> Sequence[LoadedTable]:
-        """The tables in the order of the changes. Errors as `Catalog.commit_tables`.
+        """The tables in the order of the changes. Raises as `Catalog.commit_tables`.
 
-        `validate` looks at other tables that the changes depend on, when all of them have their marked files; what it
-        raises aborts the transaction.
+        `validate` checks other tables that the changes depend on, after all marked files are written; its errors abort
+        the transaction.
         """
         begun = self._clock()
         try:
@@ -61,7 +61,7 @@ class WarehouseTransaction:
             self._abort(changes)
             self._forget(changes)
             if isinstance(error, CommitStateUnknown):
-                # Whether that file is there or not, its transaction has not landed.
+                # Whether that file exists or not, its transaction is not committed.
                 raise CommitConflict("COMMIT_CONFLICT", **_about(error)) from error
             raise
         if not self._is_committed(made):
@@ -71,7 +71,7 @@ class WarehouseTransaction:
         return made
 
     def _is_committed(self, made: Sequence[LoadedTable]) -> bool:
-        """Tells the outcome. `CommitStateUnknown` where the store gives no answer."""
+        """Creates the outcome. Raises CommitStateUnknown if the store does not answer."""
         tables = [
             MarkedTable(one.identifier, one.metadata.table_uuid, one.metadata_location.rpartition("/")[2])
             for one in made
@@ -86,7 +86,7 @@ class WarehouseTransaction:
         raise CommitStateUnknown("COMMIT_STATE_UNKNOWN", name=name, reason=failure, commit_id=self._transaction)
 
     def _abort(self, changes: Sequence[TableCommit]) -> None:
-        """What fails here others do: a transaction without an outcome is aborted."""
+        """Failures are ignored: other writers abort a transaction without an outcome."""
         with suppress(Exception):
             self._outcomes.abort(self._transaction)
             for change in changes:
@@ -94,8 +94,8 @@ class WarehouseTransaction:
                     self._take_back(change.identifier)
 
     def _forget(self, changes: Sequence[TableCommit]) -> None:
-        """Deletes the outcome of a transaction that was aborted before it asked for another one, where no table has its
-        mark: nobody asks for it then. Where that is not known, the outcome stays."""
+        """Deletes the outcome of a transaction that was aborted without requesting another, if no table has its mark,
+        so that none needs the outcome. If marks cannot be read, it stays."""
         with suppress(Exception):
             newest = [self._newest(change.identifier) for change in changes]
             marks = [None if table is None else mark_of(table) for table in newest]

@@ -1,7 +1,7 @@
-"""Views of a warehouse folder: each is a folder of metadata files, named and committed as those of a table are.
+"""Views of a warehouse folder: each is a folder of metadata files, named and committed like a table's.
 
-So a name is taken by one table or one view, whoever is first to make version 1 of it. Iceberg's Hadoop catalog, which
-has no views, lists such a folder as a table that it cannot open, and will not make another table there.
+So a name belongs to the table or view whose version 1 is created first. Iceberg's Hadoop catalog, which has no views,
+lists a view's folder as a table that it cannot open, and creates no table there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sqlext.storage.file_io import FolderIO
 
 
 class WarehouseViews:
-    """The views of one warehouse catalog; what it knows of names and folders comes from there."""
+    """The views of one warehouse catalog, which provides names and folders."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class WarehouseViews:
         folders: Callable[[Namespace], tuple[TableIdentifier, ...]],
         require_namespace: Callable[[Namespace], None],
     ) -> None:
-        """`location` is the folder of a name, `folders` are those of tables and views in a namespace.
+        """`location` gives a name's folder, `folders` those of tables and views in a namespace.
 
-        `require_namespace` refuses a namespace that cannot be, since a table has its name.
+        `require_namespace` raises for a missing namespace, or one that is a table.
         """
         self._names = names
         self._io = io
@@ -117,7 +117,7 @@ class WarehouseViews:
             raise self._names.unknown(identifier, str(error) or type(error).__name__) from error
 
     def _require_same_view(self, identifier: TableIdentifier, base: LoadedView) -> None:
-        """The base file is still there and of this view: one that is dropped and made anew counts from 1 again."""
+        """Raises unless the base file exists and is this view's: a recreated one counts from 1 again."""
         try:
             data = self._io.read(base.metadata_location)
         except FileNotFoundError:
