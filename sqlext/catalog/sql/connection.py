@@ -1,4 +1,4 @@
-"""Where a SQL catalog's database is: `uri` and `jdbc.*`, in the words of Iceberg's JDBC catalog or of PyIceberg."""
+"""The database of a SQL catalog from the settings `uri` and `jdbc.*`, as in Iceberg's JDBC catalog or in PyIceberg."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sqlext.errors import AnalysisError
 _POSTGRESQL = ("postgresql", "postgres")
 _SQLITE = "sqlite"
 _ALLOWED = "jdbc:sqlite:/path/of/a/file or jdbc:postgresql://host:port/database"
-# Settings of the JDBC driver that libpq knows under the same name.
+# JDBC driver settings that libpq has under the same name.
 _SHARED_SETTINGS = frozenset({"user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey"})
 
 
 def open_database(name: str, options: Mapping[str, str]) -> Database:
-    """The database of the catalog `name`; nothing is asked of it yet.
+    """The database of the catalog `name`, without connecting yet.
 
-    `AnalysisError` CATALOG_OPTION_REQUIRED and CATALOG_OPTION_INVALID.
+    Raises AnalysisError CATALOG_OPTION_REQUIRED or CATALOG_OPTION_INVALID.
     """
     if "uri" not in options:
         raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="uri")
@@ -35,7 +35,7 @@ def open_database(name: str, options: Mapping[str, str]) -> Database:
 
 
 def _sqlite_path(name: str, uri: str) -> str:
-    """The path of `sqlite:/a`, `sqlite:file:/a` and `sqlite:////a`; a relative one counts from the working folder."""
+    """The path of `sqlite:/a`, `sqlite:file:/a` or `sqlite:////a`; it may be relative to the working folder."""
     rest = uri.partition(":")[2]
     if rest.startswith("///"):
         rest = rest[3:]
@@ -47,11 +47,11 @@ def _sqlite_path(name: str, uri: str) -> str:
 
 
 def _postgres_address(name: str, uri: str) -> tuple[str, dict[str, str]]:
-    """The URI as libpq takes it, and the settings of it that have other names in JDBC."""
+    """The URI for libpq, and those of its settings that have other names in JDBC."""
     parts = urlsplit(uri)
     query = dict(parse_qsl(parts.query))
     if parts.password is not None or "password" in query:
-        # Spark shows settings in its UI and event log; it hides those that are called a password.
+        # Spark shows settings in its UI and event log, except those that are called a password.
         allowed = f"one without a password, and spark.sql.catalog.{name}.jdbc.password to that"
         hidden = f"{parts.scheme}://…"
         raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="uri", value=hidden, allowed=allowed)

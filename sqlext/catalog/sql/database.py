@@ -1,6 +1,6 @@
-"""The database of a SQL catalog: statements with values, each change in a transaction of its own.
+"""The database of a SQL catalog: parametrised statements, and changes in transactions.
 
-Two kinds: an SQLite file, which this machine's processes share, and a PostgreSQL server. Statements mark values by `?`.
+There are two kinds: an SQLite file, shared by processes of one machine, and a PostgreSQL server. Parameters are `?`.
 """
 
 from __future__ import annotations
@@ -15,41 +15,42 @@ from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError, Unsu
 
 Row = tuple[Any, ...]
 Step = tuple[str, Sequence[object]]
-"""A statement and its values."""
+"""A statement and its parameters."""
 
-# So long SQLite waits for other processes that write before it says that it is locked.
+# How long SQLite waits for other writing processes, before it reports a lock.
 _SQLITE_WAIT_S = 30.0
 _CONNECT_TIMEOUT_S = 10
 
 
 class DuplicateKey(Exception):
-    """A row of that key is there already; nothing was changed."""
+    """A row with this key exists; nothing was changed."""
 
 
 class NoAnswer(Exception):
-    """The connection went away at a change: it may have been made or not."""
+    """The connection was lost during a change, which may have been made."""
 
 
 class Database(Protocol):
-    """Errors of both methods: `StorageError` CATALOG_UNREACHABLE, CATALOG_LOGIN_FAILED or CATALOG_FAILURE."""
+    """Both methods raise StorageError CATALOG_UNREACHABLE, CATALOG_LOGIN_FAILED or CATALOG_FAILURE."""
 
     def rows(self, query: str, *values: object) -> list[Row]:
         """The rows of a query."""
 
     def change(self, *steps: Step, required: int = 0) -> list[int]:
-        """Runs statements in one transaction; how many rows each has changed.
+        """Runs statements in one transaction and returns the number of rows that each changed.
 
-        Nothing is changed, and the last count is not 1, where one of the first `required` statements does not change
-        one row. `DuplicateKey`, `NoAnswer`, and `CommitConflict` when other writers keep the database busy too long.
+        If one of the first `required` statements does not change exactly one row, nothing is changed, and its count is
+        the last one. Raises DuplicateKey, NoAnswer, and CommitConflict if other writers keep the database busy for too
+        long.
         """
 
     def columns(self, table: str) -> frozenset[str]:
-        """Names of a table's columns; none where there is no such table."""
+        """Names of a table's columns; empty without such a table."""
 
 
 @contextmanager
 def answered(name: str) -> Iterator[None]:
-    """Says of a change without an answer what `name` it was a change of: `CommitStateUnknown`."""
+    """Turns NoAnswer for a change of `name` into CommitStateUnknown."""
     try:
         yield
     except NoAnswer as error:
@@ -57,7 +58,7 @@ def answered(name: str) -> Iterator[None]:
 
 
 class _Connections:
-    """Connections that are open and at rest. One is used by one thread at a time."""
+    """A pool of idle connections. Each connection is used by one thread at a time."""
 
     def __init__(self, connect: Callable[[], Any]) -> None:
         self._connect = connect
@@ -66,7 +67,7 @@ class _Connections:
 
     @contextmanager
     def one(self, is_alive: Callable[[Any], bool] = lambda connection: True) -> Iterator[Any]:
-        """A connection that goes back afterwards, unless an error left it in doubt."""
+        """A connection that returns to the pool, unless an error occurs."""
         connection = self._rested(is_alive) or self._connect()
         try:
             yield connection
@@ -90,7 +91,7 @@ class _Connections:
 
 
 class SqliteDatabase:
-    """One SQLite file, made when it is not there."""
+    """An SQLite file, created if missing."""
 
     def __init__(self, catalog_name: str, path: str) -> None:
         self._name = catalog_name
@@ -103,7 +104,7 @@ class SqliteDatabase:
 
     def change(self, *steps: Step, required: int = 0) -> list[int]:
         with self._translated(), self._connections.one() as connection:
-            # A transaction that begins as a reader fails at once, without waiting, when another one has written.
+            # A transaction that begins with a read fails at once, without waiting, if another one has written.
             connection.execute("BEGIN IMMEDIATE")
             counts = _counted(connection, steps, required)
             if any(count != 1 for count in counts[:required]):
@@ -140,10 +141,10 @@ class SqliteDatabase:
 
 
 class PostgresDatabase:
-    """A PostgreSQL server. Where no password is given, libpq looks for one in the environment and in `.pgpass`."""
+    """A PostgreSQL server. Without a password, libpq takes it from the environment or `.pgpass`."""
 
     def __init__(self, catalog_name: str, address: str, settings: dict[str, str]) -> None:
-        """`address` is a `postgresql://` URI without a password, `settings` are further ones of libpq."""
+        """`address` is a `postgresql://` URI without a password, `settings` are further libpq settings."""
         try:
             import psycopg
         except ImportError:
@@ -196,20 +197,20 @@ class PostgresDatabase:
         except self._driver.errors.OperationalError as error:
             if _is_refusal(error):
                 raise StorageError("CATALOG_FAILURE", name=self._name, reason=self._reason(error)) from None
-            # Before the COMMIT was sent: a transaction that loses its connection is rolled back.
+            # COMMIT was not sent: a transaction that loses its connection is rolled back.
             raise _unreachable(self._name, self._reason(error)) from None
         except self._driver.Error as error:
             raise StorageError("CATALOG_FAILURE", name=self._name, reason=self._reason(error)) from None
 
     def _reason(self, error: Exception) -> str:
-        """The driver's message in one line, without the password should it ever be in there."""
+        """The driver's message in one line, without the password."""
         text = " ".join(str(error).split()) or type(error).__name__
         password = self._settings.get("password")
         return text.replace(password, "***") if password else text
 
 
 def _counted(connection: Any, steps: Iterable[Step], required: int) -> list[int]:
-    """How many rows each statement changes, up to a required one that does not change one row."""
+    """The numbers of rows changed, up to the first required statement that does not change exactly one."""
     counts: list[int] = []
     for statement, values in steps:
         counts.append(connection.execute(statement, values).rowcount)
@@ -219,7 +220,7 @@ def _counted(connection: Any, steps: Iterable[Step], required: int) -> list[int]
 
 
 def _answers(connection: Any) -> bool:
-    """Whether a connection that was at rest is still there: a server may have been started anew."""
+    """Whether an idle connection still works: the server may have been restarted."""
     if connection.closed:
         return False
     try:
@@ -230,7 +231,7 @@ def _answers(connection: Any) -> bool:
 
 
 def _is_refusal(error: Any) -> bool:
-    """Whether the server itself said no, so that nothing was done; classes 08 and 57 are lost connections."""
+    """Whether the server refused, so that nothing was done; SQLSTATE classes 08 and 57 are lost connections."""
     state = error.sqlstate
     return state is not None and state[:2] not in ("08", "57")
 
@@ -240,7 +241,7 @@ def _is_busy(error: Exception) -> bool:
 
 
 def _marked(statement: str) -> str:
-    """psycopg's marks; no statement of the catalog has either sign in a text."""
+    """The statement with psycopg's placeholders; no statement of the catalog has either character in a literal."""
     return statement.replace("%", "%%").replace("?", "%s")
 
 

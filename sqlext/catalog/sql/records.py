@@ -1,7 +1,7 @@
-"""The rows of a SQL catalog: the tables `iceberg_tables` and `iceberg_namespace_properties` of Iceberg's JDBC catalog.
+"""The rows of a SQL catalog: `iceberg_tables` and `iceberg_namespace_properties`, as in Iceberg's JDBC catalog.
 
-Several catalogs may share one database; each sees the rows under its own name. The levels of a namespace are joined by
-dots. Layout V1 tells tables from views by `iceberg_type`, where no type is a table's; V0 has tables alone.
+Several catalogs may share a database; each sees the rows with its name. Levels of a namespace are joined by dots.
+Layout V1 distinguishes tables from views by `iceberg_type`, NULL meaning a table; V0 has only tables.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlext.catalog.sql.database import Database, DuplicateKey, Step
 from sqlext.errors import AnalysisError, StorageError, UnsupportedError
 
 TABLE, VIEW = "TABLE", "VIEW"
-# Iceberg and PyIceberg keep a namespace without properties by this one.
+# Iceberg and PyIceberg store a namespace without properties by this one.
 _EXISTS = "exists"
 
 _CREATE_TABLES = (
@@ -26,7 +26,7 @@ _CREATE_TABLES = (
     " namespace VARCHAR(255) NOT NULL, property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000),"
     " PRIMARY KEY (catalog_name, namespace, property_key))",
 )
-# Ours alone: what UNDROP brings back. Other engines know nothing of it.
+# For UNDROP; unknown to other engines.
 _DROPPED = "sqlext_dropped_tables"
 _CREATE_DROPPED = (
     f"CREATE TABLE IF NOT EXISTS {_DROPPED} (catalog_name VARCHAR(255) NOT NULL,"
@@ -42,17 +42,17 @@ _INSERT_PROPERTY = "INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A table or a view: its kind and where its current metadata is."""
+    """The row of a table or view: kind and location of the current metadata."""
 
     kind: str
     metadata_location: str
 
 
 class CatalogRecords:
-    """The rows of one catalog. Errors of every method: those of `Database`."""
+    """The rows of one catalog. Every method raises as those of `Database`."""
 
     def __init__(self, database: Database, catalog_name: str, *, create: bool, upgrade: bool) -> None:
-        """`create` makes the two tables where they are not there, `upgrade` takes layout V0 to V1."""
+        """`create` creates missing tables of the layout, `upgrade` changes layout V0 to V1."""
         self._database = database
         self._catalog = catalog_name
         columns = database.columns("iceberg_tables")
@@ -60,7 +60,7 @@ class CatalogRecords:
             try:
                 database.change(*((statement, ()) for statement in _CREATE_TABLES))
             except (DuplicateKey, StorageError):
-                # PostgreSQL lets two sessions that make a table at one time collide in its own tables.
+                # In PostgreSQL, two sessions that create the same table can collide in the system catalog.
                 if not database.columns("iceberg_namespace_properties"):
                     raise
             columns = database.columns("iceberg_tables")
@@ -81,7 +81,7 @@ class CatalogRecords:
         return Record(rows[0][0] or TABLE, rows[0][1] or "") if rows else None
 
     def names(self, namespace: Namespace, kind: str) -> tuple[str, ...]:
-        """Names of the tables or the views directly in the namespace, sorted."""
+        """Names of the tables or views directly in the namespace, sorted."""
         column = "iceberg_type" if self._has_kinds else "NULL"
         rows = self._database.rows(
             f"SELECT table_name, {column} FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ?",
@@ -91,11 +91,11 @@ class CatalogRecords:
         return tuple(sorted(name for name, found in rows if (found or TABLE) == kind))
 
     def insert(self, identifier: TableIdentifier, record: Record) -> None:
-        """`DuplicateKey` when the name is taken."""
+        """Raises DuplicateKey if the name is taken."""
         self._database.change(self._insertion(identifier, record))
 
     def swap(self, identifier: TableIdentifier, before: Record, after: Record) -> bool:
-        """The compare-and-swap: False if the row is not `before` any more."""
+        """Compare-and-swap; False if the row is not `before`."""
         return self._database.change(self._swapping(identifier, before, after)) == [1]
 
     def _swapping(self, identifier: TableIdentifier, before: Record, after: Record) -> Step:
@@ -108,19 +108,20 @@ class CatalogRecords:
         return statement, (after.metadata_location, old, *key, old, *kinds)
 
     def _holding(self, identifier: TableIdentifier, record: Record) -> Step:
-        """Changes nothing of the row, and keeps others from changing it before the transaction ends."""
+        """Leaves the row as it is, and locks it until the end of the transaction."""
         kind, kinds = self._of_kind(record.kind)
         statement = f"UPDATE iceberg_tables SET metadata_location = ? WHERE {_OF_NAME} AND metadata_location = ?{kind}"
         location = record.metadata_location
         return statement, (location, *self._key(identifier), location, *kinds)
 
     def change_all(self, changes: Sequence[tuple[TableIdentifier, Record | None, Record]]) -> bool:
-        """Swaps and inserts (where there is no row before) in one transaction; False, and none is made, if one loses.
+        """Swaps rows, and inserts those without a row before, in one transaction; False, with no change, if one has
+        changed.
 
-        A row that is the same before and after must be there, and stay until the others are made. `DuplicateKey` where
-        a row to insert is there.
+        A row that is equal before and after must exist, and is locked until the commit. Raises DuplicateKey if a row to
+        insert exists.
         """
-        # In one order, lest two transactions wait for each other's rows.
+        # A fixed order, so that two transactions do not deadlock.
         steps = [
             self._insertion(identifier, after)
             if before is None
@@ -132,13 +133,13 @@ class CatalogRecords:
         return self._database.change(*steps, required=len(steps)) == [1] * len(steps)
 
     def delete(self, identifier: TableIdentifier, record: Record) -> bool:
-        """False if the row is not `record` any more."""
+        """False if the row is not `record`."""
         kind, kinds = self._of_kind(record.kind)
         statement = f"DELETE FROM iceberg_tables WHERE {_OF_NAME} AND metadata_location = ?{kind}"
         return self._database.change((statement, (*self._key(identifier), record.metadata_location, *kinds))) == [1]
 
     def drop(self, identifier: TableIdentifier, record: Record, at_ms: int, expired_ms: int) -> bool:
-        """As `delete`, and keeps the row aside; what was dropped before `expired_ms` is forgotten."""
+        """As `delete`, but keeps the row for UNDROP, and deletes such rows dropped before `expired_ms`."""
         if not self._keeps_dropped():
             return self.delete(identifier, record)
         kind, kinds = self._of_kind(record.kind)
@@ -154,7 +155,7 @@ class CatalogRecords:
         return counts[0] == 1
 
     def dropped(self, namespace: Namespace, since_ms: int) -> list[tuple[str, str, int]]:
-        """Name, metadata file and time of the tables that were dropped since then, the newest drop first."""
+        """Name, metadata file and time of each table dropped since `since_ms`, latest drop first."""
         if not self._database.columns(_DROPPED):
             return []
         rows = self._database.rows(
@@ -167,21 +168,22 @@ class CatalogRecords:
         return [(name, location, int(at_ms)) for name, location, at_ms in rows]
 
     def restore(self, identifier: TableIdentifier, metadata_location: str) -> bool:
-        """Puts a dropped row back; False if it is there no more, `DuplicateKey` when the name is taken."""
+        """Restores a dropped row; False if it is gone. Raises DuplicateKey if the name is taken."""
         forget = f"DELETE FROM {_DROPPED} WHERE catalog_name = ? AND metadata_location = ?"
         insert = self._insertion(identifier, Record(TABLE, metadata_location))
         steps = ((forget, (self._catalog, metadata_location)), insert)
         return self._database.change(*steps, required=1) == [1, 1]
 
     def rename(self, identifier: TableIdentifier, to: TableIdentifier, kind: str) -> bool:
-        """False if there is none of that kind; `DuplicateKey` when the name is taken."""
+        """False without a row of this kind. Raises DuplicateKey if the name is taken."""
         of_kind, kinds = self._of_kind(kind)
         statement = f"UPDATE iceberg_tables SET table_namespace = ?, table_name = ? WHERE {_OF_NAME}{of_kind}"
         values = (self._joined(to.namespace), to.name, *self._key(identifier), *kinds)
         return self._database.change((statement, values)) == [1]
 
     def metadata_locations(self, *, dropped: bool = True) -> Iterable[str]:
-        """Where the metadata of every table and view of the database is: other catalogs' too, and dropped ones'."""
+        """Locations of the metadata of all tables and views in the database, also those of other catalogs and dropped
+        ones."""
         rows = self._database.rows("SELECT metadata_location FROM iceberg_tables")
         if dropped and self._database.columns(_DROPPED):
             rows += self._database.rows(f"SELECT metadata_location FROM {_DROPPED}")
@@ -190,7 +192,7 @@ class CatalogRecords:
     # namespaces
 
     def namespaces(self) -> frozenset[Namespace]:
-        """Those that have rows of their own, tables or namespaces in them."""
+        """Namespaces with rows of their own, and those with tables or namespaces in them."""
         rows = self._database.rows(
             "SELECT table_namespace FROM iceberg_tables WHERE catalog_name = ?"
             " UNION SELECT namespace FROM iceberg_namespace_properties WHERE catalog_name = ?",
@@ -209,7 +211,7 @@ class CatalogRecords:
         return {key: value for key, value in rows if key != _EXISTS}
 
     def insert_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
-        """`DuplicateKey` when it has rows of its own already."""
+        """Raises DuplicateKey if the namespace has rows of its own."""
         joined = self._joined(namespace)
         kept = {_EXISTS: "true", **properties}
         self._database.change(*((_INSERT_PROPERTY, (self._catalog, joined, *one)) for one in kept.items()))
@@ -219,7 +221,8 @@ class CatalogRecords:
         gone = {*removed, *changed} - {_EXISTS}
         delete = f"DELETE FROM iceberg_namespace_properties WHERE {_OF_NAMESPACE} AND property_key = ?"
         deletes = [(delete, (self._catalog, joined, name)) for name in gone]
-        # A namespace that another engine made by a table in it has no row yet, and must not end with its properties.
+        # A namespace that exists only through another engine's table has no row yet, and must outlive its last
+        # property.
         deletes.append((delete, (self._catalog, joined, _EXISTS)))
         kept = {**changed, _EXISTS: "true"}
         inserts = [(_INSERT_PROPERTY, (self._catalog, joined, *one)) for one in kept.items()]
@@ -248,7 +251,7 @@ class CatalogRecords:
         return f"INSERT INTO iceberg_tables ({columns}) VALUES (?, ?, ?, ?, NULL)", values
 
     def _keeps_dropped(self) -> bool:
-        """Whether there is a place for dropped tables; a user who may make no table goes without."""
+        """Whether there is a table for dropped rows; a user without the right to create it does without."""
         if not self._database.columns(_DROPPED):
             try:
                 self._database.change((_CREATE_DROPPED, ()))
@@ -267,7 +270,7 @@ class CatalogRecords:
         return ".".join(namespace)
 
     def _of_kind(self, kind: str) -> tuple[str, tuple[str, ...]]:
-        """A condition that the row is of the kind, and its values."""
+        """An SQL condition on the row's kind, and its parameters."""
         if not self._has_kinds:
             return "", ()
         condition = "(iceberg_type = ? OR iceberg_type IS NULL)" if kind == TABLE else "iceberg_type = ?"

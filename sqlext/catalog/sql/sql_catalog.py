@@ -1,7 +1,6 @@
-"""A catalog in a SQL database: rows point to metadata files, and one UPDATE of a row is the compare-and-swap.
+"""A catalog in a SQL database: rows point to metadata files, and the compare-and-swap is the UPDATE of a row.
 
-The tables of the database are those of Iceberg's JDBC catalog, so that one, and PyIceberg's `SqlCatalog`, open the same
-catalog under the same name.
+The database has the tables of Iceberg's JDBC catalog, which, as PyIceberg's `SqlCatalog`, opens the same catalog.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import configured_location, is_below, join, require_below, same_place
 
 _LOAD_ATTEMPTS = 3
-# The tail that tells a table's folder from that of another one, which has the plain name already.
+# Length of the suffix of a table's folder if another table uses the plain name.
 _DISTINCT_DIGITS = 8
 
 
 class SqlCatalog:
-    """Tables and views of one catalog name in a database; their files are below `warehouse` or where they say."""
+    """Tables and views of one catalog name in a database; by default their files are below `warehouse`."""
 
     def __init__(
         self,
@@ -54,10 +53,10 @@ class SqlCatalog:
         new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
         clock: Callable[[], int] = system_clock,
     ) -> None:
-        """`warehouse` is a location or a local path; it need not exist. `allowed`: where a purge deletes, if not in the
-        warehouse alone.
+        """`warehouse` is a location or a local path, and need not exist. `allowed`: where PURGE may delete, by default
+        in the warehouse only.
 
-        Tables that are dropped can come back for `undrop_retention_ms` by `clock`, in milliseconds since 1970.
+        Dropped tables can be restored for `undrop_retention_ms`. `clock` gives milliseconds since 1970.
         """
         self._names = CatalogNames(name)
         self._io = io
@@ -90,7 +89,7 @@ class SqlCatalog:
             try:
                 return LoadedTable(identifier, self._files.read_table(location), location)
             except FileNotFoundError:
-                # Trimmed by a newer commit, or purged, since its name was looked up.
+                # Trimmed by a newer commit, or purged, after the lookup of its name.
                 if attempt + 1 == _LOAD_ATTEMPTS:
                     raise NotFoundError("FILE_NOT_FOUND", path=location, kind="table metadata") from None
         raise AssertionError("the loop returns or raises")
@@ -99,7 +98,7 @@ class SqlCatalog:
         return self._required(identifier).metadata_location
 
     def is_current(self, table: LoadedTable) -> bool:
-        """No two versions have one name."""
+        """Compares the location, which is unique to a version."""
         return self._records.find(table.identifier) == Record(TABLE, table.metadata_location)
 
     def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
@@ -147,11 +146,11 @@ class SqlCatalog:
                 self._files.trim(change.base.metadata, metadata, (change.base.metadata_location, location))
 
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
-        """It can not: a row is changed as long as it is what it was, and leads to another file ever after."""
+        """False: the UPDATE is conditional on the previous location, and locations do not recur."""
         return False
 
     def require_joint(self, changes: Sequence[TableCommit]) -> None:
-        """Any can: they are one transaction of the database."""
+        """All can: they are one transaction of the database."""
 
     def _write(self, change: TableCommit) -> tuple[TableMetadata, str]:
         """The metadata of one table of a commit, and its new file."""
@@ -179,7 +178,7 @@ class SqlCatalog:
         except DuplicateKey:
             return False
         except CommitStateUnknown:
-            # They stand together: one that is there tells of all.
+            # They are atomic: one suffices to see whether all were made.
             if all(self._records.find(identifier) == after for identifier, _, after in rows):
                 return True
             raise
@@ -189,7 +188,7 @@ class SqlCatalog:
             self._files.discard(location)
 
     def _overtaken(self, tables: Sequence[tuple[TableIdentifier, LoadedTable | None]]) -> CommitConflict:
-        """Names the first table that is no longer what the commit began with."""
+        """The conflict, naming the first table that differs from the commit's base."""
         for identifier, base in tables:
             found = self._records.find(identifier)
             if base is None and found is not None:
@@ -202,22 +201,22 @@ class SqlCatalog:
         return self._names.conflict(identifier, reason)
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
-        """`<warehouse>/<namespace>/<name>`, or beside it where a table of another name lives there since a rename."""
+        """`<warehouse>/<namespace>/<name>`, with a suffix if a table that has since been renamed uses that folder."""
         plain = self._location_of(identifier)
         if _table_at(plain, self._records.metadata_locations()) is None or self._records.find(identifier) is not None:
             return plain
         return f"{plain}-{self._new_uuid().hex[:_DISTINCT_DIGITS]}"
 
     def discard_creation(self, identifier: TableIdentifier) -> None:
-        """Nothing to do: where the table would have been is not known by its name."""
+        """No change: the location is not determined by the name."""
 
     def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
         self._require_namespace(namespace)
         return tuple(TableIdentifier(namespace, name) for name in self._records.names(namespace, TABLE))
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
-        """Without `purge` the files stay. UnsupportedError for a purge where `gc.enabled` forbids to delete files, and
-        where some are at places in which the catalog may not delete."""
+        """Without `purge` the files stay. Raises UnsupportedError for a purge if `gc.enabled` is false, or if own files
+        are where the catalog may not delete."""
         while True:
             record = self._records.find(identifier)
             if record is None:
@@ -247,7 +246,7 @@ class SqlCatalog:
             raise self._names.unsupported(operation, reason, "Leave PURGE out.")
 
     def _owned_files(self, table: LoadedTable) -> tuple[str, ...]:
-        """What a purge deletes. The table has left the catalog, but it may be among the dropped ones that are kept."""
+        """The files that PURGE deletes. The table has left the catalog, but may be among retained dropped tables."""
         metadata, location = table.metadata, table.metadata_location
         others = {_place(_folder_of(one)) for one in self._records.metadata_locations()} - {
             _place(_folder_of(location))
@@ -283,7 +282,7 @@ class SqlCatalog:
         since_ms = self._clock() - self._undrop_retention_ms
         for name, location, _ in self._records.dropped(identifier.namespace, since_ms):
             if name == identifier.name:
-                # It may have been registered since.
+                # The table may have been registered since.
                 self._require_free(_folder_of(location), self._records.metadata_locations(dropped=False))
                 try:
                     with answered(self._names.table(identifier)):
@@ -372,7 +371,7 @@ class SqlCatalog:
     # the compare-and-swap
 
     def _require_creatable(self, identifier: TableIdentifier, metadata: TableMetadata) -> None:
-        """Errors: AlreadyExistsError, NotFoundError for the namespace, AnalysisError LOCATION_IN_USE."""
+        """Raises AlreadyExistsError, NotFoundError for the namespace, or AnalysisError LOCATION_IN_USE."""
         if self._records.find(identifier) is not None:
             raise self._exists(identifier)
         self._require_namespace(identifier.namespace)
@@ -397,7 +396,7 @@ class SqlCatalog:
         return LoadedTable(identifier, metadata, location)
 
     def _settled(self, identifier: TableIdentifier, location: str, change: Callable[[], object]) -> object:
-        """What `change` says; a change that failed leaves no metadata file, one without an answer keeps it."""
+        """The result of `change`. After a failure the metadata file is deleted, without an answer it stays."""
         try:
             with answered(self._names.table(identifier)):
                 return change()
@@ -410,9 +409,9 @@ class SqlCatalog:
     # locations
 
     def _location_of(self, identifier: TableIdentifier) -> str:
-        """Where a table or view goes by its name, and by its namespace's `location` if that has one.
+        """The default location of a table or view: in its namespace's `location`, if set, else in the warehouse.
 
-        `AnalysisError` PATH_OUTSIDE_WAREHOUSE where a link in the warehouse leads elsewhere.
+        Raises AnalysisError PATH_OUTSIDE_WAREHOUSE if a symbolic link in the warehouse leads elsewhere.
         """
         folder = self._records.properties(identifier.namespace).get("location")
         if folder:
@@ -437,7 +436,7 @@ class SqlCatalog:
         return record
 
     def _readable(self, identifier: TableIdentifier) -> LoadedTable | None:
-        """The table, if its metadata can be read."""
+        """The table; None if its metadata cannot be read."""
         try:
             return self.load_table(identifier)
         except SqlextError:
@@ -453,7 +452,7 @@ def _held(unchanged: Sequence[LoadedTable]) -> list[tuple[TableIdentifier, Loade
 
 
 def _table_at(location: str, taken: Iterable[str]) -> str | None:
-    """Of these metadata files the one whose table's folder lies in `location`, or around it; None if there is none."""
+    """The first of these metadata files whose table's folder is in `location`, or contains it; None without one."""
     place = same_place(location)
     for metadata_file in taken:
         folder = _folder_of(metadata_file)
@@ -463,7 +462,7 @@ def _table_at(location: str, taken: Iterable[str]) -> str | None:
 
 
 def _place(location: str) -> str:
-    """With links resolved, where it is a location that is known here."""
+    """With links resolved, if the location's scheme is known."""
     try:
         return resolved(location)
     except SqlextError:

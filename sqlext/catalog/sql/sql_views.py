@@ -1,4 +1,4 @@
-"""Views of a SQL catalog: rows of the kind VIEW among those of the tables, so a name is one or the other."""
+"""Views of a SQL catalog: rows of kind VIEW in the table of tables, so that a name is either."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlext.storage.file_io import FolderIO
 
 
 class SqlViews:
-    """The views of one SQL catalog; what it knows of namespaces and locations comes from there."""
+    """The views of one SQL catalog, which provides namespaces and locations."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class SqlViews:
         return LoadedView(identifier, updated, location)
 
     def drop_view(self, identifier: TableIdentifier) -> bool:
-        """Its metadata files stay, as those of a table that is dropped without PURGE."""
+        """Metadata files stay, as for DROP TABLE without PURGE."""
         while self._records.find(identifier) is not None:
             with answered(self._names.table(identifier)):
                 if self._records.delete(identifier, self._required(identifier)):
