@@ -1,4 +1,4 @@
-"""Requests to a REST catalog server: its configuration, who we are, and what its answers mean."""
+"""Requests to a REST catalog server: configuration, authentication, and classification of responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 _CONNECT_TIMEOUT_S = 10.0
 _ANSWER_TIMEOUT_S = 120.0
 _TOKENS = "v1/oauth/tokens"
-# So long before its end a token is replaced.
+# A token is replaced this long before it expires.
 _TOKEN_MARGIN_S = 30.0
 _TOO_MANY_REQUESTS = 429
 _BUSY_ATTEMPTS = 5
@@ -28,9 +28,9 @@ _SECRETS = ("token", "credential")
 
 
 class Refusal(Exception):
-    """The server said no. `kind` is its name for the reason, such as NoSuchTableException.
+    """The server refused. `kind` is its error type, such as NoSuchTableException.
 
-    It was said to the request that came last: one that a proxy has delivered twice may have been done before.
+    The refusal is of the last delivery: if a proxy delivered the request twice, the first may have succeeded.
     """
 
     def __init__(self, status: int, kind: str, message: str) -> None:
@@ -41,16 +41,16 @@ class Refusal(Exception):
 
 
 class NotAllowed(StorageError):
-    """The server does not let us do what was asked for; otherwise as a `Refusal`."""
+    """The server denied access; otherwise as `Refusal`."""
 
 
 class NoAnswer(Exception):
-    """No answer, one that cannot be read, or one of the server's own failure: what was asked for may have been done."""
+    """No response, an unreadable one or a server failure: the request may have succeeded."""
 
 
 @contextmanager
 def understanding() -> Iterator[None]:
-    """Around what takes an answer apart: `NoAnswer` for one that is not what the protocol says."""
+    """Context of reading a response: raises NoAnswer if it violates the protocol."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -58,10 +58,10 @@ def understanding() -> Iterator[None]:
 
 
 class RestClient:
-    """One server and its settings: the catalog's own, with those that the server gives before and above them.
+    """A client of one server; `settings` are the catalog's, with the server's defaults and overrides.
 
-    Errors of every request: `Refusal`, `NotAllowed`, `NoAnswer`; `StorageError` CATALOG_UNREACHABLE and
-    CATALOG_LOGIN_FAILED where it was not sent.
+    Requests raise `Refusal`, `NotAllowed` or `NoAnswer`, and StorageError CATALOG_UNREACHABLE or CATALOG_LOGIN_FAILED
+    if they were not sent.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class RestClient:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Asks the server for its configuration. `AnalysisError` CATALOG_OPTION_REQUIRED without a `uri`."""
+        """Requests the server's configuration. Raises AnalysisError CATALOG_OPTION_REQUIRED without `uri`."""
         try:
             import httpx
         except ImportError:
@@ -87,7 +87,7 @@ class RestClient:
         self._uri = options["uri"].rstrip("/")
         headers = {key.removeprefix("header."): value for key, value in options.items() if key.startswith("header.")}
         timeout = httpx.Timeout(_ANSWER_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
-        # A cache on the way must not show a table as it was before its last commit.
+        # A cache in between must not return a table as it was before its last commit.
         asked = {"X-Iceberg-Access-Delegation": "vended-credentials", "Cache-Control": "no-cache"}
         headers = {**asked, **headers}
         self._http = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False)
@@ -113,14 +113,14 @@ class RestClient:
         parameters: Mapping[str, str] | None = None,
         prefixed: bool = True,
     ) -> Json:
-        """The answer's JSON object, {} where it has none. `path` has its parts encoded."""
+        """The JSON object of the response, {} if it is empty. `path` is percent-encoded."""
         return self._understood(self._answered(method, path, body, parameters, prefixed))
 
     def tell(
         self, method: str, path: str, body: Json | None = None, *, parameters: Mapping[str, str] | None = None
     ) -> None:
-        """Asks for a change that the protocol answers with 204, and no content. `NoAnswer` for a success with any: it
-        is not known whose, as a page that a proxy puts there is a success too."""
+        """Requests a change whose response in the protocol is 204 without content. Raises NoAnswer for a success with
+        content, which may be a proxy's page."""
         answer = self._answered(method, path, body, parameters, prefixed=True)
         self._understood(answer)
         if answer.content:
@@ -133,7 +133,7 @@ class RestClient:
         where = f"v1/{prefix}/{path}" if prefix else f"v1/{path}" if prefixed else path
         answer = self._send(method, where, body, parameters)
         if answer.status_code in (401, 419) and "credential" in self._options:
-            # Our token has ended before its time.
+            # The token has expired early.
             self._token = None
             answer = self._sent_again(answer, method, where, body, parameters)
         for _ in range(_BUSY_ATTEMPTS):
@@ -153,7 +153,7 @@ class RestClient:
         return True
 
     def pages(self, path: str, field: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:
-        """The entries of a list, over all of its pages."""
+        """The entries of a list, of all its pages."""
         asked = dict(parameters or {})
         while True:
             answer = self.ask("GET", path, parameters=asked)
@@ -165,7 +165,7 @@ class RestClient:
             asked["pageToken"] = answer["next-page-token"]
 
     def namespace_path(self, namespace: tuple[str, ...]) -> str:
-        """The levels as one part of a path."""
+        """The levels as one segment of a path."""
         return quote(self.joined(namespace), safe="")
 
     def joined(self, namespace: tuple[str, ...]) -> str:
@@ -181,7 +181,7 @@ class RestClient:
     def _sent_again(
         self, before: Any, method: str, path: str, body: Json | None, parameters: Mapping[str, str] | None
     ) -> Any:
-        """The answer to a request that got `before` as its answer first, which counts where it cannot be sent again."""
+        """The response to the repeated request; `before`, the first response, if it cannot be sent again."""
         try:
             return self._send(method, path, body, parameters)
         except StorageError:
@@ -196,7 +196,7 @@ class RestClient:
         except (self._httpx.InvalidURL, self._httpx.UnsupportedProtocol) as error:
             raise self._unreachable(error) from None
         except self._httpx.RequestError as error:
-            # A connection that ends in the middle of the answer, or an answer that is packed as nobody can unpack it.
+            # The connection was lost in the response, or the response cannot be decompressed.
             raise NoAnswer(str(error) or type(error).__name__) from error
 
     def _understood(self, answer: Any) -> Json:
@@ -224,7 +224,7 @@ class RestClient:
         return found
 
     def _reason(self, answer: Any) -> tuple[str, str]:
-        """The kind of a refusal and its message in one line."""
+        """Type and message of an error, in one line."""
         try:
             error = answer.json()["error"]
             kind, message = str(error.get("type")), str(error.get("message"))
@@ -245,7 +245,7 @@ class RestClient:
     # OAuth2
 
     def _current_token(self) -> str | None:
-        """The token at hand, or a new one for the catalog's `credential` where it has ended."""
+        """The current token, or a new one for the catalog's `credential` if it has expired."""
         credential = self._options.get("credential")
         if credential is None:
             return self._token
@@ -256,7 +256,7 @@ class RestClient:
             return self._token
 
     def _new_token(self, credential: str) -> tuple[str, float | None]:
-        """The client credentials flow; a credential is `id:secret`, or a secret alone."""
+        """A token by the client credentials flow, and when it expires; a credential is `id:secret` or a secret."""
         id, separator, secret = credential.partition(":")
         form = {
             "grant_type": "client_credentials",
@@ -285,20 +285,20 @@ class RestClient:
 
 
 def _is_busy(method: str, answer: Any) -> bool:
-    """Whether the server wants to be asked later; what it has failed in may have been done, unless it is a question."""
+    """Whether to retry later: after 429, and reads after 503 with `Retry-After`; a change may have been made then."""
     if answer.status_code == 503:
         return method in ("GET", "HEAD") and "Retry-After" in answer.headers
     return bool(answer.status_code == _TOO_MANY_REQUESTS)
 
 
 def _wait_s(answer: Any) -> float:
-    """So long the server wants to be left alone."""
+    """The server's `Retry-After`, within limits."""
     said = answer.headers.get("Retry-After", "")
     return min(float(said) if said.isdigit() else _BUSY_WAIT_S, _MOST_BUSY_WAIT_S)
 
 
 def table_path(client: RestClient, namespace: tuple[str, ...], name: str, kind: str = "tables") -> str:
-    """The path of a table, or of a view."""
+    """The path of a table or view."""
     return f"namespaces/{client.namespace_path(namespace)}/{kind}/{quote(name, safe='')}"
 
 

@@ -1,4 +1,4 @@
-"""Changes that were not answered by a success: what the server shows afterwards may tell that they have happened."""
+"""Changes without a success response: reading the server's state may show that they were made."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sqlext.errors import SqlextError
 
 @contextmanager
 def looked_for(names: CatalogNames, identifier: TableIdentifier, has_happened: Callable[[], bool]) -> Iterator[None]:
-    """Around a change: nothing where it is seen to have happened, whatever was answered. A refusal of what is seen not
-    to have happened passes. `CommitStateUnknown` without an answer, or where it cannot be seen."""
+    """Context of a change: no error if it is seen to have been made, whatever the response. A refusal passes if it was
+    not made. Raises CommitStateUnknown without a response, or if its state cannot be read."""
     try:
         yield
     except (Refusal, NoAnswer, NotAllowed) as error:

@@ -1,8 +1,8 @@
-"""What leads from one table metadata to another, in the words of the REST protocol (TableUpdate, TableRequirement).
+"""The difference of two table metadata as TableUpdates and TableRequirements of the REST protocol.
 
-A commit is one value to sqlext, the table's next metadata; to a server it is a list of updates, and of requirements
-that make it a compare-and-swap: every reference, schema, spec and order of the base must still be what it was.
-Properties have no requirement in the protocol; of two commits that set one property, the last one wins.
+To sqlext a commit is the table's next metadata; to a server it is a list of updates, with requirements that make it a
+compare-and-swap: the base's references, current schema, default spec and order, and last ids must be unchanged.
+Properties have no requirement in the protocol: of two commits that set one property, the last wins.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Json = dict[str, Any]
 
 
 def requirements(base: TableMetadata | None) -> list[Json]:
-    """What must hold for `base` to be still current; None: that there is no table."""
+    """Requirements that hold if `base` is current; None: if there is no table."""
     if base is None:
         return [AssertCreate().to_json()]
     heads = {MAIN_BRANCH: None, **{name: reference.snapshot_id for name, reference in base.refs.items()}}
@@ -60,12 +60,11 @@ def requirements(base: TableMetadata | None) -> list[Json]:
 
 
 def may_still_hold(base: TableMetadata, updated: TableMetadata, current: TableMetadata) -> bool:
-    """Whether the requirements of a change on `base`, and what a server asks of its snapshots, may yet be met by a
-    table that has become `current`.
+    """Whether the requirements of a change on `base`, and a server's checks of its snapshots, could still be met,
+    though the table is now at `current`.
 
-    Ids that were given are never given again, nor are sequence numbers to snapshots that have a parent. A reference may
-    be set back to where it was: so only a change without snapshots, which has no files, counts as overtaken by one that
-    has moved.
+    Assigned ids are never reused, nor are sequence numbers of snapshots with a parent. A reference can be set back, so
+    a moved reference rules out only a change without snapshots, which has no files.
     """
     if (current.last_column_id, current.last_partition_id) != (base.last_column_id, base.last_partition_id):
         return False
@@ -79,7 +78,7 @@ def may_still_hold(base: TableMetadata, updated: TableMetadata, current: TableMe
 
 
 def updates(base: TableMetadata | None, updated: TableMetadata) -> list[Json]:
-    """What makes `updated` of `base`; of nothing, when that is None."""
+    """Updates from `base` to `updated`; `base` None: for a new table."""
     return [*_definition(base, updated), *_properties(base, updated), *_snapshots(base, updated)]
 
 
@@ -114,7 +113,7 @@ def _definition(base: TableMetadata | None, updated: TableMetadata) -> Iterator[
 
 
 def _id(id: int, added: list[int]) -> int:
-    """The id, or "the one added last": a server may number what it is given anew."""
+    """The id, or "last added", since a server may assign other ids."""
     return LAST_ADDED if added and added[-1] == id else id
 
 

@@ -1,4 +1,4 @@
-"""A catalog behind a REST server: what is asked of it, and how a commit becomes the updates that it applies."""
+"""A catalog behind a REST server: requests, and commits as updates that the server applies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CREDENTIALS = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentia
 
 
 class RestCatalog:
-    """The tables and views of one server. Its names are the server's to check, beyond those that no catalog takes."""
+    """The tables and views of one server, which validates names beyond the rules of all catalogs."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class RestCatalog:
         io: VendedIO,
         learned: Callable[[str, Mapping[str, str]], None] = lambda folder, options: None,
     ) -> None:
-        """`learned` is told the folder of each table that the server has given keys for, and these."""
+        """`learned` is called with the folder of each table that the server vends credentials for, and these."""
         self._names = CatalogNames(name)
         self._client = client
         self._io = io
@@ -81,7 +81,7 @@ class RestCatalog:
         return self.load_table(identifier).metadata_location
 
     def is_current(self, table: LoadedTable) -> bool:
-        """By the file, which the protocol lets a server leave out."""
+        """Compares the metadata location; if the server omits it, the metadata."""
         try:
             current = self.load_table(table.identifier)
         except NotFoundError:
@@ -89,12 +89,12 @@ class RestCatalog:
         return current.metadata_location == table.metadata_location if table.metadata_location else current == table
 
     def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
-        """From its file, as servers answer with current versions alone."""
+        """Read from its file: servers return only current versions."""
         return LoadedTable(current.identifier, decode_table_metadata(self._io.read(location), location), location)
 
     @property
     def keeps_time_stamps(self) -> bool:
-        """Servers take over those of new snapshots, and give their own to other versions."""
+        """False: servers keep the timestamps of new snapshots, but assign their own to other versions."""
         return False
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
@@ -115,10 +115,10 @@ class RestCatalog:
             return table
 
     def commit_tables(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable] = ()) -> None:
-        """Commits changes of several tables, all of them or none. Errors as `commit`.
+        """Commits changes of several tables, all or none. Raises as `commit`.
 
-        To the server, `unchanged` tables are those that need no update; their properties may change. UnsupportedError
-        where it says that it cannot.
+        For the server, `unchanged` tables are entries without updates; their properties may change. Raises
+        UnsupportedError if the server has no such request.
         """
         if not changes:
             self._require_current(unchanged)
@@ -131,15 +131,14 @@ class RestCatalog:
             if change.base is None:
                 raise self._not_with_others(change.identifier)
         made = [self._change(one.identifier, one.base, one.updated) for one in changes]
-        # First, as the reference server makes the changes in this order, one after the other.
+        # First, since the reference server applies the entries one after the other.
         held = [self._change(one.identifier, one, one.metadata) for one in unchanged]
         body = {"table-changes": [*held, *made]}
         with self._sent(changes[0].identifier, changes[0].base):
             self._client.tell("POST", "transactions/commit", body)
 
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
-        """It can, as far as the requirements that go with it allow, which say nothing of properties and new
-        references."""
+        """Whether the change's requirements could still be met; they do not cover properties and new references."""
         if change.base is None:
             return True
         return may_still_hold(change.base.metadata, change.updated, current.metadata)
@@ -171,7 +170,7 @@ class RestCatalog:
                 raise self._names.conflict(table.identifier, "it has a newer version")
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
-        """Where the server would put the table; it says so of one that is made and never committed."""
+        """The location that the server gives to a table which is staged and never committed."""
         self._require_namespace(identifier.namespace)
         path = f"namespaces/{self._client.namespace_path(identifier.namespace)}/tables"
         body = {"name": identifier.name, "schema": _NO_COLUMNS, "stage-create": True}
@@ -185,7 +184,7 @@ class RestCatalog:
         return location
 
     def discard_creation(self, identifier: TableIdentifier) -> None:
-        """Nothing to do: what was staged is the server's."""
+        """No change: staged tables are the server's."""
 
     def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
         path = f"namespaces/{self._client.namespace_path(namespace)}/tables"
@@ -193,10 +192,11 @@ class RestCatalog:
             return names_in(namespace, self._client.pages(path, "identifiers"))
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
-        """The server deletes files if `purge` asks for it; UnsupportedError where `gc.enabled` forbids that.
+        """Drops the table; with `purge` the server deletes files. Raises UnsupportedError for a purge if `gc.enabled`
+        is false.
 
-        Whatever was answered, it has happened where the table was there and is gone. Where it is not, and there was no
-        answer, it may still happen: `CommitStateUnknown`.
+        Whatever the response, the drop was made if the table existed and is gone. Raises CommitStateUnknown if it
+        exists and there was no response, since it may still be dropped.
         """
         if purge and not self._may_purge(identifier):
             raise self._names.unsupported(
@@ -212,7 +212,7 @@ class RestCatalog:
         asked = {"purgeRequested": "true" if purge else "false"}
 
         def has_happened() -> bool:
-            # Another process may have made a table of that name since.
+            # Another process may have created a table of that name since.
             there = self._uuid(identifier)
             return there is None or (there != dropped and _UNREADABLE not in (there, dropped))
 
@@ -221,8 +221,7 @@ class RestCatalog:
         return True
 
     def _uuid(self, identifier: TableIdentifier) -> str | None:
-        """The uuid of the table; `_UNREADABLE` where the server or sqlext cannot read it; None where no table has that
-        name."""
+        """The table's uuid; `_UNREADABLE` if the server or sqlext cannot read it; None if no table has the name."""
         try:
             return self.load_table(identifier).metadata.table_uuid
         except (NotFoundError, AnalysisError):
@@ -256,7 +255,7 @@ class RestCatalog:
         )
 
     def dropped_tables(self, namespace: Namespace) -> tuple[DroppedTable, ...]:
-        """None that could be named: the protocol has no such request."""
+        """Empty: the protocol has no such request."""
         return ()
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
@@ -328,7 +327,7 @@ class RestCatalog:
     # answers
 
     def _loaded(self, identifier: TableIdentifier, answer: Mapping[str, Any]) -> LoadedTable:
-        """`NoAnswer` for an answer that has no metadata, `CorruptionError` for metadata that are none."""
+        """Raises NoAnswer for a response without metadata, CorruptionError for invalid ones."""
         with understanding():
             location = str(answer.get("metadata-location") or "")
             data = json.dumps(answer["metadata"]).encode("utf-8")
@@ -338,7 +337,7 @@ class RestCatalog:
         return LoadedTable(identifier, metadata, location)
 
     def _learn(self, identifier: TableIdentifier, location: str, answer: Mapping[str, Any]) -> None:
-        """Takes over the keys that an answer has for the table's files."""
+        """Uses the credentials that a response has for the table's files."""
         for folder, options in _vended(location, answer).items():
             merged = {**self._client.settings, **options}
 
@@ -365,8 +364,8 @@ class RestCatalog:
 
     @contextmanager
     def _sent(self, identifier: TableIdentifier, base: LoadedTable | None) -> Iterator[None]:
-        """Around a change: `CommitStateUnknown` for whatever comes back and is no success, as a proxy may have
-        delivered it twice, or the server have made a part of it; with what the server says where it has refused."""
+        """Context of a change: raises CommitStateUnknown for any response but a success, since a proxy may have
+        delivered it twice, or the server made it in part; a refusal is kept in the error."""
         try:
             yield
         except (NoAnswer, CorruptionError) as error:
@@ -415,7 +414,7 @@ class RestCatalog:
         except NoAnswer as error:
             raise self._names.no_answer(name, error) from None
 
-    # names and places
+    # names and locations
 
     def _may_purge(self, identifier: TableIdentifier) -> bool:
         try:
@@ -444,7 +443,7 @@ def _json(identifier: TableIdentifier) -> dict[str, Any]:
 
 
 def _vended(location: str, answer: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
-    """Settings by the folder they are for: those of `storage-credentials`, else those of the table's configuration."""
+    """Settings by folder: of `storage-credentials`, else of the table's `config`."""
     config = answer.get("config") or {}
     by_folder: dict[str, Mapping[str, str]] = {}
     for one in answer.get("storage-credentials") or ():

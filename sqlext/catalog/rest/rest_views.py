@@ -1,7 +1,7 @@
 """Views behind a REST server.
 
-The protocol lets a server replace the version that is current, whichever it is: a race for a view is told by a look at
-the version just before, so of two that change one view in the same moment the last one wins.
+The protocol lets a server replace any current version of a view. A conflict is found only by a check of the version
+just before: of two simultaneous changes of one view the last wins.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ADDED_LAST = -1
 
 
 class RestViews:
-    """The views of one REST catalog; `location` is where the catalog puts a name."""
+    """The views of one REST catalog; `location` gives the default location of a name."""
 
     def __init__(self, names: CatalogNames, client: RestClient, location: Callable[[TableIdentifier], str]) -> None:
         self._names = names
@@ -43,7 +43,7 @@ class RestViews:
         try:
             self._client.ask("GET", self._path(identifier))
         except Refusal:
-            # Not there, or a server without views.
+            # It does not exist, or the server has no views.
             return False
         except NoAnswer as error:
             raise self._names.no_answer(self._names.table(identifier), error) from None
@@ -70,7 +70,7 @@ class RestViews:
                 self._create(identifier, updated) if base is None else self._replace(identifier, base, updated),
             )
         except (Refusal, NotAllowed, NoAnswer, CorruptionError) as error:
-            # It may have been delivered twice.
+            # The request may have been delivered twice.
             with suppress(SqlextError):
                 there = self.load_view(identifier)
                 if there.metadata.is_made_of(updated):
