@@ -1,1 +1,1 @@
-"""Where files are and how they are opened, created, listed and deleted."""
+"""Locations of files, and how files are read, created, listed and deleted."""

@@ -1,7 +1,7 @@
-"""Where the files of one catalog may be: what it opens, and what it may delete because metadata says so.
+"""Which locations a catalog may read and write, and where it may delete files that metadata names.
 
-Locations come from metadata, which another engine, or somebody else, may have written. So what they name is held to
-the catalog's settings, with symbolic links resolved. A link that is put in between this look and the use is not seen.
+Metadata may be written by another engine or by anybody, so the locations in it are checked against the catalog's
+settings, with symbolic links resolved. A link created between check and use is not noticed.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ ALLOWED_LOCATIONS = "allowed-locations"
 
 @dataclass(frozen=True, slots=True)
 class AllowedLocations:
-    """`own` are folders in which files are the catalog's: its warehouse, and what `allowed-locations` names beside it.
+    """`own` are the catalog's folders: its warehouse, and those that `allowed-locations` names.
 
-    With `confined` nothing elsewhere is read or written either.
+    With `confined` nothing outside them is read or written either.
     """
 
     own: tuple[str, ...] = ()
     confined: bool = False
 
     def require_readable(self, location: str) -> None:
-        """`AnalysisError` LOCATION_NOT_ALLOWED; errors as `to_local_path` for a location that names no file."""
+        """Raises AnalysisError LOCATION_NOT_ALLOWED, and as `to_local_path` for an invalid location."""
         if self.confined:
             self._require_own(location)
         elif not is_object(location):
             to_local_path(location)
 
     def require_writable(self, location: str) -> None:
-        """As `require_readable`; also where a link leads out of the folder that a location says to be in."""
+        """As `require_readable`; raises also if a symbolic link leads from an own folder to another one."""
         if self.confined or any(is_within(folder, location) for folder in self.own):
             self._require_own(location)
         elif not is_object(location):
             to_local_path(location)
 
     def owns(self, location: str) -> bool:
-        """Whether a file of that name may be deleted because a table's metadata names it."""
+        """Whether a file there may be deleted because a table's metadata names it."""
         try:
             place = resolved(location)
         except SqlextError:
@@ -49,21 +49,21 @@ class AllowedLocations:
 
     def _require_own(self, location: str) -> None:
         if not self.owns(location):
-            # Of a location that names no file that is the reason.
+            # An invalid location raises its own error.
             resolved(location)
             raise AnalysisError("LOCATION_NOT_ALLOWED", location=location, allowed=", ".join(self.own) or "nothing")
 
 
 def is_within(folder: str, location: str) -> bool:
-    """Whether it is the folder, or below it, by its text."""
+    """Whether the location is the folder, or below it, without resolving links."""
     return same_place(folder) == same_place(location) or is_below(folder, location)
 
 
 def resolved(location: str) -> str:
-    """The location with symbolic links resolved, also where it is not there. Errors as `to_local_path`."""
+    """The location with symbolic links resolved; it need not exist. Raises as `to_local_path`."""
     return same_place(location) if is_object(location) else os.path.realpath("/" + to_local_path(location).lstrip("/"))
 
 
 def named_folders(setting: str) -> tuple[str, ...]:
-    """The folders of the setting, which commas separate, as locations. Errors as `as_location`."""
+    """The comma-separated folders of a setting, as locations. Raises as `as_location`."""
     return tuple(as_location(one) for one in (part.strip() for part in setting.split(",")) if one)

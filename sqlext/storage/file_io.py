@@ -1,8 +1,8 @@
-"""Files by location: the interface that all of sqlext reads and writes through, and its local form.
+"""Files by location: the interface that all reads and writes use, and its local implementation.
 
-Errors of every implementation: `FileNotFoundError` for what is not there, `FileExistsError` for what must not be
-there, `StorageError` when the store refused and nothing was written. Any other exception of `create` means that the
-store gave no answer: the file may or may not have come into being.
+Implementations raise FileNotFoundError for a missing file, FileExistsError for one that must not exist, and
+StorageError if the store refused and nothing was written. Any other exception of `create` means that the store did not
+answer, so that the file may exist or not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import BinaryIO, Protocol, cast
 from sqlext.errors import StorageError, UnsupportedError
 from sqlext.storage.location import to_local_path, to_location
 
-# Such files are never part of a table: what a killed process leaves of them is litter that no reader looks at.
+# Files with this prefix are not part of any table; a killed process may leave some as orphans.
 _TEMPORARY_PREFIX = ".sqlext-"
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -30,7 +30,7 @@ _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """A file of a listing; `modified_ms` is milliseconds since the epoch."""
+    """A file of a listing; `modified_ms` is in milliseconds since 1970."""
 
     path: str
     size: int
@@ -38,7 +38,7 @@ class FileStatus:
 
 
 class FileIO(Protocol):
-    """Whole files by location, as an object store could offer them."""
+    """Whole files by location, as object stores have them."""
 
     def read(self, location: str) -> bytes:
         """All bytes of the file."""
@@ -47,71 +47,71 @@ class FileIO(Protocol):
         """Length in bytes."""
 
     def exists(self, location: str) -> bool:
-        """Whether a file of that name is there."""
+        """Whether the file exists."""
 
     def create(
         self, location: str, data: bytes, *, make_folders: bool = True, confirm: Callable[[], None] | None = None
     ) -> None:
-        """Writes a new file, whole and durable, or raises `FileExistsError`; of several callers one wins.
+        """Creates a file, atomically and durably, or raises FileExistsError; one of several concurrent callers
+        succeeds.
 
-        A crash never leaves a part of the file under its name. Without `make_folders`, a folder that is missing is a
-        `FileNotFoundError`.
+        A crash never leaves a part of the file under its name. Without `make_folders` a missing folder raises
+        FileNotFoundError.
 
-        `confirm` is called last, and its errors pass: nothing is written then. Where there are real folders the file
-        comes into being only in the one that `confirm` has looked at; should it have been removed, or another one be
-        in its place, that is a `FileNotFoundError` too.
+        `confirm` is called last; if it raises, nothing is written. With real folders, the file is created only in the
+        folder that existed during `confirm`; if that has been removed or replaced, FileNotFoundError is raised.
         """
 
     def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
-        """Writes the file in one step, whether it was there or not: readers see the old or the new bytes.
+        """Writes the file atomically, whether it exists or not: readers see the old or the new bytes.
 
-        A loss of power may bring the old ones back, or leave none.
+        It is not durable: after a power failure the old bytes may be back, or the file missing.
 
-        A folder that is missing is a `FileNotFoundError`: it may be that of a table which was dropped. `confirm` is as
-        in `create`.
+        Raises FileNotFoundError if the folder is missing, which may be that of a dropped table. `confirm` is as in
+        `create`.
         """
 
     def open_output(self, location: str) -> BinaryIO:
-        """A sink for a new file, durable once `close` has returned; `FileExistsError` if the name is taken."""
+        """An output stream for a new file, durable after `close`. Raises FileExistsError if the name is taken."""
 
     def open_input(self, location: str) -> BinaryIO:
-        """A seekable source."""
+        """A seekable input stream."""
 
     def delete(self, location: str, *, confirm: Callable[[], None] | None = None) -> None:
-        """Removes the file; one that is not there is no error.
+        """Deletes the file; a missing one is no error.
 
-        `confirm` is called last, and its errors pass, but for that one. Where there are real folders, a file stays that
-        is in another folder than the one that `confirm` has looked at.
+        `confirm` is called last; if it raises, nothing is deleted, and errors other than FileNotFoundError pass. With
+        real folders, the file is deleted only in the folder that existed during `confirm`.
         """
 
     def list(self, prefix: str) -> Iterator[FileStatus]:
-        """Every file below a folder, in no order; none if the folder is not there."""
+        """All files below a folder, unordered; none if the folder is missing."""
 
     def require_readable(self, location: str) -> None:
-        """The error of `read` for a location that may not be read, whether there is a file or not."""
+        """Raises as `read` for a location that may not be read, whether the file exists or not."""
 
 
 class FolderIO(FileIO, Protocol):
-    """A store with real folders, which is what a warehouse of plain folders needs."""
+    """A store with folders, as a warehouse of plain folders needs it."""
 
     def folder_exists(self, location: str) -> bool:
-        """Whether a folder of that name is there."""
+        """Whether the folder exists."""
 
     def create_folder(self, location: str) -> None:
-        """Makes the folder and those above it; one that is there is a `FileExistsError`."""
+        """Creates the folder and its parents. Raises FileExistsError if it exists."""
 
     def list_folders(self, location: str) -> tuple[str, ...]:
-        """Names of the folders directly in a folder, sorted, hidden ones left out."""
+        """Names of the folders directly in a folder, sorted, without hidden ones."""
 
     def delete_folder(self, location: str) -> None:
-        """Removes the folder with all it holds: the name is gone in one step, before the first file is."""
+        """Deletes the folder with its contents; the name disappears atomically, before the files."""
 
     def delete_empty_folder(self, location: str) -> bool:
-        """Removes a folder in which there is no file at any depth; False if there was one."""
+        """Deletes a folder without files at any depth; False if it has one."""
 
 
 class LocalFileIO:
-    """Files of this machine, or of a mount that has hard links."""
+    """Files of this machine, or of a mount with hard links."""
 
     def read(self, location: str) -> bytes:
         with _translated("Reading", location), open(to_local_path(location), "rb") as file:
@@ -132,13 +132,13 @@ class LocalFileIO:
             temporary = _write_temporary(path, data, make_folders)
         try:
             if confirm is not None:
-                # A folder that is removed takes the temporary file with it, so that there is nothing to link.
+                # Removing the folder removes the temporary file, so that the link fails.
                 confirm()
             _link(temporary, path, location)
         finally:
             with suppress(OSError):
                 os.unlink(temporary)
-        # From here on the file is there, so an error is no refusal: it passes as it is.
+        # The file exists now, so an error is no refusal and passes unchanged.
         _sync_folder(os.path.dirname(path))
 
     def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
@@ -202,18 +202,18 @@ class LocalFileIO:
             parent, name = os.path.split(path.rstrip("/"))
             hidden = os.path.join(parent, f"{_TEMPORARY_PREFIX}{uuid.uuid4().hex}-{name[:100]}")
             os.rename(path, hidden)
-        # From here on the folder is gone: what cannot be deleted of it is litter that no reader looks at.
+        # The folder's name is gone; files that cannot be deleted remain as orphans.
         with suppress(OSError):
             _sync_folder(parent)
         shutil.rmtree(hidden, ignore_errors=True)
 
     def move_folder(self, location: str, to: str) -> None:
-        """Gives a folder another place on the same disk, in one step; `FileExistsError` when something is there."""
+        """Moves a folder on one disk, atomically. Raises FileExistsError if the target exists."""
         path, new_path = to_local_path(location).rstrip("/"), to_local_path(to).rstrip("/")
         with _translated("Moving", location):
             os.makedirs(os.path.dirname(new_path), exist_ok=True)
             if os.path.isdir(new_path):
-                # An empty folder may be what a creation that was given up has left.
+                # An empty folder may remain from a failed creation.
                 with suppress(OSError):
                     os.rmdir(new_path)
             if os.path.lexists(new_path):
@@ -237,7 +237,7 @@ class LocalFileIO:
 
 
 class _DurableOutput(io.RawIOBase):
-    """A new file that takes whole buffers and reaches the disk on `close`."""
+    """An output stream for a new file; `close` syncs it to disk."""
 
     def __init__(self, path: str, location: str) -> None:
         super().__init__()
@@ -273,7 +273,7 @@ class _DurableOutput(io.RawIOBase):
 
 @contextmanager
 def _translated(operation: str, location: str) -> Iterator[None]:
-    """Turns a refusal of the operating system into `StorageError`; the two answers that callers act on pass."""
+    """Turns operating system errors into StorageError, except FileNotFoundError and FileExistsError."""
     try:
         yield
     except (FileNotFoundError, FileExistsError):
@@ -284,7 +284,7 @@ def _translated(operation: str, location: str) -> Iterator[None]:
 
 
 def _write_temporary(path: str, data: bytes, make_folders: bool, *, durable: bool = True) -> str:
-    """Writes a hidden file beside `path`, to the disk if `durable`; leaves nothing when it fails."""
+    """Writes a hidden file beside `path`, synced to disk if `durable`; leaves nothing after a failure."""
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f"{_TEMPORARY_PREFIX}{uuid.uuid4().hex}.tmp")
     descriptor = _open_new(temporary, make_folders)
@@ -303,9 +303,9 @@ def _write_temporary(path: str, data: bytes, make_folders: bool, *, durable: boo
 
 
 def _open_new(path: str, make_folders: bool) -> int:
-    """A descriptor of a new file, in a folder that is made if it may be."""
+    """A descriptor of a new file; `make_folders` creates its folder."""
     for _ in range(_OPEN_ATTEMPTS if make_folders else 0):
-        # Another process may remove the folder as an empty one before there is a file in it.
+        # Another process may remove the empty folder before the file is created.
         with suppress(FileNotFoundError):
             return os.open(path, _NEW_FILE, 0o666)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -318,7 +318,7 @@ def _write_all(descriptor: int, view: memoryview) -> None:
 
 
 def _unlink_confirmed(path: str, confirm: Callable[[], None]) -> None:
-    """Whatever folder has the name by the time that `confirm` returns, the one that had it before is meant."""
+    """Deletes the file in the folder that had the path before `confirm`, even if another one has it afterwards."""
     folder, name = os.path.split(path)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -329,19 +329,19 @@ def _unlink_confirmed(path: str, confirm: Callable[[], None]) -> None:
 
 
 def _link(temporary: str, path: str, location: str) -> None:
-    """Gives the finished file its name, which must be free."""
+    """Links the finished file to its name. Raises FileExistsError if that is taken."""
     try:
         os.link(temporary, path)
     except OSError as error:
-        # A network file system may repeat a request whose answer got lost, and then report the link it has made
-        # itself as an obstacle. The number of names tells.
+        # A network file system may repeat a request after a lost answer, and then report its own link as an obstacle.
+        # The link count tells.
         if os.stat(temporary).st_nlink > 1:
             return
         if isinstance(error, (FileExistsError, FileNotFoundError)):
             raise
         if error.errno in _NO_HARD_LINKS:
-            # Creating under the final name and filling it there would be visible half written, and a crash would
-            # leave it so: a torn metadata file takes the table away.
+            # A file created and filled under its final name would be visible half written, and stay so after a crash; a
+            # truncated metadata file makes the table unreadable.
             raise UnsupportedError(
                 "CREATE_IF_ABSENT_UNSUPPORTED",
                 path=location,

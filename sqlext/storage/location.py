@@ -1,7 +1,7 @@
-"""Where the files of a table go, and how a location names a local path.
+"""Locations of a table's files, and their conversion to local paths.
 
-A location is used exactly as it is written: nothing is percent-decoded (Iceberg's partition folders hold `%` signs
-of their own) and `#`, `?` and `:` are ordinary characters of a path.
+A location is used as it is written: nothing is percent-decoded (names of Iceberg's partition folders contain `%`), and
+`#`, `?` and `:` are ordinary characters.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from sqlext.properties import DATA_PATH, METADATA_PATH
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 OBJECT_SCHEMES = ("s3", "s3a", "s3n")
-"""Three names for one kind of store, as Hadoop's readers have them."""
+"""Schemes of one kind of store, as in Hadoop."""
 
 
 def is_object(location: str) -> bool:
-    """Whether it is in an object store."""
+    """Whether the location is in an object store."""
     scheme, separator, _ = location.partition("://")
     return bool(separator) and scheme.lower() in OBJECT_SCHEMES
 
 
 def as_location(text: str) -> str:
-    """The location that a local path or a location means, without a slash at its end. Errors as `to_local_path`."""
+    """The location of a local path or location, without a trailing slash. Raises as `to_local_path`."""
     return text.rstrip("/") if is_object(text) else to_location(to_local_path(text))
 
 
 def to_local_path(location: str) -> str:
     """The absolute path of `/a`, `file:/a` or `file:///a`.
 
-    `UnsupportedError` UNSUPPORTED_LOCATION for another scheme or host, `AnalysisError` INVALID_LOCATION for a path
-    that is relative or holds a NUL.
+    Raises UnsupportedError UNSUPPORTED_LOCATION for another scheme or host, AnalysisError INVALID_LOCATION for a
+    relative path or one with a NUL.
     """
     path = location
     scheme, separator, rest = location.partition(":")
@@ -53,34 +53,34 @@ def to_local_path(location: str) -> str:
 
 
 def to_location(path: str | os.PathLike[str]) -> str:
-    """The `file:///` location of a local path; a relative one counts from the working folder."""
+    """The `file:///` location of a local path, which may be relative to the working folder."""
     return "file://" + os.path.abspath(path)
 
 
 def configured_location(text: str) -> str:
-    """What a setting means: a location as it stands, or a local path; without a slash at its end."""
+    """The location in a setting, which may be a local path; without a trailing slash."""
     return text.rstrip("/") if ":" in text.partition("/")[0] else to_location(text)
 
 
 def join(location: str, *parts: str) -> str:
-    """`location` with `parts` below it, by single slashes."""
+    """`location` with `parts` appended, separated by single slashes."""
     stem = location if location == "/" else location.rstrip("/")
     return "/".join([stem.rstrip("/"), *(part.strip("/") for part in parts)]) if parts else stem
 
 
 def same_place(location: str) -> str:
-    """The same text for locations of one file, however they spell its scheme."""
+    """A text that is equal for all spellings of a file's location."""
     if is_object(location):
         return "s3://" + location.partition("://")[2].rstrip("/")
     try:
-        # POSIX leaves two slashes in front alone; here they are one.
+        # POSIX keeps two leading slashes; here they are one.
         return os.path.normpath("/" + to_local_path(location).lstrip("/"))
     except SqlextError:
         return location
 
 
 def is_below(folder: str, location: str) -> bool:
-    """Whether a file is in a folder, at any depth; `..` in its path counts for what it does."""
+    """Whether a file is in a folder, at any depth, with `..` applied."""
     place, root = same_place(location), same_place(folder).rstrip("/")
     return place.startswith(root + "/") and ".." not in place.split("/")
 
@@ -96,7 +96,7 @@ def metadata_location(metadata: TableMetadata) -> str:
 
 
 def require_below(location: str, root: str) -> None:
-    """AnalysisError PATH_OUTSIDE_WAREHOUSE unless `location` lies below `root`, with symbolic links resolved."""
+    """Raises AnalysisError PATH_OUTSIDE_WAREHOUSE unless `location` is below `root`, with symbolic links resolved."""
     if not is_object(root):
         confine(to_local_path(location), to_local_path(root))
     elif not is_below(root, location):
@@ -104,7 +104,7 @@ def require_below(location: str, root: str) -> None:
 
 
 def confine(path: str, root: str) -> str:
-    """`path` with symbolic links resolved; `AnalysisError` PATH_OUTSIDE_WAREHOUSE unless it lies below `root`.
+    """`path` with symbolic links resolved. Raises AnalysisError PATH_OUTSIDE_WAREHOUSE unless it is below `root`.
 
     Neither has to exist. `root` itself is not below `root`.
     """

@@ -1,7 +1,7 @@
-"""Files in S3 and stores that speak its protocol, through obstore.
+"""Files in S3 and compatible stores, through obstore.
 
-A store has no folders: one is there while an object has its name in front. An empty one is kept by an object of a
-hidden name, which Hadoop's own view of the store passes over.
+Stores have no folders: one exists while some object has it as a prefix. An empty one has an object with a hidden name,
+which Hadoop's file system skips.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _CREATE_ATTEMPTS = 4
 _FIRST_WAIT_S = 0.1
 _VERSION = re.compile(r"v([0-9]+)\.(?:gz\.)?metadata\.json")
 _REASON_LENGTH = 300
-# Where a machine of Amazon's asks for its own keys: obstore does so last, when nothing else gives any.
+# The address from which an Amazon machine gets its own credentials; obstore uses it last.
 _ROLES_OF_THE_MACHINE = "169.254.169.254"
 
 
 @dataclass(frozen=True, slots=True)
 class S3Credential:
-    """Keys for a store. `expires_at` None: they do not end."""
+    """Credentials of a store; `expires_at` None: unlimited."""
 
     access_key_id: str
     secret_access_key: str = field(repr=False)
@@ -42,9 +42,9 @@ class S3Credential:
 
 @dataclass(frozen=True, slots=True)
 class S3Settings:
-    """How a store is reached. What is None here comes from the environment, by the names that AWS gives it.
+    """How a store is reached; None: from the environment, by AWS's names.
 
-    `renew` makes a new credential where the one at hand is about to end; it is called on this process alone.
+    `renew` gives a new credential shortly before the current one expires; it is called in this process only.
     """
 
     endpoint: str | None = None
@@ -55,7 +55,7 @@ class S3Settings:
 
 
 class ObjectStoreIO:
-    """Files of any bucket that `settings` open. It can be pickled, its connections are not."""
+    """Files in any bucket that `settings` give access to. It can be pickled, without connections."""
 
     def __init__(self, settings: S3Settings, sleep: Callable[[float], None] = time.sleep) -> None:
         self._settings = settings
@@ -85,7 +85,8 @@ class ObjectStoreIO:
     def create(
         self, location: str, data: bytes, *, make_folders: bool = True, confirm: Callable[[], None] | None = None
     ) -> None:
-        """A conditional put. obstore's own retries would take the file that a lost answer had made for another's."""
+        """A conditional put, without obstore's retries: after a lost answer they would take the own file for
+        another's."""
         store, key = self._at(location, retries=False)
         lost: Exception | None = None
         for attempt in range(_CREATE_ATTEMPTS):
@@ -99,7 +100,7 @@ class ObjectStoreIO:
                     return
             except FileExistsError:
                 if lost is not None:
-                    # It may be ours, from the attempt that got no answer.
+                    # The file may be the own one, from an attempt without an answer.
                     raise lost from None
                 raise
             except FileNotFoundError:
@@ -164,12 +165,12 @@ class ObjectStoreIO:
         return tuple(sorted(name for name in names if not name.startswith(".")))
 
     def delete_folder(self, location: str) -> None:
-        """Metadata goes first, oldest first, so that at no time an old version of a table looks like its newest."""
+        """Deletes metadata first, oldest first, so that an old version of a table never appears as its newest."""
         found = list(self._listed(location))
         if not found:
             raise FileNotFoundError(location)
         while found:
-            # A commit that was on its way may add files until its base is gone.
+            # A concurrent commit may add files until its base is gone.
             for status in sorted(found, key=_order_of_deletion):
                 self.delete(status.path)
             found = list(self._listed(location))
@@ -182,7 +183,7 @@ class ObjectStoreIO:
         return True
 
     def require_create_if_absent(self, folder: str) -> None:
-        """`UnsupportedError` where the store overwrites a file that a conditional put must leave alone."""
+        """Raises UnsupportedError if the store overwrites an existing file in spite of a conditional put."""
         probe = f"{folder.rstrip('/')}/{_PROBE_PREFIX}{uuid.uuid4().hex}"
         self.create(probe, b"1")
         try:
@@ -242,7 +243,7 @@ class ObjectStoreIO:
 
 
 class _Renewed:
-    """Gives obstore the credential at hand, and a new one when that is about to end."""
+    """Gives obstore the current credential, and a new one when that is about to expire."""
 
     def __init__(self, renew: Callable[[], S3Credential], first: S3Credential | None) -> None:
         self._renew = renew
@@ -260,7 +261,7 @@ class _Renewed:
 
 
 class _Upload(io.RawIOBase):
-    """A new object, which is there as a whole once `close` has returned."""
+    """An output stream for a new object, which appears as a whole after `close`."""
 
     def __init__(self, writer: Any, location: str) -> None:
         super().__init__()
@@ -292,7 +293,7 @@ class _Upload(io.RawIOBase):
 
 
 class _Download(io.RawIOBase):
-    """An object read in parts; `part` gives its bytes from a start to an end."""
+    """An input stream that reads an object in ranges; `part` gives the bytes from a start to an end."""
 
     def __init__(self, part: Callable[[int, int], bytes], size: int) -> None:
         super().__init__()
@@ -326,11 +327,11 @@ class _Download(io.RawIOBase):
 
 
 class _NoAnswer(StorageError):
-    """The store may have done what it was asked."""
+    """The request may have been executed."""
 
 
 class _Lost(Exception):
-    """A file may have come into being or not."""
+    """A file may have been created or not."""
 
 
 def _package() -> Any:
@@ -364,12 +365,13 @@ def _translated(operation: str, location: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """The first part of obstore's message, without the debug output behind it."""
+    """The first part of obstore's message, without debug output."""
     return " ".join(str(error).partition("\n\nDebug source")[0].split())[:_REASON_LENGTH]
 
 
 def _parts(location: str) -> tuple[str, str, str]:
-    """Scheme, bucket and key. AnalysisError INVALID_LOCATION where there is no bucket, or a step out of a folder."""
+    """Scheme, bucket and key. Raises AnalysisError INVALID_LOCATION without a bucket, or with `.` or `..` in the
+    path."""
     scheme, _, rest = location.partition("://")
     bucket, _, key = rest.partition("/")
     if not bucket:

@@ -1,4 +1,4 @@
-"""Files of every kind of location that is known: each goes to the store that its scheme names."""
+"""Files in all supported stores, selected by the location's scheme."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sqlext.storage.object_store import ObjectStoreIO, S3Credential, S3Settings
 
 
 class SchemeIO:
-    """Local files, and objects in S3 by `settings`. It can be pickled, and goes to executors as it is.
+    """Local files, and S3 objects by `settings`. It can be pickled, and is sent to executors.
 
-    Every method refuses a location that is not among `allowed`, with the errors of that.
+    Every method raises as `allowed` for a location that it excludes.
     """
 
     def __init__(self, settings: S3Settings | None = None, allowed: AllowedLocations | None = None) -> None:
@@ -82,7 +82,7 @@ class SchemeIO:
 
 
 def s3_settings(options: Mapping[str, str]) -> S3Settings:
-    """The settings among a catalog's options, by the names that Iceberg gives them."""
+    """The S3 settings in a catalog's options, by Iceberg's names."""
     key, secret = options.get("s3.access-key-id"), options.get("s3.secret-access-key")
     path_style = options.get("s3.path-style-access")
     return S3Settings(

@@ -1,4 +1,4 @@
-"""Files of a catalog whose server hands out keys for each table: the table's location decides which are used."""
+"""Files of a catalog whose server vends credentials for each table; the location determines which are used."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Renewal = Callable[[], Mapping[str, str]]
 
 
 class VendedIO(SchemeIO):
-    """As `SchemeIO`, with settings of their own for the folders that `learn` is told of.
+    """As `SchemeIO`, with separate settings for each folder passed to `learn`.
 
-    A copy that was pickled has the keys of that moment, and does not renew them.
+    A pickled copy has the credentials of that moment, and does not renew them.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class VendedIO(SchemeIO):
         return VendedIO, (self._settings, self.allowed, known)
 
     def learn(self, folder: str, options: Mapping[str, str], renew: Renewal) -> bool:
-        """Uses the keys among `options` for what is below `folder`; False where they are the ones known already."""
+        """Uses the credentials in `options` below `folder`; False if they are known or the folder is local."""
         if not is_object(folder):
             return False
         given = with_expiry(options)
@@ -71,7 +71,7 @@ class VendedIO(SchemeIO):
 
 
 def with_expiry(options: Mapping[str, str]) -> S3Settings:
-    """The settings of a server's answer, whose keys may say when they end."""
+    """The settings in a server's response, with the expiry of its credentials if stated."""
     settings = s3_settings(options)
     if settings.credential is None or _ENDS not in options:
         return settings
