@@ -1,4 +1,4 @@
-"""Batches as an engine sends them, put into a table's Arrow types and checked for nulls where a value is required."""
+"""Batches of an engine converted to a table's Arrow types, and checked for nulls in required fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlext.write.arrow_schema import VARIANT, schema_to_arrow
 
 
 class Aligner:
-    """Puts columns, taken by position, into the Arrow form of a schema."""
+    """Converts columns, taken by position, to the Arrow types of a schema."""
 
     def __init__(self, schema: Schema, table_name: str) -> None:
         self.arrow_schema = schema_to_arrow(schema)
@@ -25,9 +25,9 @@ class Aligner:
     def align(self, columns: Iterable[pa.Array]) -> pa.RecordBatch:
         """A batch of `arrow_schema`; a column that has the right type is not copied.
 
-        A decimal of up to 18 digits may come as its digits, an int64. Columns of type unknown come too, and go.
+        A decimal may come as its unscaled value, an int64. Columns of type unknown are among `columns` and are dropped.
 
-        DataError NULL_IN_REQUIRED_COLUMN, or INVALID_COLUMN_VALUE for a value that the column's type does not hold.
+        Raises DataError NULL_IN_REQUIRED_COLUMN, or INVALID_COLUMN_VALUE for a value that the column cannot hold.
         """
         given = [pair for pair in zip(columns, self._types, strict=True) if not isinstance(pair[1], UnknownType)]
         aligned = [
@@ -39,7 +39,7 @@ class Aligner:
         try:
             aligned = _converted(column, type, field.type)
             if _holds_text(type):
-                # Spark's strings are whatever bytes a binary was cast from.
+                # A string that Spark has cast from a binary may not be UTF-8.
                 aligned.validate(full=True)
         except (pa.ArrowException, ValueError) as error:
             raise DataError(
@@ -71,7 +71,7 @@ def _converted(column: pa.Array, type: Type, target: pa.DataType) -> pa.Array:
 
 
 def _from_digits(digits: pa.Array, target: pa.DataType) -> pa.Array:
-    """Decimals of 128 bits: the digits, and their sign carried on."""
+    """Decimals of 128 bits from unscaled values of 64, by sign extension."""
     if digits.offset:
         digits = digits.take(pa.array(np.arange(len(digits))))
     validity, data = digits.buffers()
@@ -86,14 +86,14 @@ def _is_text(type: pa.DataType) -> bool:
 
 
 def _retyped(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """A nested column under the field names and nullability of `target`; only leaves that differ are copied.
+    """A nested column with the field names and nullability of `target`; only leaves that differ are copied.
 
-    Arrow's own cast refuses to make a nested field required, which here is checked afterwards.
+    Arrow's cast refuses to make a nested field required; here that is checked afterwards.
     """
     if column.type.equals(target):
         return column
     if pa.types.is_fixed_size_binary(target) and _is_text(column.type):
-        # Of the types of the format only a uuid comes as text and is stored as bytes.
+        # Only a uuid comes as text and is stored as bytes.
         return pa.array([None if text is None else UUID(text).bytes for text in column.to_pylist()], target)
     if not pa.types.is_nested(target):
         return column.cast(target)
@@ -120,11 +120,11 @@ def _retyped(column: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _parts(struct: pa.StructArray, target: pa.DataType) -> list[pa.Array]:
-    """The fields of a struct in the order of those of `target`, which lacks those of type unknown."""
+    """The fields of a struct in the order of `target`, which lacks those of type unknown."""
     parts = [struct.field(index) for index in range(struct.type.num_fields)]
     names = [field.name for field in struct.type]
     if target.equals(VARIANT) and sorted(names) == ["metadata", "value"]:
-        # In place of a null variant Spark sends null parts, which the format has not.
+        # Spark sends a null variant with null parts, which the format does not admit.
         return [parts[names.index(field.name)].fill_null(b"") for field in target]
     if len(parts) > target.num_fields:
         return [part for part in parts if not pa.types.is_null(part.type)]
@@ -137,7 +137,7 @@ def _require(fits: bool, column: pa.Array, target: pa.DataType) -> None:
 
 
 def _missing_value(array: pa.Array, field: pa.Field, path: str) -> str | None:
-    """The path of a required field that is null in some row, in this column or below it; None if there is none."""
+    """The path of a required field, this column or one below it, that is null in some row; None if there is none."""
     if not field.nullable and array.null_count:
         return path
     if not _requires_below(field.type) or not len(array):
@@ -154,7 +154,7 @@ def _missing_value(array: pa.Array, field: pa.Field, path: str) -> str | None:
 
 
 def _requires_below(type: pa.DataType) -> bool:
-    """Whether a field below a nested type is required; keys of maps are never null in Arrow."""
+    """Whether a nested type has a required field; keys of maps are never null in Arrow."""
     if pa.types.is_struct(type):
         children = [type.field(index) for index in range(type.num_fields)]
     elif pa.types.is_map(type):
@@ -165,7 +165,7 @@ def _requires_below(type: pa.DataType) -> bool:
 
 
 def _without_hidden_nulls(array: pa.Array) -> pa.Array:
-    """The array without the nulls that required fields have below null values, which Arrow would not write."""
+    """The array without the nulls of required fields below null values, which Arrow would not write."""
     if not _requires_below(array.type):
         return array
     if array.offset:
@@ -207,7 +207,7 @@ def _entries(maps: pa.Array) -> pa.Array:
 
 
 def _items(maps: pa.Array) -> pa.Array:
-    """The values of all maps, without what may lie behind null ones."""
+    """The values of all maps that are not null."""
     lists = pa.list_(pa.field("value", maps.type.item_type))
     buffers = [maps.buffers()[0], maps.buffers()[1]]
     return pa.Array.from_buffers(

@@ -1,4 +1,4 @@
-"""The types of the format as Arrow (spec: Appendix A, Parquet, whose physical types follow from these)."""
+"""Iceberg types as Arrow types, from which those of Parquet follow (spec: Appendix A, Parquet)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from sqlext.spec.types import (
 
 _UUID_KEY = b"sqlext.uuid"
 
-# Its parts are known by name and have no ids.
+# The parts of a variant have no field ids.
 VARIANT = pa.struct([pa.field("metadata", pa.binary(), nullable=False), pa.field("value", pa.binary(), nullable=False)])
 
 _PLAIN: dict[type[Type], pa.DataType] = {
@@ -58,17 +58,16 @@ _PLAIN: dict[type[Type], pa.DataType] = {
 
 
 def schema_to_arrow(schema: Schema) -> pa.Schema:
-    """The schema's columns as Arrow fields, with the field id in the metadata of each, nested ones included.
+    """The schema's columns as Arrow fields, nested ones included, each with its field id in the metadata.
 
-    Fields of type unknown are left out, as data files have none.
-
-    `UnsupportedError` UNSUPPORTED_WRITE for a column whose type this version does not write.
+    Fields of type unknown are left out, as data files have none. Raises UnsupportedError UNSUPPORTED_WRITE for a type
+    that this version does not write.
     """
     return pa.schema([_field(field) for field in stored_schema(schema).fields])
 
 
 def as_filed(schema: pa.Schema) -> pa.Schema:
-    """The schema of a Parquet file whose rows are of `schema`: uuids are marked as such."""
+    """`schema` as the Parquet file has it: uuids are of Parquet's logical type UUID."""
     return pa.schema([field.with_type(_type_as_filed(field)) for field in schema])
 
 
@@ -85,7 +84,7 @@ def _type_as_filed(field: pa.Field) -> pa.DataType:
 
 
 def type_to_arrow(type: Type) -> pa.DataType:
-    """One type; see `schema_to_arrow`."""
+    """A type as an Arrow type. Raises as `schema_to_arrow`."""
     match type:
         case DecimalType(precision=precision, scale=scale):
             return pa.decimal128(precision, scale)

@@ -1,7 +1,6 @@
-"""Bloom filters of a Parquet file's columns, as Iceberg's `write.parquet.bloom-filter-*` ask for them.
+"""Bloom filters of a Parquet file's columns, by Iceberg's properties `write.parquet.bloom-filter-*`.
 
-A filter is as large as the rows of the file's first row group need, within `max-bytes`, where the number of distinct
-values is not said.
+Without a number of distinct values a filter is sized for the rows of the file's first row group, within `max-bytes`.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ from sqlext.write.parquet_column import ParquetColumn, parquet_columns
 
 _LOG = logging.getLogger(__name__)
 
-# Of Iceberg.
+# Iceberg's default.
 _FPP = 0.01
 # 0.0 and -0.0 are equal in a query and not in a filter, so that rows would be missed; booleans have two values.
 _WITHOUT = (BooleanType, FloatType, DoubleType, VariantType)
-# Bits set for a value: those of Parquet's split block filter.
+# Bits that Parquet's split block filter sets for a value.
 _HASHES = 8
 _CAN_BE_WRITTEN = "bloom_filter_options" in inspect.signature(pq.ParquetWriter.__init__).parameters
 
 
 @dataclass(frozen=True, slots=True)
 class BloomFilter:
-    """Of the column `name`: the share of values that it takes for some that are there, and how many values differ."""
+    """The filter of the column `name`: its rate of false positives and, if stated, the number of distinct values."""
 
     name: str
     fpp: float = _FPP
@@ -47,14 +46,14 @@ class BloomFilter:
 
 @dataclass(frozen=True, slots=True)
 class BloomFilters:
-    """Those of all columns that get one."""
+    """The filters that a table's properties ask for."""
 
     filters: tuple[BloomFilter, ...] = ()
     max_bytes: int = BLOOM_FILTER_MAX_BYTES.default
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> BloomFilters:
-        """AnalysisError INVALID_TABLE_PROPERTY for a value that does not parse."""
+        """Raises AnalysisError INVALID_TABLE_PROPERTY for a value that does not parse."""
         fpp = {name: _share(key, text) for name, key, text in _of_columns(properties, BLOOM_FILTER_FPP_PREFIX)}
         distinct = {name: _count(key, text) for name, key, text in _of_columns(properties, BLOOM_FILTER_NDV_PREFIX)}
         return cls(
@@ -67,7 +66,7 @@ class BloomFilters:
         )
 
     def warn_of_those_not_written(self, schema: Schema) -> None:
-        """A warning for each filter that files of the schema will not have."""
+        """Logs a warning for each filter that files of the schema will not have."""
         names = {one.name for one in self._columns(schema, parquet_columns(schema)).values()}
         for one in self.filters:
             if not _CAN_BE_WRITTEN:
@@ -80,7 +79,7 @@ class BloomFilters:
                 )
 
     def of_files(self, schema: Schema, columns: Sequence[ParquetColumn]) -> Mapping[str, BloomFilter]:
-        """By path the filters that files with these columns get."""
+        """The filters of files with these columns, by the column's path."""
         return self._columns(schema, columns) if _CAN_BE_WRITTEN else {}
 
     def _columns(self, schema: Schema, columns: Sequence[ParquetColumn]) -> Mapping[str, BloomFilter]:
@@ -91,7 +90,7 @@ class BloomFilters:
 
 
 def writer_options(filters: Mapping[str, BloomFilter], max_bytes: int, rows: int) -> Mapping[str, Mapping[str, object]]:
-    """What PyArrow's writer is told of a file whose row groups have so many rows."""
+    """The option `bloom_filter_options` of PyArrow's writer, for row groups of `rows` rows."""
     return {
         path: {"fpp": one.fpp, "ndv": max(1, min(one.distinct_values or rows, _most_values(one.fpp, max_bytes)))}
         for path, one in filters.items()
@@ -99,7 +98,7 @@ def writer_options(filters: Mapping[str, BloomFilter], max_bytes: int, rows: int
 
 
 def _most_values(fpp: float, max_bytes: int) -> int:
-    """How many distinct values a filter has room for whose size, a power of two, is within the bytes."""
+    """The most distinct values of a filter whose size, a power of two, is at most `max_bytes`."""
     bits = 8 * 2 ** int(math.log2(max(32, max_bytes)))
     return int(bits * -math.log1p(-(fpp ** (1 / _HASHES))) / _HASHES)
 

@@ -1,4 +1,4 @@
-"""What a write task hands back to the driver, as rows of one Arrow schema.
+"""Messages from a write task to the driver, as rows of one Arrow schema.
 
 Nothing is pickled: the driver reads what executors wrote as data, never as code.
 """
@@ -28,11 +28,11 @@ MESSAGE_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
-    """One row of a task's answer; `kind` tells which of the properties may be asked.
+    """One message of a task; `kind` says which property may be read.
 
-    `file`: a content file that was written. `positions`: rows deleted from the data file `path`. `matched`: rows of it
-    that a source row matches, and that stay. `repeated`: those of either that more than one row of the task named.
-    `counts`: rows by verb. `error`: why the task stopped.
+    `file`: a content file that was written. `positions`: rows deleted from the data file `path`. `matched`: rows of
+    `path` that a source row matches and no clause changes. `repeated`: positions of either kind that several rows of
+    the task name. `counts`: rows by verb. `error`: why the task stopped.
     """
 
     kind: Kind
@@ -94,7 +94,7 @@ def encode_messages(messages: Iterable[TaskMessage]) -> pa.RecordBatch:
 
 
 def decode_messages(batch: pa.RecordBatch) -> Iterator[TaskMessage]:
-    """The messages of a batch; its columns go by name, as an engine may have changed their Arrow form."""
+    """The messages of a batch, whose columns are read by name, as an engine may have changed their Arrow types."""
     columns = (batch.column(name).to_pylist() for name in MESSAGE_SCHEMA.names)
     for kind, path, payload in zip(*columns, strict=True):
         yield TaskMessage(kind, path, payload)
@@ -135,7 +135,7 @@ def _content_file_from_json(obj: dict[str, Any]) -> ContentFile:
 
 
 def _tagged(value: Any) -> Any:
-    """A stored value as JSON that needs no type to be read again."""
+    """A stored value as JSON that can be read without its type."""
     match value:
         case Decimal():
             return {"decimal": str(value)}
@@ -144,7 +144,7 @@ def _tagged(value: Any) -> Any:
         case bytes():
             return {"bytes": _base64(value)}
         case float():
-            # Not as a JSON number: NaN and infinities are values of a partition too.
+            # Not as a JSON number: NaN and infinities are partition values too.
             return {"float": value.hex()}
     return value
 

@@ -1,4 +1,4 @@
-"""A store that knows the files which this process has made in it, for whoever has to remove them."""
+"""A store that records the files which this process creates in it, so that they can be deleted after a failure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sqlext.storage.file_io import FileIO, FileStatus
 
 
 class CreatedFiles:
-    """A `FileIO` over another one.
+    """A `FileIO` over another one that records what it creates.
 
-    It goes to an executor as that other one, and from then on there may be files that this process does not know of:
-    those of a task that was killed.
+    Sent to an executor it becomes that other one; from then on files may exist that this process does not know, such as
+    those of a killed task.
     """
 
     def __init__(self, io: FileIO) -> None:
@@ -23,7 +23,7 @@ class CreatedFiles:
 
     @property
     def locations(self) -> tuple[str, ...] | None:
-        """Where files were made, or may have been; None where others may have made some too."""
+        """Locations where files were, or may have been, created; None if executors may have created others."""
         return None if self._is_shared else tuple(self._locations)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -42,7 +42,7 @@ class CreatedFiles:
 
     @contextmanager
     def _made(self, location: str) -> Iterator[None]:
-        """Around what makes a file, which may be there whatever the store answers, unless the name was taken."""
+        """Records `location` while it is created: after any error but FileExistsError the file may exist."""
         self._locations.append(location)
         try:
             yield

@@ -1,4 +1,4 @@
-"""Rows to data files, or to equality-delete files: partitions, row groups, rolling files."""
+"""Rows to data files or equality-delete files, by partition, in row groups, up to a target size."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ from sqlext.write.partitioner import Partition, Partitioner
 from sqlext.write.spill_file import SpilledRows, SpillFile
 from sqlext.write.write_plan import WritePlan
 
-# Of Arrow memory: one row group's rows.
+# The most Arrow memory of a row group's rows.
 MAX_GROUP_BYTES = 128 * 1024 * 1024
 MAX_OPEN_FILES = 64
-# As many are finished at a time.
+# The number of files that are finished at a time.
 _TOGETHER = 8
-# Rows to split among partitions in one go: the cost of a split is by columns and partitions more than by rows.
+# Rows split among partitions at a time: the cost of a split grows with columns and partitions more than with rows.
 SPLIT_ROWS = 131_072
 SPLIT_BYTES = 32 * 1024 * 1024
-# A file this full is closed rather than given a sliver of a row group more.
+# The share of the target size at which a file is closed, since only a tiny row group would still fit.
 _FULL = 0.9
-# Encodings are judged anew for a file whose first row group is this many times larger than the last one judged.
+# Encodings are chosen again for a file whose first row group has this many times the rows of the last sample.
 _MORE_ROWS = 4
-# Rows that pack better than this say little of those that follow.
+# A lower density of a row group says little about the rows that follow.
 _LEAST_DENSITY = 0.05
 
 
 class DataWriter:
     """Writes the rows of one task. Columns go by position; files are named by task, attempt and operation.
 
-    Rows are kept until they fill a row group, so a partition of few rows costs no open file. Where there are too many
-    rows to keep, of more partitions than files may be open, they wait on the local disk. Errors: DataError for a row
-    that the table cannot hold, StorageError from the store. After any error call `abort`.
+    Rows stay in memory until they fill a row group, so a partition of few rows needs no open file. Rows beyond the
+    plan's buffer, of more partitions than files may be open, are spilled to the local disk. Raises DataError for a row
+    that the table cannot hold, StorageError of the store. After any error call `abort`.
     """
 
     def __init__(self, io: FileIO, plan: WritePlan, task_id: int, attempt: int) -> None:
         self._writer = ContentWriter(io, plan, plan.schema, Content.DATA, f"{task_id:05d}-{attempt}")
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Takes rows; what they are written as is settled at `close`."""
+        """Takes rows in the columns of the plan's schema."""
         self._writer.write(batch.columns)
 
     def close(self) -> list[ContentFile]:
-        """Writes what is left; every file is durable when this returns. No rows make no file."""
+        """Writes the remaining rows and returns all files, which are durable; none if there was no row."""
         return self._writer.close()
 
     def abort(self) -> None:
-        """Removes every file of this writer."""
+        """Deletes every file of this writer."""
         self._writer.abort()
 
 
 class ContentWriter:
-    """Writes rows of `schema` into the partitions of a plan's spec; all that partitions read must be in `schema`."""
+    """Writes rows of `schema`, which has all source columns of the plan's partition spec."""
 
     def __init__(
         self,
@@ -115,9 +115,9 @@ class ContentWriter:
             self._split()
 
     def close(self) -> list[ContentFile]:
-        """Writes what is left; the files in the order they were finished."""
+        """Writes the remaining rows and returns the files in the order in which they were finished."""
         self._split()
-        # Open files first: no other one has to be finished early for one that opens.
+        # Open files first, so that none is finished early for another to be opened.
         waiting = sorted(self._partitions.values(), key=lambda one: one.file is None)
         for first in range(0, len(waiting), _TOGETHER):
             together = waiting[first : first + _TOGETHER]
@@ -129,7 +129,7 @@ class ContentWriter:
         return self._finished
 
     def abort(self) -> None:
-        """Removes every file, finished or not."""
+        """Deletes every file, finished or not."""
         for rows in self._partitions.values():
             if rows.file is not None:
                 rows.file.abort()
@@ -137,7 +137,7 @@ class ContentWriter:
         self._unsplit.clear()
         self._spill.close()
         for file in self._finished:
-            # What cannot be removed here is left to whoever cleans up the operation.
+            # Files that cannot be deleted here are left to the clean-up of the operation.
             with suppress(Exception):
                 self._io.delete(file.file_path)
         self._finished = []
@@ -164,14 +164,14 @@ class ContentWriter:
         self._bound_memory()
 
     def _size(self, batch: pa.RecordBatch) -> int:
-        """Bytes of the rows in memory, by the mean of the batch they came with."""
+        """Estimated bytes of the rows in memory, by the mean of the last batch that was taken."""
         return int(batch.num_rows * self._row_bytes)
 
     def _bound_memory(self) -> None:
-        """Writes the largest row groups early once all partitions together hold too much.
+        """Writes the largest row groups early once the partitions together exceed the plan's buffer.
 
-        Where that takes more files than may be open, all rows go to the local disk instead, in their order: a file
-        that was finished for another's sake would be a small one.
+        If that needs more files than may be open, all rows are spilled instead, in their order: a file that is finished
+        so that another can be opened would be small.
         """
         most = self._plan.buffer_size
         if self._held_bytes <= most:
@@ -207,7 +207,7 @@ class ContentWriter:
             self._finish_file(rows)
 
     def _bound_open_files(self) -> None:
-        """Finishes the file whose partition has waited longest for rows, so that one more may open."""
+        """Finishes the file whose partition has had no rows for longest, if no further file may be open."""
         open_files = [rows for rows in self._partitions.values() if rows.file is not None]
         if len(open_files) >= MAX_OPEN_FILES:
             self._finish_file(open_files[0])
@@ -218,14 +218,14 @@ class ContentWriter:
         return ParquetFile(self._io, location, self._layout, self._encodings_for(rows.batches), count)
 
     def _encodings_for(self, batches: list[pa.RecordBatch]) -> Encodings:
-        """The encodings chosen for an earlier file of this writer, unless so much more is known by now."""
+        """The encodings of an earlier file of this writer; chosen again if these batches are a much larger sample."""
         rows = sum(batch.num_rows for batch in batches)
         if self._encodings is None or rows > _MORE_ROWS * self._judged_rows:
             self._encodings, self._judged_rows = choose_encodings(self._layout.columns, batches), rows
         return self._encodings
 
     def _finish_files(self, together: Sequence[_PartitionRows]) -> None:
-        """Each waits for the disk, which takes as long for several as for one."""
+        """Finishes the files in parallel, since each waits for the disk."""
         opened = [rows for rows in together if rows.file is not None]
         if len(opened) < 2:
             for rows in opened:
@@ -250,8 +250,8 @@ class ContentWriter:
 
 
 class _PartitionRows:
-    """The rows of one partition that wait for a row group, those that were spilled before the others, and its open
-    file if it has one."""
+    """The rows of one partition for its next row group, those spilled before them, and its open file if there is
+    one."""
 
     def __init__(self, partition: Partition, plan: WritePlan) -> None:
         self.partition = partition
@@ -260,23 +260,23 @@ class _PartitionRows:
         self.spilled: list[SpilledRows] = []
         self.file: ParquetFile | None = None
         self._plan = plan
-        # Encoded bytes per byte of Arrow memory; a guess on the safe side until a row group was written.
+        # Encoded bytes per byte of Arrow memory; a safe guess until a row group is written.
         self._density = 1.0
 
     @property
     def group_bytes(self) -> int:
-        """How much to hold for the next row group, so that neither it nor its file outgrows its size."""
+        """Bytes of Arrow memory that fill the next row group, so that neither it nor its file exceeds its size."""
         written = 0 if self.file is None else self.file.size
         encoded = min(self._plan.row_group_size, self._plan.target_file_size - written)
         return int(min(MAX_GROUP_BYTES, encoded / self._density))
 
     @property
     def waiting_bytes(self) -> int:
-        """What the rows of the next row group take in memory, wherever they wait."""
+        """Bytes of Arrow memory that the rows of the next row group take, spilled ones included."""
         return self.held_bytes + sum(one.held_bytes for one in self.spilled)
 
     def take_back(self, spill: SpillFile) -> None:
-        """Brings the spilled rows back before the others."""
+        """Reads the spilled rows back, before the others."""
         self.held_bytes = self.waiting_bytes
         self.batches = [*(batch for one in self.spilled for batch in spill.take(one)), *self.batches]
         self.spilled = []

@@ -31,7 +31,7 @@ POSITION_DELETE_SCHEMA = Schema(
         NestedField(POS_ID, "pos", LongType(), required=True),
     )
 )
-# Bounds of paths are never cut: a reader finds by them which data file the deletes are for.
+# Bounds of paths are not truncated: readers find the data file of the deletes by them.
 _FULL_METRICS = MetricsConfig(FULL)
 _POSITION_ENCODINGS = Encodings(dictionary=("file_path",), delta=("pos",))
 _GROUP_ROWS = 1_000_000
@@ -43,10 +43,10 @@ def write_position_deletes(
     positions: Mapping[str, BitMap64],
     partitions: Mapping[str, tuple[int, tuple[Any, ...]]],
 ) -> list[ContentFile]:
-    """Writes the deleted `positions` of data files, given by path; `partitions` has each path's spec id and partition.
+    """Writes deleted `positions`, by data file path; `partitions` has each path's spec id and partition.
 
-    One file for each partition, or each data file as the plan's granularity says, sorted by path and position.
-    StorageError from the store, and then no file is left.
+    One file per partition or per data file, by the plan's granularity, sorted by path and position. Raises
+    StorageError; then no file is left.
     """
     groups: dict[tuple[tuple[int, tuple[Any, ...]], str], list[str]] = defaultdict(list)
     for path in sorted(positions):
@@ -95,7 +95,7 @@ def _position_batch(layout: ParquetLayout, path: str, positions: BitMap64) -> pa
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """The batches in groups of at least some rows each, but for the last."""
+    """The batches in groups of at least `_GROUP_ROWS` rows, but for the last."""
     group: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -109,14 +109,14 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBat
 
 
 class EqualityDeleteWriter:
-    """Writes the keys of rows that are deleted wherever they stand in older data (spec: Equality Delete Files).
+    """Writes keys whose rows are deleted from data files of lower sequence numbers (spec: Equality Delete Files).
 
-    A partitioned table's keys lie in the partition of the rows they delete, so its partitions must follow from the
-    key. Errors and `abort`: as `DataWriter`.
+    Delete files lie in the partition of the rows that they delete, so the partition must follow from the key. Raises
+    as `DataWriter`; after any error call `abort`.
     """
 
     def __init__(self, io: FileIO, plan: WritePlan, equality_ids: Sequence[int], task_id: int, attempt: int) -> None:
-        """UnsupportedError UNSUPPORTED_WRITE for a key field inside a struct."""
+        """Raises UnsupportedError UNSUPPORTED_WRITE for a key field inside a struct."""
         positions = {field.id: position for position, field in enumerate(plan.schema.fields)}
         for id in equality_ids:
             if id not in positions:
@@ -129,11 +129,11 @@ class EqualityDeleteWriter:
         self._writer = ContentWriter(io, plan, schema, Content.EQUALITY_DELETES, prefix, tuple(sorted(equality_ids)))
 
     def write(self, keys: pa.RecordBatch) -> None:
-        """Takes keys: the identifier columns in the order of the table's columns."""
+        """Takes keys: the columns of the equality ids, in the order of the table's columns."""
         self._writer.write(keys.columns)
 
     def close(self) -> list[ContentFile]:
-        """Writes what is left; every file is durable when this returns."""
+        """Writes the remaining keys and returns all files, which are durable."""
         return self._writer.close()
 
     def abort(self) -> None:

@@ -1,4 +1,4 @@
-"""The rule that upserted rows hold a key once, and whether the table does."""
+"""The rule that source rows of an upsert have distinct keys."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from sqlext.write.write_plan import WritePlan
 
 NAMED_KEYS = 5
 
-# The keys of a task are looked at in so many parts once they are spilled.
+# The number of parts into which spilled keys are divided.
 _PARTS = 32
 _OPERATION = "__operation"
 _CHANGE = (_OPERATION, "_file", "_pos")
 
 
 class DistinctKeys:
-    """Gathers the keys of one task's rows; all rows of a key must come to one task.
+    """Collects the keys of one task's rows; all rows of a key must come to one task.
 
-    A source row comes once for each row of the table that has its key, as a key is not enforced: these are told apart
-    by the place of that row, its file and position. Keys that are too many for the plan's buffer wait on the local
-    disk, in parts that are looked at one by one.
+    A key is not enforced, so a source row comes once for each target row of its key: such copies differ in the file and
+    position of the target row. Keys beyond the plan's buffer are spilled to the local disk, in parts that are checked
+    one by one.
     """
 
     def __init__(self, plan: WritePlan) -> None:
-        """Of the columns of the plan's schema the identifier fields are the key; they are not nested."""
+        """The key is the identifier fields of the plan's schema, none of them nested."""
         ids = frozenset(plan.identifier_field_ids)
         self._positions = [number for number, field in enumerate(plan.schema.fields) if field.id in ids]
         self._table_name = plan.table_name
@@ -49,8 +49,8 @@ class DistinctKeys:
         self._parts: dict[object, list[SpilledRows]] = {}
 
     def add(self, columns: Sequence[pa.Array], changes: Sequence[pa.Array] = ()) -> None:
-        """Takes rows in the table's columns, and of each its operation and the file and position of the row that it
-        replaces or deletes."""
+        """Takes rows in the table's columns; `changes` are their operations, and the files and positions of the target
+        rows that they replace or delete."""
         kept = [self._aligner.align([columns[number] for number in self._positions])]
         if changes:
             kept.append(pa.RecordBatch.from_arrays([_decoded(column) for column in changes], list(_CHANGE)))
@@ -61,9 +61,9 @@ class DistinctKeys:
             self._spill_rows()
 
     def require(self) -> int:
-        """DataError DUPLICATE_KEY, which names up to five keys, when two source rows have one key.
+        """The number of new rows beyond one per key, which come of keys that the target has more than once.
 
-        Gives how many rows come in beyond one for each key, as the table has the key more than once.
+        Raises DataError DUPLICATE_KEY, which names up to five keys, if two source rows have one key.
         """
         try:
             if not self._parts:
@@ -74,11 +74,11 @@ class DistinctKeys:
             self.close()
 
     def close(self) -> None:
-        """Gives back what the keys take on disk."""
+        """Frees the disk space of spilled keys."""
         self._spill.close()
 
     def _spill_rows(self) -> None:
-        """Puts the rows on disk in parts: all rows of a key are in one."""
+        """Spills the rows in parts: all rows of a key are in one."""
         if not self._keys:
             return
         keys = pa.Table.from_batches(self._keys)
@@ -113,7 +113,7 @@ class DistinctKeys:
         return [field.name for field in self._schema.fields]
 
     def _copies(self, key_batches: Sequence[pa.RecordBatch], place_batches: Sequence[pa.RecordBatch]) -> int:
-        """See `require`, of all rows of some keys."""
+        """As `require`, for the rows of one part."""
         if not key_batches:
             return 0
         keys = pa.Table.from_batches(key_batches)
@@ -130,27 +130,27 @@ class DistinctKeys:
 
 
 def require_distinct(keys: pa.Table, table_name: str) -> None:
-    """DataError DUPLICATE_KEY, which names up to five keys, when a row of `keys` comes twice."""
+    """Raises DataError DUPLICATE_KEY, which names up to five keys, if `keys` has a row twice."""
     _refuse(_repeated(keys, keys.column_names), table_name)
 
 
 def are_distinct(keys: pa.Table) -> bool:
-    """Whether no row of `keys` comes twice."""
+    """Whether `keys` has no row twice."""
     return not _repeated(keys, keys.column_names)
 
 
 def _decoded(column: pa.Array) -> pa.Array:
-    # Batches may have dictionaries of their own, whose values neither groups nor a file of batches can compare.
+    # Each batch may have a dictionary of its own, whose codes cannot be compared with those of another.
     return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 
 def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
-    # A column on its own would keep all columns of the batch that it came in.
+    # Without a copy a column would keep the memory of its whole batch.
     return pa.concat_batches([batch, batch.slice(0, 0)])
 
 
 def _repeated(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """The columns `names` of what comes more than once, once each."""
+    """The columns `names` of rows that are there more than once, each value once."""
     groups = rows.group_by(rows.column_names, use_threads=False).aggregate([([], "count_all")])
     if groups.num_rows == rows.num_rows:
         return groups.slice(0, 0).select(names)
@@ -165,6 +165,6 @@ def _refuse(repeated: pa.Table, table_name: str) -> None:
 
 
 def named_keys(keys: pa.Table) -> str:
-    """Up to five keys as a message names them."""
+    """Up to five keys, as the text of a message."""
     rows = keys.slice(0, NAMED_KEYS).to_pylist()
     return ", ".join(json.dumps(key, default=str, ensure_ascii=False) for key in rows)

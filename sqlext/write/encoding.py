@@ -1,8 +1,8 @@
-"""Which Parquet encoding each column of a new file gets, judged by a sample of its first rows.
+"""The Parquet encoding of each column of a new file, chosen by a sample of its first rows.
 
-A dictionary is written where it is much smaller than the values and fits its page; deltas where whole numbers lie near
-each other; all else plain, which zstd packs better than a dictionary that is given up half way. Encodings that
-vectorised readers of Spark and Iceberg do not all know (BYTE_STREAM_SPLIT, DELTA_BYTE_ARRAY) are left alone.
+A dictionary is used if it is much smaller than the values and fits its page, deltas if neighbouring whole numbers are
+close, else plain, which zstd compresses better than a dictionary that is given up half way. BYTE_STREAM_SPLIT and
+DELTA_BYTE_ARRAY are not used, as not all vectorised readers of Spark and Iceberg read them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sqlext.spec.types import (
 from sqlext.write.parquet_column import ParquetColumn
 
 _SAMPLE_ROWS = 8_192
-# Parquet gives a dictionary up when its page grows past this.
+# Parquet gives up a dictionary whose page is larger.
 _DICTIONARY_BYTES = 1024 * 1024
 _DICTIONARY_SHARE = 0.25
 _DELTA_BLOCK = 128
@@ -52,17 +52,17 @@ _WHOLE_NUMBERS = (
 
 @dataclass(frozen=True, slots=True)
 class Encodings:
-    """Paths of the columns that get a dictionary, and of those whose numbers are written as deltas."""
+    """Paths of the columns with a dictionary, and of those written as deltas."""
 
     dictionary: tuple[str, ...]
     delta: tuple[str, ...]
 
 
 def choose_encodings(columns: Sequence[ParquetColumn], batches: Sequence[pa.RecordBatch]) -> Encodings:
-    """The encodings for a row group of these batches and those like it. Nested columns get dictionaries.
+    """The encodings for row groups like these batches. Nested columns get dictionaries.
 
-    A column `a.b` and the field `b` of a struct `a` get neither: settings go by the dotted path that they share, and so
-    do the dictionaries of Parquet's Java reader, which would filter the one by the other's.
+    A column `a.b` and the field `b` of a struct `a` get neither, since they share their dotted path: pyarrow's settings
+    go by it, and Parquet's Java reader would filter the one by the dictionary of the other.
     """
     shared = {path for path, times in Counter(column.path for column in columns).items() if times > 1}
     rows = sum(batch.num_rows for batch in batches)
@@ -81,7 +81,7 @@ def choose_encodings(columns: Sequence[ParquetColumn], batches: Sequence[pa.Reco
 
 
 def _spread_sample(batches: Sequence[pa.RecordBatch], rows: int) -> pa.RecordBatch:
-    """Rows at even distances, so that runs of equal values do not look like few distinct ones."""
+    """Rows at even distances, so that a run of equal values does not look like few distinct ones."""
     stride = max(1, rows // _SAMPLE_ROWS)
     if stride == 1:
         return pa.concat_batches(batches)
@@ -101,7 +101,7 @@ def _dictionary_pays(type: Type, values: pa.Array, rows: int) -> bool:
 
 
 def _estimated_distinct(seen: int, drawn: int) -> float:
-    """How many equally likely values there are, if `drawn` of them showed `seen` different ones."""
+    """The estimated number of equally likely values of which a sample of `drawn` has `seen` distinct ones."""
     if seen >= 0.98 * drawn:
         return math.inf
     estimate = float(seen)
@@ -111,7 +111,7 @@ def _estimated_distinct(seen: int, drawn: int) -> float:
 
 
 def _deltas_pay(index: int, batches: Sequence[pa.RecordBatch]) -> bool:
-    """Whether neighbours differ in few bits, by the median of the blocks that the encoding packs alike."""
+    """Whether neighbours differ in few bits, by the median of the encoding's blocks."""
     column = max((batch.column(index) for batch in batches), key=len).slice(0, _DELTA_BLOCK * _DELTA_BLOCKS + 1)
     bits = column.type.bit_width
     values = column.drop_null().view(pa.int32() if bits == 32 else pa.int64()).to_numpy().astype(np.float64)

@@ -1,6 +1,6 @@
-"""A data file that something else has written, as a content file of a table: what its footer tells, and no more.
+"""The manifest entry of a data file that another program has written.
 
-Bounds, counts and sizes of Parquet are those of its statistics; of ORC and Avro only the rows are counted. Nothing is
+Of Parquet it has the bounds, counts and sizes in the footer; of ORC and Avro only the number of rows. Nothing is
 written.
 """
 
@@ -39,7 +39,7 @@ _UNREAD_CODECS = frozenset({"BROTLI", "LZO"})
 
 @dataclass(frozen=True, slots=True)
 class ExistingFile:
-    """A file as a listing shows it; `folder` has the texts that its folders tell, by column."""
+    """A file of a listing, its size in bytes; `folder` has the partition values in its path, as texts by column."""
 
     location: str
     size: int
@@ -49,7 +49,7 @@ class ExistingFile:
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """What the files have to fit, and the partition spec they go to."""
+    """What files are matched to, and the partition spec that they are added under."""
 
     schema: Schema
     spec: PartitionSpec
@@ -60,8 +60,7 @@ class TableShape:
 def content_file(io: FileIO, file: ExistingFile, table: TableShape) -> ContentFile:
     """The file's manifest entry.
 
-    Raises Misfit for a file whose rows the table's readers would not give as they are, CorruptionError or NotFoundError
-    naming it.
+    Raises Misfit for a file that the table's readers would misread, CorruptionError or NotFoundError naming it.
     """
     told = _told(file, table)
     head = _read(io, file)
@@ -108,7 +107,7 @@ def _require_readable_codec(footer: pq.FileMetaData) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What a file tells of itself; `footer` only in Parquet, `instants` as in `match`."""
+    """A file's schema and number of rows; `footer` is Parquet's only, `instants` as in `match`."""
 
     schema: pa.Schema
     rows: int
@@ -139,7 +138,7 @@ def _orc(io: FileIO, location: str) -> _Head:
 
 
 def _without_nanos(field: pa.Field) -> pa.Field:
-    """ORC has nanoseconds in every timestamp, and its readers cut them."""
+    """A timestamp in microseconds: every timestamp of ORC has nanoseconds, which readers truncate."""
     if pa.types.is_timestamp(field.type):
         return field.with_type(pa.timestamp("us", field.type.tz))
     return field
@@ -156,7 +155,7 @@ _READERS: Mapping[str, Callable[[FileIO, str], _Head]] = {"PARQUET": _parquet, "
 
 
 def _told(file: ExistingFile, table: TableShape) -> Mapping[int, Any]:
-    """The stored values that folders tell, by column."""
+    """The stored values in the file's path, by field id. Raises Misfit for text that is no value of the column."""
     told = {}
     for field in table.spec.fields:
         source = table.schema.field_or_none(field.source_id)
@@ -173,8 +172,8 @@ def _told(file: ExistingFile, table: TableShape) -> Mapping[int, Any]:
 
 
 def _require_not_null(schema: Schema, head: _Head, leaves: Sequence[MatchedLeaf], told: Mapping[int, Any]) -> None:
-    """Raises Misfit for nulls in columns that are NOT NULL; where only the rows would tell, for the column's own
-    declaration, which ORC and Avro have too."""
+    """Raises Misfit for nulls in NOT NULL columns; where they are not counted, for a column that the file's schema
+    declares as nullable."""
     for field_id, value in told.items():
         if value is None and schema.field(field_id).required:
             raise Misfit(f"its folder tells null for {schema.column_name(field_id)}, which is NOT NULL")
@@ -191,7 +190,8 @@ def _require_not_null(schema: Schema, head: _Head, leaves: Sequence[MatchedLeaf]
 def _partition_value(
     field: PartitionField, schema: Schema, told: Mapping[int, Any], head: _Head, leaves: Sequence[MatchedLeaf]
 ) -> Any:
-    """From the folder, else from the limits of the source column: all of the file's rows must share it."""
+    """The partition value that all rows of the file share, from its path, else from the source column's limits.
+    Raises Misfit if they do not share one, or it is unknown."""
     leaf = next((leaf for leaf in leaves if leaf.field_id == field.source_id and not leaf.repeated), None)
     known = None if leaf is None or head.footer is None else column_range(head.footer, leaf)
     if isinstance(field.transform, VoidTransform) or not head.rows:
@@ -219,7 +219,7 @@ def _is_only(known: ColumnRange, value: Any) -> bool:
 
 
 def _shared(field: PartitionField, leaf: MatchedLeaf, known: ColumnRange) -> tuple[Any] | None:
-    """The one partition value of all rows, in a tuple; None where they have several or it is not known."""
+    """The one partition value of all rows, in a tuple; None if they have several or it is unknown."""
     if known.nulls == known.values:
         return (None,)
     if known.nulls != 0 or known.limits is None:

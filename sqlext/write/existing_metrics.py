@@ -1,7 +1,7 @@
-"""Metrics of a Parquet file that something else has written, from whatever statistics its footer has.
+"""Metrics of a Parquet file that another program has written, from the statistics in its footer.
 
-Unlike our own files it may lack statistics, hold columns in any order, or have NaN among its limits. NaN is not
-counted: that would need the file's rows.
+Unlike a file of sqlext it may lack statistics, have columns in any order, or have NaN among its limits. NaN is not
+counted, as that needs the rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sqlext.write.metrics import NONE, Metrics, MetricsMode, stored_value, trunc
 
 @dataclass(frozen=True, slots=True)
 class ColumnRange:
-    """What statistics tell of a column; `nulls` is None where they do not count them, `limits` where there are none."""
+    """Counts of a column's values and nulls, and its least and greatest value; None if the statistics lack them."""
 
     values: int
     nulls: int | None
@@ -29,7 +29,7 @@ class ColumnRange:
 
 
 def column_range(footer: pq.FileMetaData, leaf: MatchedLeaf) -> ColumnRange:
-    """Counts and limits over all row groups."""
+    """Counts and limits of a leaf over all row groups."""
     chunks = [footer.row_group(index).column(leaf.position) for index in range(footer.num_row_groups)]
     statistics = [chunk.statistics for chunk in chunks]
     counted = all(one is not None and one.has_null_count for one in statistics)
@@ -38,7 +38,7 @@ def column_range(footer: pq.FileMetaData, leaf: MatchedLeaf) -> ColumnRange:
 
 
 def existing_metrics(footer: pq.FileMetaData, leaves: Sequence[MatchedLeaf], modes: Sequence[MetricsMode]) -> Metrics:
-    """The metrics of the file's columns that are the table's."""
+    """The metrics of the leaves, each in its mode."""
     metrics = Metrics()
     for leaf, mode in zip(leaves, modes, strict=True):
         if mode == NONE:
@@ -66,7 +66,7 @@ def _add_bounds(metrics: Metrics, leaf: MatchedLeaf, limits: tuple[Any, Any], le
 
 
 def _limits(leaf: MatchedLeaf, statistics: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Least and greatest value; None unless every chunk with values tells its own."""
+    """Least and greatest value; None unless every chunk with values has both."""
     told = [one for one in statistics if one is not None and one.has_min_max]
     silent = [one for one in statistics if one is None or (not one.has_min_max and one.num_values > 0)]
     if not told or silent:
@@ -75,7 +75,7 @@ def _limits(leaf: MatchedLeaf, statistics: Sequence[Any]) -> tuple[Any, Any] | N
         lowest = [stored_value(leaf.type, one.min_raw) for one in told]
         highest = [stored_value(leaf.type, one.max_raw) for one in told]
     except UnicodeDecodeError:
-        # Limits that some writers have cut within a character.
+        # Some writers truncate limits within a character.
         return None
     if isinstance(leaf.type, FloatType | DoubleType):
         return _float_limits(lowest, highest)
@@ -83,7 +83,7 @@ def _limits(leaf: MatchedLeaf, statistics: Sequence[Any]) -> tuple[Any, Any] | N
 
 
 def _float_limits(lowest: Sequence[float], highest: Sequence[float]) -> tuple[float, float] | None:
-    """Some writers take NaN, and either zero, for a limit."""
+    """None for a limit NaN; a limit zero may stand for either sign, as writers differ in both."""
     if any(math.isnan(limit) for limit in (*lowest, *highest)):
         return None
     return min(lowest) or -0.0, max(highest) or 0.0

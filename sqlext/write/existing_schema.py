@@ -1,7 +1,7 @@
-"""The columns of a file that something else has written, matched to a table's fields.
+"""The columns of a file that another program has written, matched to a table's fields.
 
-By the field ids in the file where it has them, else by the table's name mapping, as every reader of the table will.
-What a reader would misread is refused: a type that does not fit, ids of another table, a name that means another field.
+They are matched by field ids if the file has any, else by the table's name mapping (spec: Column Projection). What a
+reader would misread is refused: a type that does not fit, ids of another table, a name that means another field.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class Misfit(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class MatchedLeaf:
-    """A leaf column of the file, by its place among all of its leaves, and the table's field it holds.
+    """A leaf column of the file, by its position among all leaves, and the table's field that it holds.
 
-    A leaf inside a list or a map is `repeated`. `required` tells that the table admits no null there, `nullable` that
-    the file's own schema does.
+    A leaf inside a list or a map is `repeated`. `required`: the table admits no null there; `nullable`: the file's
+    schema does.
     """
 
     position: int
@@ -65,7 +65,7 @@ class MatchedLeaf:
 
 
 def has_field_ids(file: pa.Schema) -> bool:
-    """Whether some column has one."""
+    """Whether a column or nested field of the file has a field id."""
     return any(_field_id(field) is not None for field in _all_fields(file))
 
 
@@ -76,10 +76,10 @@ def match(
     told: frozenset[int] = frozenset(),
     instants: frozenset[int] = frozenset(),
 ) -> tuple[MatchedLeaf, ...]:
-    """The leaves that are columns of the table; other ones of the file are left out. Raises Misfit.
+    """The file's leaves that are columns of the table. Raises Misfit.
 
-    `told` are the columns whose values the file's folder tells, `instants` the places of leaves in Parquet's old form
-    of timestamps, which Arrow does not tell from timestamps without zone.
+    `told` are the ids of columns whose values the file's path has, `instants` the positions of leaves of Parquet's
+    type INT96, which Arrow shows as timestamps without zone.
     """
     matching = _Matching(schema, has_field_ids(file), instants)
     matching.struct(list(file), schema.fields, mapping, repeated=False, inside_null=False, told=told)
@@ -89,7 +89,7 @@ def match(
 
 
 class _Matching:
-    """One walk over a file's columns, which counts leaves as Parquet does: depth first."""
+    """One depth-first walk over a file's columns, the order in which Parquet counts leaves."""
 
     def __init__(self, schema: Schema, by_id: bool, instants: frozenset[int]) -> None:
         self._schema = schema
@@ -148,7 +148,7 @@ class _Matching:
     def _ids(
         self, columns: Sequence[pa.Field], fields: Sequence[NestedField], mapping: Sequence[MappedField]
     ) -> Mapping[str, int]:
-        """Field ids by name. A file of another table may give one of its own columns an id of this table."""
+        """Field ids by column name. Raises Misfit for ids of another table, which may equal ids of this one."""
         known = {one.field_id: one.names for one in mapping}
         found = {}
         for column in columns:
@@ -175,7 +175,7 @@ class _Matching:
 
 
 def _mapped(names: Sequence[str], fields: Sequence[NestedField], mapping: Sequence[MappedField]) -> Mapping[str, int]:
-    """Field ids by name, as readers find them: the first name of each mapped field that the file has."""
+    """Field ids by column name, as readers map them: by the first name of each mapped field that the file has."""
     found: dict[str, int] = {}
     for one in mapping:
         name = next((name for name in one.names if name in names), None)
@@ -205,7 +205,7 @@ def _field_id(field: pa.Field) -> int | None:
 
 
 def _fits(stored: pa.DataType, type_: Type) -> bool:
-    """Whether readers give a column that is stored so as the type: the same, or one that widens to it."""
+    """Whether readers read a column of type `stored` as `type_`: it is of that type, or is promoted to it."""
     if isinstance(stored, pa.DictionaryType):
         stored = stored.value_type
     if isinstance(stored, pa.BaseExtensionType):
@@ -229,7 +229,7 @@ def _integer(stored: pa.DataType) -> bool:
 
 
 def _timestamp(unit: str, zoned: bool) -> Callable[[pa.DataType], bool]:
-    """Milliseconds do not fit: Iceberg's Spark reader takes them for microseconds."""
+    """A test of `unit` and zone. Milliseconds never fit: Iceberg's Spark reader takes them for microseconds."""
     return lambda stored: pa.types.is_timestamp(stored) and stored.unit == unit and (stored.tz is not None) == zoned
 
 

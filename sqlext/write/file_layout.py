@@ -9,7 +9,7 @@ import mmh3
 
 from sqlext.properties import OBJECT_STORAGE_ENABLED, OBJECT_STORAGE_PARTITIONED_PATHS
 
-# Iceberg's own: the last bits of the name's hash, in folders of four and one of the rest.
+# As Iceberg's ObjectStoreLocationProvider: the last bits of the hash, in folders of four and one of the rest.
 _HASH_BITS = 20
 _FOLDER_BITS = 4
 _FOLDERS = 3
@@ -24,7 +24,7 @@ class FileLayout:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> FileLayout:
-        """`AnalysisError` INVALID_TABLE_PROPERTY for a value that does not parse."""
+        """Raises AnalysisError INVALID_TABLE_PROPERTY for a value that does not parse."""
         return cls(OBJECT_STORAGE_ENABLED.of(properties), OBJECT_STORAGE_PARTITIONED_PATHS.of(properties))
 
     def location(self, data_location: str, partition_path: str, name: str) -> str:

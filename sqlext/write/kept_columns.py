@@ -1,4 +1,4 @@
-"""Columns that changed rows keep: a query leaves them out, and the write task reads them where the old rows are."""
+"""Columns that updated rows keep: the query leaves them out, and the write task reads them at the old positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlext.write.row_operation import OPERATION_COLUMNS, UPDATE
 
 Batches = Iterator[pa.RecordBatch]
 
-# Texts of so many rows have room in an array with offsets of 32 bits; those of all rows in one with 64.
+# Texts of so many rows fit an array with 32-bit offsets; those of all rows need 64 bits.
 _BATCH_ROWS = 16_384
 _LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
@@ -23,10 +23,10 @@ _LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 def with_kept_columns(
     task: Callable[[Batches], Batches], schema: Schema, names: Collection[str]
 ) -> Callable[[Batches], Batches]:
-    """The task of `write_changes` for rows without those columns of the schema, none of which is inserted.
+    """The `task` of `write_changes` for rows without the columns `names` of the schema; no row may be an insert.
 
-    A replaced row's values are what its data file has at its position; each file is as `values_at` reads it, and read
-    once. All rows are in memory at once.
+    An updated row gets the values that `values_at` finds at its position; each data file is read once. All rows are in
+    memory at once.
     """
     kept = {number: field for number, field in enumerate(schema.fields) if field.name in names}
 
@@ -39,7 +39,7 @@ def with_kept_columns(
 
 
 def _completed(rows: pa.RecordBatch, kept: dict[int, NestedField]) -> Batches:
-    """The rows with the columns in the places of their numbers; null in a row that is not replaced by another."""
+    """The rows with the `kept` columns at their positions in the schema; null in rows that are not updated."""
     operations = rows.column(0).to_numpy(zero_copy_only=False)
     replaced = np.flatnonzero(operations == UPDATE)
     types = [field.type for field in schema_to_arrow(Schema(tuple(kept.values())))]
@@ -63,7 +63,7 @@ def _completed(rows: pa.RecordBatch, kept: dict[int, NestedField]) -> Batches:
 def _values(
     files: pa.StringArray, positions: pa.Int64Array, fields: Sequence[NestedField], types: Sequence[pa.DataType]
 ) -> list[pa.Array]:
-    """The values of each field in these types: those of the rows at the positions in the files, in the rows' order."""
+    """The values of each field, cast to its type, at the positions of the files, which have one entry per row."""
     encoded = files.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     numbers = positions.to_numpy(zero_copy_only=False).astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Small data files as one: the same rows, written by the table's properties as they are now."""
+"""Small data files merged into one, written by the table's current properties."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sqlext.write.data_writer import DataWriter
 from sqlext.write.parquet_file import SCHEMA_KEY, ParquetLayout
 from sqlext.write.write_plan import WritePlan
 
-# Arrow has their values in the order of the format.
+# Types that Arrow sorts as the format does.
 _SORTABLE = (
     BooleanType,
     DateType,
@@ -49,14 +49,13 @@ def merge_data_files(
     io: FileIO, metadata: TableMetadata, table_name: str, operation_id: str, files: Sequence[ContentFile]
 ) -> tuple[Sequence[ContentFile], Sequence[ContentFile]]:
     """Writes the rows of Parquet data files of one partition and one sort order to one file, or to several of the
-    table's target size. All rows are in memory meanwhile.
+    table's target size. All rows are in memory at once.
 
-    Answers with the new files, and with those of `files` whose rows they hold: not files of an older partition spec,
-    that were written under another schema than the table has, or hold row ids of their own. There are none at all
-    where only one is left, or they are in an order that is not kept here. Rows keep the order of their files; in a
-    sort order they are sorted.
+    Returns the new files, and those of `files` that they replace. Files of another partition spec, written under
+    another schema or with row ids are left out. Both are empty if fewer than two files are left, the table has
+    variants, or its sort order cannot be kept. Rows are in the order of their files, or in the sort order.
 
-    Errors as of reading and writing; nothing is left then.
+    Raises CorruptionError for a damaged file, and as `DataWriter`; no new file is left then.
     """
     order = _kept_order(metadata, files[0].sort_order_id)
     if order is None:
@@ -65,7 +64,7 @@ def merge_data_files(
     plan = replace(plan, schema=stored_schema(plan.schema), sort_order_id=order.order_id)
     layout = ParquetLayout.of(plan.schema, plan.metrics, plan.compression, plan.compression_level)
     if layout.variants:
-        # They have a form of their own in files, which is not read back here.
+        # Reading variants back from Parquet is not supported here.
         return (), ()
     of_spec = (file for file in files if file.spec_id == metadata.default_spec_id)
     read = [(file, rows) for file in of_spec if (rows := _rows(io, file.file_path, layout)) is not None]
@@ -96,7 +95,7 @@ def _is_kept(schema: Schema, field: SortField) -> bool:
 
 
 def _rows(io: FileIO, location: str, layout: ParquetLayout) -> pa.Table | None:
-    """The rows of a file; None where it is of another schema."""
+    """The rows of a file; None if it was written under another schema."""
     try:
         with pq.ParquetFile(BytesIO(io.read(location))) as file:
             written_by = (file.metadata.metadata or {}).get(SCHEMA_KEY.encode())

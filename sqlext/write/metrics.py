@@ -1,7 +1,7 @@
-"""What a content file's manifest entry tells of its columns, read from the file's own footer.
+"""Column metrics of a content file's manifest entry, from the file's footer.
 
-Spec: Manifests, `data_file` fields 108 to 128. Bounds follow Iceberg: truncated bounds of strings and bytes still
-bound, NaN is never a bound, and nothing inside a list or a map has counts or bounds.
+Spec: Manifests, `data_file` fields 108 to 128. As in Iceberg, bounds of strings and bytes may be truncated, NaN is
+never a bound, and fields inside a list or a map have neither counts nor bounds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 @dataclass(frozen=True, slots=True)
 class MetricsMode:
-    """How much is recorded of a column; `length` is code points or bytes of a truncated bound."""
+    """Which metrics a column has; `length` is the number of code points or bytes of a truncated bound."""
 
     kind: Literal["none", "counts", "truncate", "full"]
     length: int | None = None
@@ -40,9 +40,10 @@ FULL = MetricsMode("full")
 
 @dataclass(frozen=True, slots=True)
 class MetricsConfig:
-    """The metrics modes a table's properties ask for; `default` is None where no property sets it.
+    """The metrics modes that a table's properties ask for.
 
-    Only `max_inferred` leading columns then get bounds: a table of thousands would swamp its manifests.
+    Where no property sets `default` it is None, and only the first `max_inferred` leaf columns have metrics, as the
+    metrics of thousands would swamp the manifests.
     """
 
     default: MetricsMode | None
@@ -51,7 +52,7 @@ class MetricsConfig:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> MetricsConfig:
-        """`AnalysisError` INVALID_TABLE_PROPERTY for a mode that does not parse."""
+        """Raises AnalysisError INVALID_TABLE_PROPERTY for a mode that does not parse."""
         default_name = METADATA_METRICS_DEFAULT.name
         default = properties.get(default_name)
         prefix = METADATA_METRICS_COLUMN_PREFIX
@@ -66,7 +67,7 @@ class MetricsConfig:
         )
 
     def require_columns(self, schema: Schema) -> None:
-        """`AnalysisError` INVALID_TABLE_PROPERTY for a column that the schema has not, as in Iceberg."""
+        """Raises AnalysisError INVALID_TABLE_PROPERTY for a column that the schema lacks, as Iceberg does."""
         known = {schema.column_name(id) for id in schema.field_ids}
         for name, mode in self.columns:
             if name not in known:
@@ -80,7 +81,7 @@ class MetricsConfig:
                 )
 
     def modes(self, schema: Schema, field_ids: Sequence[int]) -> tuple[MetricsMode, ...]:
-        """The mode of each leaf column, by its field."""
+        """The mode of each leaf column, which `field_ids` has in the order of the file."""
         named = dict(self.columns)
         inferred = _parse_mode(METADATA_METRICS_DEFAULT.name, METADATA_METRICS_DEFAULT.default)
         modes = []
@@ -153,8 +154,8 @@ def _add_bounds(
     id = column.field_id
     known = [one for one in statistics if one.has_min_max]
     silent = sum(one.num_values for one in statistics if not one.has_min_max)
-    # Parquet gives no limits for a chunk of NaN only, nor for one whose limits are very long; the latter leaves the
-    # file without bounds.
+    # A chunk has no limits if its values are all NaN, or the limits very long; the latter leaves the file without
+    # bounds.
     if not known or silent > metrics.nan_value_counts.get(id, 0):
         return
     lower = min(stored_value(column.type, one.min_raw) for one in known)
@@ -169,7 +170,7 @@ def _add_bounds(
 
 
 def stored_value(type: Type, raw: Any) -> Any:
-    """The stored value of a limit as Parquet's statistics have it."""
+    """The stored value of a limit in Parquet's statistics."""
     match type:
         case DecimalType(scale=scale):
             return scaled(raw if isinstance(raw, int) else int.from_bytes(raw, "big", signed=True), scale)
@@ -189,7 +190,7 @@ def truncated_upper(value: Any, length: int) -> Any:
 
 
 def _next_text(prefix: str) -> str:
-    """The smallest text above everything that starts with `prefix`; empty if there is none."""
+    """The smallest text above all texts that start with `prefix`; empty if there is none."""
     for end in range(len(prefix), 0, -1):
         point = ord(prefix[end - 1]) + 1
         if point in _SURROGATES:

@@ -1,4 +1,4 @@
-"""The leaf columns that a schema has in a Parquet file, in the order of the file (spec: Appendix A, Parquet)."""
+"""The leaf columns of a schema in a Parquet file, in the order of the file (spec: Appendix A, Parquet)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ VARIANT_PARTS = ("metadata", "value")
 
 @dataclass(frozen=True, slots=True)
 class ParquetColumn:
-    """One leaf. `names` are those of the groups around it in the file, and its own; `indices` lead to it from the
-    columns through structs.
+    """A leaf. `names` is its path in the file; `indices` are the positions of its column and of the fields below it.
 
-    A leaf inside a list or a map is `repeated`: it has a size, but neither counts nor bounds. A variant has two leaves
-    under its id.
+    A leaf inside a list or a map is `repeated`: it has a size, but neither counts nor bounds. A variant has two leaves,
+    both with its field id.
     """
 
     names: tuple[str, ...]
@@ -28,12 +27,12 @@ class ParquetColumn:
 
     @property
     def path(self) -> str:
-        """The dotted path by which pyarrow's writer takes settings: a column `a.b` and a field `b` of `a` share one."""
+        """The dotted path, the key of pyarrow's settings; a column `a.b` and a field `b` of `a` share one."""
         return ".".join(self.names)
 
 
 def parquet_columns(schema: Schema) -> tuple[ParquetColumn, ...]:
-    """The leaves of all columns."""
+    """The leaves of all columns, in the order of the file."""
     return tuple(
         leaf
         for index, field in enumerate(schema.fields)
@@ -42,7 +41,7 @@ def parquet_columns(schema: Schema) -> tuple[ParquetColumn, ...]:
 
 
 def variant_groups(columns: Iterable[ParquetColumn]) -> frozenset[tuple[str, ...]]:
-    """The groups that hold a variant each, by the names that lead to them."""
+    """The paths of the groups that are variants."""
     return frozenset(column.names[:-1] for column in columns if isinstance(column.type, VariantType))
 
 

@@ -1,4 +1,4 @@
-"""One Parquet file while it is written, and the content file it becomes (spec: Appendix A, Parquet)."""
+"""A Parquet file while it is written, and the content file that it becomes (spec: Appendix A, Parquet)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sqlext.write.variant_annotation import with_variants
 SCHEMA_KEY = "iceberg.schema"
 """The footer's key of the schema that the rows were written under."""
 
-# Of lineitem at scale 1, level 3 is 3 % smaller and costs 4 % more CPU than level 1.
+# Of TPC-H's lineitem at scale 1, level 3 is 3 % smaller and costs 4 % more CPU than level 1.
 _ZSTD_LEVEL = 1
 _CODECS = {"uncompressed": "none"}
 LEVELLED_CODECS = frozenset({"zstd", "gzip"})
@@ -35,7 +35,7 @@ LEVELLED_CODECS = frozenset({"zstd", "gzip"})
 
 @dataclass(frozen=True)
 class ParquetLayout:
-    """What the files of one writer have in common."""
+    """The settings that the files of one writer share."""
 
     arrow_schema: pa.Schema
     file_schema: pa.Schema
@@ -79,12 +79,12 @@ class ParquetLayout:
 
 
 class ParquetFile:
-    """A file that takes one row group at a time."""
+    """A file that is written one row group at a time."""
 
     def __init__(
         self, store: FileIO, location: str, layout: ParquetLayout, encodings: Encodings, rows: int = 0
     ) -> None:
-        """Opens the file, whose first row group has so many rows. Errors: as FileIO's."""
+        """Opens the file, whose first row group has `rows` rows. Raises as `FileIO.open_output`."""
         self.location = location
         self._store = store
         self._layout = layout
@@ -126,7 +126,7 @@ class ParquetFile:
         equality_ids: tuple[int, ...] | None = None,
         sort_order_id: int | None = None,
     ) -> ContentFile:
-        """Closes the file; when this returns it is durable."""
+        """Closes the file, which is durable then, and returns its manifest entry."""
         assert self._writer is not None
         self._writer.add_key_value_metadata({SCHEMA_KEY: self._layout.schema_json})
         if self._layout.variants:
@@ -158,10 +158,10 @@ class ParquetFile:
         )
 
     def abort(self) -> None:
-        """Removes the file, whatever state it is in."""
+        """Deletes the file, in whatever state it is."""
         self._sink.discard()
         if self._writer is not None:
-            # Otherwise it would write its footer whenever the collector finds it.
+            # Otherwise it would write its footer when it is garbage collected.
             with suppress(Exception):
                 self._writer.close()
         with suppress(Exception):
@@ -169,9 +169,9 @@ class ParquetFile:
 
 
 class _Sink(io.RawIOBase):
-    """Between pyarrow and the store: what pyarrow still writes after `discard` goes nowhere.
+    """The output of pyarrow's writer into the store; writes after `discard` are dropped.
 
-    Without that, a late write could meet a descriptor that is another file's by then.
+    Otherwise a late write could hit a file descriptor that is another file's by then.
     """
 
     def __init__(self, output: BinaryIO) -> None:
@@ -188,15 +188,15 @@ class _Sink(io.RawIOBase):
 
     @property
     def held(self) -> bytes:
-        """What was written since `hold`."""
+        """The bytes written since `hold`."""
         return bytes(self._held or b"")
 
     def hold(self) -> None:
-        """From now on what is written is kept back."""
+        """Keeps all later bytes in memory until `release`."""
         self._held = bytearray()
 
     def release(self, data: bytes) -> None:
-        """Writes `data` in place of what was kept back."""
+        """Writes `data` in place of the bytes in memory."""
         self._position -= len(self.held)
         self._held = None
         self.write(data)
@@ -210,13 +210,13 @@ class _Sink(io.RawIOBase):
         return len(data)
 
     def finish(self) -> None:
-        """Makes what was written durable."""
+        """Closes the output, which makes the file durable."""
         output, self._output = self._output, None
         assert output is not None
         output.close()
 
     def discard(self) -> None:
-        """Closes the output, whatever it says: a full disk refuses that too."""
+        """Closes the output and ignores errors, such as those of a full disk."""
         output, self._output = self._output, None
         if output is not None:
             with suppress(Exception):
@@ -251,7 +251,7 @@ def _nan_count(table: pa.Table, column: ParquetColumn) -> int:
 
 
 def split_offsets(footer: pq.FileMetaData) -> tuple[int, ...]:
-    """Where the row groups of a file begin."""
+    """The offset in bytes of each row group of a file."""
     return tuple(_start(footer.row_group(index)) for index in range(footer.num_row_groups))
 
 

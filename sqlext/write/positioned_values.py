@@ -1,7 +1,6 @@
 """Values of single rows of a Parquet data file, by their positions.
 
-Polars decodes of each page the values that are asked for and passes over the rest, where other readers decode pages
-whole.
+Polars decodes only the values of a page that are asked for; other readers decode whole pages.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from sqlext.storage.location import to_local_path
 
 _KIND = "data file"
 _WORD = re.compile(r"\w+")
-# What Polars and Arrow hold in the same way.
+# Types that Polars and Arrow represent alike.
 _TYPES = (
     BooleanType,
     IntegerType,
@@ -49,20 +48,19 @@ _TYPES = (
     StringType,
     BinaryType,
 )
-# Physical types of Parquet; those of a fixed length and of 96 bits are read by some readers only.
+# Parquet's physical types, without FIXED_LEN_BYTE_ARRAY and INT96, which not all readers read.
 _TESTED = frozenset({"BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE", "BYTE_ARRAY"})
 
 
 def has_positioned_values(field: NestedField) -> bool:
-    """Whether `values_at` gives the values of a top-level column. An older file has none for its default."""
+    """Whether `values_at` can read a top-level column: not one with an initial default, which older files lack."""
     return isinstance(field.type, _TYPES) and field.initial_default is None
 
 
 def values_at(location: str, positions: NDArray[np.uint64], fields: Sequence[NestedField]) -> list[pa.Array]:
-    """For each field its values at the positions, in their order, in the type that the file has them in.
+    """The values of each field at the positions, in their order and in the file's type; null if the file lacks it.
 
-    The file is on this machine and has field ids. A field that it lacks is null. NotFoundError FILE_NOT_FOUND,
-    CorruptionError CORRUPT_FILE.
+    The file is local and has field ids. Raises NotFoundError FILE_NOT_FOUND, CorruptionError CORRUPT_FILE.
     """
     wanted, places = np.unique(positions, return_inverse=True)
     path = Path(to_local_path(location))
@@ -80,7 +78,7 @@ def values_at(location: str, positions: NDArray[np.uint64], fields: Sequence[Nes
 
 
 def in_places(columns: Iterable[pa.Array], places: NDArray[np.intp]) -> list[pa.Array]:
-    """Of each column the values at these places; the columns themselves where all stand in their places."""
+    """Each column's values at these indices, without a copy if they count up from 0."""
     if np.array_equal(places, np.arange(len(places))):
         return [column.slice(0, len(places)) for column in columns]
     rows = pa.array(places)
@@ -88,8 +86,8 @@ def in_places(columns: Iterable[pa.Array], places: NDArray[np.intp]) -> list[pa.
 
 
 def _at(path: Path, file: pq.ParquetFile, positions: NDArray[np.uint64], names: Sequence[str]) -> dict[str, pa.Array]:
-    """The columns by name, at the positions, which ascend."""
-    # It is imported where it is used, as few sessions and workers need it and it takes a tenth of a second.
+    """The values of the columns at the positions, which ascend, by column name."""
+    # Imported here, as few sessions and workers need it and the import takes a tenth of a second.
     import polars as pl
     from polars import selectors
 
@@ -105,22 +103,22 @@ def _at(path: Path, file: pq.ParquetFile, positions: NDArray[np.uint64], names: 
     test = pl.col(index).is_in(pl.Series(positions, dtype=pl.get_index_type()).implode())
     tested = _quickest(file)
     if tested is not None:
-        # True of every row. Without a column of the file in its test Polars decodes all values before it tests any.
+        # True of every row. Unless its filter names a column of the file Polars decodes all values before it filters.
         test &= pl.col(tested).is_null() | pl.col(tested).is_not_null()
     try:
         frame = rows.filter(test).select(selectors.by_name(*names)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        # What Polars does not read, Arrow may; else its error tells what is wrong.
+        # Arrow may read a file that Polars does not; else its error says what is wrong.
         table = file.read(columns=list(names))
         return {name: table.column(name).combine_chunks().take(pa.array(positions)) for name in names}
     return {name: frame.get_column(name).to_arrow() for name in names}
 
 
 def _quickest(file: pq.ParquetFile) -> str | None:
-    """The top-level column with the least to decode; None for a file without one that any reader knows.
+    """The top-level column of the fewest bytes; None for a file without one that every reader reads.
 
-    Columns with other names than words are passed over: the file's path of a nested field is the name of a column with
-    a dot, and Polars takes `*` and `^…$` for patterns.
+    Columns whose names are not words are left out: a name with a dot may be the path of a nested field, and Polars
+    takes `*` and `^…$` for patterns.
     """
     if not file.num_row_groups:
         return None

@@ -1,4 +1,4 @@
-"""Rows that a batch of changes marks as refused, by operation codes behind the three that are carried out."""
+"""Rows that a batch of changes marks as refused, by operation codes above `INSERT`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _CONDITIONS = {
 
 
 def accepted_rows(plan: WritePlan, batch: pa.RecordBatch, operation_columns: int) -> pa.RecordBatch:
-    """The batch without its column `GIVEN_KIND`, if it has one; so many columns stand before the table's.
+    """The batch without its column `GIVEN_KIND`, if it has one; `operation_columns` precede the table's columns.
 
-    DataError for the first kind of refusal among the rows, naming up to five of their keys: NULL_IN_REQUIRED_COLUMN,
-    INVALID_ROW_KIND, DUPLICATE_KEY, SEQUENCE_TIE or RETRACTION_REFUSED.
+    Raises DataError for the highest refusal code among the rows, with up to five of their keys: DUPLICATE_KEY,
+    SEQUENCE_TIE, INVALID_ROW_KIND, RETRACTION_REFUSED, or NULL_IN_REQUIRED_COLUMN with the column.
     """
     codes = batch.column(0).to_numpy(zero_copy_only=False)
     has_kinds = batch.schema.names[-1] == GIVEN_KIND
@@ -63,6 +63,6 @@ def _refusal(plan: WritePlan, codes: NDArray[np.int8], columns: list[pa.Array], 
 
 
 def _named_kinds(kinds: pa.Array | None, rows: pa.Array) -> str:
-    """Up to five of the rows' kinds as a message names them."""
+    """Up to five kinds of the rows, as the text of a message."""
     given = [] if kinds is None else kinds.filter(rows).unique().to_pylist()[:NAMED_KEYS]
     return ", ".join("null" if kind is None else f"'{shortened(kind)}'" for kind in given)

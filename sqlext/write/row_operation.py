@@ -1,4 +1,4 @@
-"""Row operations as a lowered statement tags them, and the positions of data files that they delete."""
+"""The operation codes of a lowered SELECT's rows, and the positions in data files that the rows name."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pyroaring import BitMap64
 
 from sqlext.write.commit_message import TaskMessage, matched_message, positions_message, repeated_message
 
-# The row at that position stays as it is; a source row matches it.
+# A source row matches the target row, which is not changed.
 MATCH = 0
 DELETE = 1
 UPDATE = 2
 INSERT = 3
 
-# `__operation`, `_file` and `_pos` stand before the table's columns.
+# `__operation`, `_file` and `_pos` precede the table's columns.
 OPERATION_COLUMNS = 3
 
 
 class NamedPositions:
-    """Positions by data file, of rows that are `deleted` or stay; those that come twice are kept apart, since they tell
-    of a row that several source rows match."""
+    """Positions, by data file, of rows that are `deleted` or else only matched. Those added twice are kept apart too:
+    several source rows match such a row."""
 
     def __init__(self, *, deleted: bool) -> None:
         self._message = positions_message if deleted else matched_message
@@ -32,7 +32,7 @@ class NamedPositions:
         self._repeated: dict[str, BitMap64] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes `_file` and `_pos` of rows that are all there."""
+        """Takes rows whose `_file` and `_pos` are not null."""
         if batch.num_rows == 0:
             return
         files = batch.column(1).dictionary_encode()
@@ -44,7 +44,7 @@ class NamedPositions:
             self._add_sorted(files.dictionary[int(codes[rows[0]])].as_py(), positions[rows])
 
     def messages(self) -> Iterator[TaskMessage]:
-        """A `positions` or `matched` message for each file, and a `repeated` one where a position came twice."""
+        """A `positions` or `matched` message for each file, and a `repeated` one if positions were added twice."""
         for path, positions in self._positions.items():
             yield self._message(path, positions)
         for path, positions in self._repeated.items():

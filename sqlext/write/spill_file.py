@@ -1,6 +1,6 @@
-"""Rows that wait on local disk for their turn, as Arrow IPC in one file that nobody else can see.
+"""Rows that a task keeps on local disk, as Arrow IPC in one file.
 
-The file has no name, so it is gone with its process, however that ends.
+The file has no name, so it disappears with its process, however that ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 @dataclass(frozen=True, slots=True)
 class SpilledRows:
-    """Where rows are in their file; `held_bytes` is what they took in memory."""
+    """Offset and length of rows in the file; `held_bytes` is their size in memory. All are bytes."""
 
     offset: int
     length: int
@@ -25,16 +25,16 @@ class SpilledRows:
 
 
 class SpillFile:
-    """Takes rows and gives them back, in any order. It makes its file when the first ones come.
+    """Stores rows and returns them, in any order; the file is created with the first.
 
-    Errors: OSError from the local disk. After `close`, which may be called at any time, it is of no more use.
+    Raises OSError of the local disk. `close` may be called at any time; nothing may be read after it.
     """
 
     def __init__(self) -> None:
         self._file: BinaryIO | None = None
 
     def put(self, batches: Sequence[pa.RecordBatch], held_bytes: int) -> SpilledRows:
-        """Writes batches of one schema."""
+        """Writes batches of one schema, which take `held_bytes` in memory."""
         if self._file is None:
             self._file = cast("BinaryIO", tempfile.TemporaryFile(prefix="sqlext-spill-"))  # noqa: SIM115
         packed = pa.BufferOutputStream()
@@ -47,13 +47,13 @@ class SpillFile:
         return SpilledRows(offset, data.size, held_bytes)
 
     def take(self, rows: SpilledRows) -> list[pa.RecordBatch]:
-        """The batches that were put there."""
+        """The batches of a `put`."""
         assert self._file is not None
         self._file.seek(rows.offset)
         return list(pa.ipc.open_stream(pa.py_buffer(self._file.read(rows.length))))
 
     def close(self) -> None:
-        """Gives the disk space back."""
+        """Frees the disk space."""
         file, self._file = self._file, None
         if file is not None:
             file.close()

@@ -1,7 +1,7 @@
-"""The write tasks: functions on batches that run in `mapInArrow` on executors, or on the driver over a list.
+"""Write tasks: functions on batches that run in `mapInArrow` on executors, or on the driver over a list.
 
-A task hands back commit messages. What stops it becomes an `error` message, so that no trace of an engine reaches a
-user; its own files are gone by then. An interrupt is passed on, after the files are removed.
+A task returns commit messages. After an error it deletes its files and returns an `error` message, so that no stack
+trace reaches the user. An interrupt is raised again after the files are deleted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COPIES = "copies"
 
 
 class _Work(Protocol):
-    """Rows in, messages out; `abort` takes back what was written."""
+    """Rows in, messages out; `abort` deletes the files."""
 
     def write(self, batch: pa.RecordBatch) -> None: ...
 
@@ -50,10 +50,10 @@ class _Work(Protocol):
 
 
 def write_rows(plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | None = None) -> WriteTask:
-    """A task that writes whole rows in the table's columns.
+    """A task that writes rows in the table's columns.
 
-    `task_identity` gives the number of the task and of its attempt, once per run, where the task runs. No two runs of
-    an operation may have both in common.
+    `task_identity` returns the numbers of the task and of its attempt; it is called once per run, where the task runs.
+    No two runs of an operation may share both.
     """
     return _task(plan, lambda store, task, attempt: _Rows(store, plan, task, attempt), task_identity, io)
 
@@ -68,12 +68,11 @@ def write_changes(
 ) -> WriteTask:
     """A task that takes `__operation`, `_file` and `_pos` before the table's columns.
 
-    Deleted and updated rows become positions of their data files, updated and inserted ones new rows. Rows that are
-    only matched are told by their positions too. With
-    `distinct_keys` two source rows of one key within the task are an error, DUPLICATE_KEY, that names up to five, and
-    `COPIES` among the counts are the rows that come in beyond one for each key. Without `writes_rows` the rows are
-    counted and held to the table's rules, and no file is written. Rows may be marked as refused, see `refused_rows`.
-    See `write_rows`.
+    Deleted and updated rows become positions of their data files, updated and inserted ones new rows; rows that are
+    only matched become positions too. With `distinct_keys` two source rows of one key within the task are the error
+    DUPLICATE_KEY, which names up to five keys, and the count `COPIES` is the number of new rows beyond one per key.
+    Without `writes_rows` rows are counted and checked, and no file is written. Rows may be marked as refused, see
+    `refused_rows`. `task_identity` is as in `write_rows`.
     """
     return _task(
         plan,
@@ -93,9 +92,9 @@ def upsert_rows(
 ) -> WriteTask:
     """A task that takes `__operation` before the table's columns.
 
-    It writes the rows that are no deletes, and equality deletes of the keys of all. With `distinct_keys` a key that
-    comes twice within the task is an error, DUPLICATE_KEY, that names up to five. Rows may be marked as refused, see
-    `refused_rows`. See `write_rows`.
+    It writes the rows that are no deletes, and an equality delete for the key of each row. With `distinct_keys` two
+    rows of one key within the task are the error DUPLICATE_KEY, which names up to five keys. Rows may be marked as
+    refused, see `refused_rows`. `task_identity` is as in `write_rows`.
     """
     ids = tuple(equality_ids)
     return _task(
@@ -228,7 +227,7 @@ class _Upsert:
     def close(self) -> list[TaskMessage]:
         if self._keys is not None:
             self._keys.require()
-        # Both wait for the disk.
+        # In parallel, as both wait for the disk.
         with ThreadPoolExecutor(1) as thread:
             deletes = thread.submit(self._deletes.close)
             files = self._data.close()

@@ -1,7 +1,7 @@
-"""Groups of a Parquet file marked as variants, which pyarrow cannot do (spec: Appendix A, Parquet).
+"""The logical type VARIANT of groups in a Parquet file, which pyarrow cannot write (spec: Appendix A, Parquet).
 
-The mark is a logical type in the file's footer, which is Thrift's compact protocol. Of it only the schema is looked at:
-a list of elements, each group before those inside it; the rest is carried over as it is.
+It is inserted into the file's footer, which is in Thrift's compact protocol. Only the footer's schema is parsed, a list
+of elements with each group before its children; all else is copied.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ _MAGIC = b"PAR1"
 _STOP, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 3, 7, 8, 9, 10, 12
 _FLAGS = (1, 2)
 _NUMBERS = (4, 5, 6)
-# Of FileMetaData and SchemaElement.
+# Field ids of FileMetaData and SchemaElement.
 _SCHEMA, _NAME, _CHILDREN, _LOGICAL_TYPE = 2, 4, 5, 10
-# LogicalType.VARIANT, the field 16, with version 1 of the specification of variants.
+# LogicalType.VARIANT, field 16, with version 1 of the variant specification.
 _VARIANT = bytes([_STRUCT, 2 * 16, 1 << 4 | _BYTE, 1, _STOP, _STOP])
 
 
 def with_variants(end: bytes, groups: frozenset[tuple[str, ...]]) -> bytes:
-    """The end of a file, from before its footer on, with the groups marked to which these names lead.
+    """`end`, the last bytes of a Parquet file, with the groups at these paths of names marked as variants.
 
-    Raises ValueError if it is not the end of a Parquet file that has these groups.
+    Raises ValueError if it does not hold the whole footer of a Parquet file with these groups.
     """
     length = int.from_bytes(end[-8:-4], "little")
     start = len(end) - 8 - length
@@ -41,7 +41,7 @@ def with_variants(end: bytes, groups: frozenset[tuple[str, ...]]) -> bytes:
 
 
 def _marks(footer: bytes, groups: frozenset[tuple[str, ...]]) -> Iterator[tuple[int, bytes]]:
-    """Where in the footer a group's element ends, and what goes there."""
+    """The offset in the footer where each group's element ends, and the bytes to insert there."""
     reader = _Reader(footer)
     id, kind = reader.field(0)
     while id != _SCHEMA:
@@ -53,7 +53,7 @@ def _marks(footer: bytes, groups: frozenset[tuple[str, ...]]) -> Iterator[tuple[
         name, children, last_id = reader.schema_element()
         above_it = (above for above, _ in open_groups[1:])
         if number and (*above_it, name) in groups:
-            # Fields are numbered by their distance from the one before, and a group has none behind the logical type.
+            # A field's id is its distance from the one before; a group has no field after the logical type.
             yield reader.position - 1, bytes([(_LOGICAL_TYPE - last_id) << 4 | _STRUCT]) + _VARIANT
         if open_groups:
             above, left = open_groups[-1]
@@ -64,14 +64,14 @@ def _marks(footer: bytes, groups: frozenset[tuple[str, ...]]) -> Iterator[tuple[
 
 
 class _Reader:
-    """Thrift's compact protocol, as far as it takes to pass over values."""
+    """Reads Thrift's compact protocol, as far as it takes to skip values."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.position = 0
 
     def schema_element(self) -> tuple[str, int, int]:
-        """Name, number of children and the id of the element's last field; the position is behind its end."""
+        """Name, number of children and last field id of the element, which is read to its end."""
         name, children, last = "", 0, 0
         id, kind = self.field(0)
         while kind != _STOP:
@@ -113,7 +113,7 @@ class _Reader:
         elif kind in (_LIST, _SET):
             element, count = self.list_header()
             for _ in range(count):
-                # In a list a flag is a byte of its own.
+                # A boolean in a list is a byte of its own.
                 self.skip(_BYTE if element in _FLAGS else element)
         elif kind == _STRUCT:
             id, inner = self.field(0)

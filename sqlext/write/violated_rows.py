@@ -1,4 +1,4 @@
-"""The refusal of rows that break a rule of the table. Which rule a row breaks is told by a column beside its own."""
+"""Errors for rows that break a rule of the table. Spark computes the broken rule of each row as a further column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlext.write.alignment import Aligner
 from sqlext.write.write_plan import WritePlan
 
 VIOLATED = "__violated"
-"""The last column of rows that are held to rules: the number of the first that the row breaks, or null."""
+"""The last column of rows under rules: the index of the first rule that the row breaks, or null."""
 
 _SHOWN_CHARACTERS = 80
 
@@ -22,7 +22,7 @@ _SHOWN_CHARACTERS = 80
 def held_rows(plan: WritePlan, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch without its column `VIOLATED`, if it has one.
 
-    DataError CHECK_CONSTRAINT_VIOLATION or EXCEED_LIMIT_LENGTH for the first row that breaks a rule.
+    Raises DataError CHECK_CONSTRAINT_VIOLATION or EXCEED_LIMIT_LENGTH for the first row that breaks a rule.
     """
     if not batch.num_columns or batch.schema.names[-1] != VIOLATED:
         return batch
@@ -56,7 +56,7 @@ def _shown_values(plan: WritePlan, columns: tuple[str, ...], row: pa.RecordBatch
 
 
 def shown_row(values: dict[str, Any]) -> str:
-    """Values of a row for a message, each cut to a length that a line can bear."""
+    """Values of a row as the text of a message, each `shortened`."""
     texts = (f"{name} = {_shown(value)}" for name, value in values.items())
     return ", ".join(texts) or "none"
 
@@ -66,5 +66,5 @@ def _shown(value: Any) -> str:
 
 
 def shortened(text: str) -> str:
-    """A value of a row as a message shows it."""
+    """`text`, truncated to the length that messages show of a value."""
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"

@@ -1,4 +1,4 @@
-"""What a write task needs to know of a table, as plain values that travel to executors."""
+"""The settings of a table's writes, as plain values that are sent to executors."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from sqlext.write.parquet_file import LEVELLED_CODECS
 class WritePlan:
     """One operation's writes into one table.
 
-    `spec` is what new rows are partitioned by; `specs` are all of the table's, since a delete file lies in the
-    partition of the data it deletes from. Sizes are bytes: of a file on disk, of a row group as encoded at most.
-    `operation_id` is in the name of every file the operation makes. `rules` are those that the rows' own column
-    `__violated` counts. `buffer_size` is how many bytes of rows a task keeps in memory, and `spills` whether others
-    wait on its local disk. `io` is the store that the files go to, as executors reach it.
+    New rows are partitioned by `spec`; `specs` are all specs of the table, since a delete file lies in the partition of
+    its data file. Sizes are bytes: of a file on disk, and at most of an encoded row group. `operation_id` is in the
+    name of every file. The rows' column `__violated` has indices into `rules`. A task keeps up to `buffer_size` bytes
+    of rows in memory; with `spills` further ones go to its local disk. `io` is the store of the files, as executors
+    reach it.
     """
 
     table_name: str
@@ -71,17 +71,17 @@ class WritePlan:
         return self.schema.identifier_field_ids
 
     def file_location(self, spec_id: int, partition: tuple[object, ...], name: str) -> str:
-        """Where a partition's file of that name goes."""
+        """The location of the file `name` in a partition."""
         spec = next(spec for spec in self.specs if spec.spec_id == spec_id)
         return self.layout.location(self.data_location, spec.partition_path(self.schema, partition), name)
 
     def with_row_ids(self) -> WritePlan:
-        """The plan for rows that come with their row id behind the table's columns, null in a new row."""
+        """The plan for rows with their row id after the table's columns, null in a new row."""
         return replace(self, schema=replace(self.schema, fields=(*self.schema.fields, ROW_ID)))
 
     def with_row_lineage(self) -> WritePlan:
-        """The plan for rows that come with their row id and the number of their last change behind the table's columns,
-        each null where the commit gives it."""
+        """The plan for rows with `_row_id` and `_last_updated_sequence_number` after the table's columns, each null
+        where it is inherited (spec: Row Lineage)."""
         return replace(self, schema=replace(self.schema, fields=(*self.schema.fields, ROW_ID, LAST_UPDATED)))
 
     @classmethod
@@ -90,7 +90,8 @@ class WritePlan:
     ) -> WritePlan:
         """The plan of a write on the table's current schema, spec, sort order and properties.
 
-        `AnalysisError` INVALID_TABLE_PROPERTY for a property whose value does not parse, or asks for what is not done.
+        Raises AnalysisError INVALID_TABLE_PROPERTY for a value that does not parse or asks for a feature that sqlext
+        lacks.
         """
         properties = metadata.properties
         require_writable(properties)
@@ -118,7 +119,7 @@ class WritePlan:
 
 
 def _compression_level(codec: str, properties: Mapping[str, str]) -> int | None:
-    """The level, None for the codec's own; `AnalysisError` for one that the codec lacks."""
+    """The level, None for the codec's default. Raises AnalysisError for a level that the codec lacks."""
     level = PARQUET_COMPRESSION_LEVEL.of(properties)
     if level in (None, -1) or codec not in LEVELLED_CODECS:
         return None
@@ -135,7 +136,8 @@ def _compression_level(codec: str, properties: Mapping[str, str]) -> int | None:
 
 
 def can_sort(schema: Schema, order: SortOrder) -> bool:
-    """Whether Spark can sort rows so: it knows every transform, and the values as they are transformed."""
+    """Whether Spark can sort rows by `order`: not by unknown transforms, nor by buckets of uuids, which it has as
+    texts."""
     return not any(
         isinstance(field.transform, UnknownTransform)
         or (isinstance(field.transform, BucketTransform) and isinstance(schema.field(field.source_id).type, UuidType))
