@@ -1,1 +1,1 @@
-"""What CALL runs: one module a verb."""
+"""The procedures that CALL runs: one module per verb."""

@@ -1,4 +1,4 @@
-"""add_files: takes data files into a table that something else has written. They stay where they are."""
+"""add_files: adds data files of another program to a table. The files stay where they are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ from sqlext.write.metrics import MetricsConfig
 
 
 def add_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: how many files came in, and how many partitions got some."""
+    """Row: the numbers of added files and of changed partitions.
+
+    Raises UnsupportedError FILES_NOT_ADDED for a table that cannot take the files, FILE_NOT_ADDED for a file that does
+    not fit, and AnalysisError for the source or an argument.
+    """
     arguments = invocation.arguments
     table = invocation.load(arguments["table"])
     metadata, name = table.metadata, str(table.identifier)
@@ -49,7 +53,7 @@ def add_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def _require_no_row_rules(metadata: TableMetadata, name: str) -> None:
-    """UnsupportedError for a table with constraints, which nobody has held the files' rows to."""
+    """Raises UnsupportedError for a table with constraints, by which the files' rows were never checked."""
     rules = row_rule_properties(metadata.properties)
     if rules:
         raise UnsupportedError(
@@ -61,7 +65,10 @@ def _require_no_row_rules(metadata: TableMetadata, name: str) -> None:
 
 
 def _fitting_spec(metadata: TableMetadata, source: Source, name: str) -> PartitionSpec:
-    """The newest partition spec, the current one first, that has the columns of the source's folders."""
+    """The current partition spec, or else the newest, with an identity field for each column of the source's folders.
+
+    Raises UnsupportedError FILES_NOT_ADDED if there is none.
+    """
     told, schema = set(source.folder_columns), metadata.schema()
     others = sorted(metadata.partition_specs, key=lambda spec: -spec.spec_id)
     for spec in (metadata.spec(), *others):
@@ -83,7 +90,7 @@ def _tells(column: str, field: PartitionField, schema: Schema) -> bool:
 
 
 def _filtered(source: Source, wanted: Mapping[str, str], spec: PartitionSpec, schema: Schema) -> Source:
-    """The files whose folders tell the wanted values, compared as values of the columns."""
+    """The source with the files whose folders have the `wanted` values, compared as values of the columns."""
     tests = [_test(column, text, source, spec, schema) for column, text in wanted.items()]
     return replace(source, files=tuple(file for file in source.files if all(test(file) for test in tests)))
 

@@ -1,4 +1,4 @@
-"""The manifest entries of files that something else has written, read by several threads."""
+"""The manifest entries of data files that another program has written, read by several threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ THREADS = 8
 
 
 def threads(procedure: Procedure, arguments: Mapping[str, Any]) -> int:
-    """What the argument `parallelism` asks for."""
+    """The number of threads by the argument `parallelism`. Raises AnalysisError unless it is positive."""
     asked = arguments["parallelism"]
     if asked is not None and asked < 1:
         raise AnalysisError(
@@ -32,7 +32,7 @@ def threads(procedure: Procedure, arguments: Mapping[str, Any]) -> int:
 def content_files(
     io: FileIO, files: Sequence[ExistingFile], shape: TableShape, name: str, threads: int
 ) -> tuple[ContentFile, ...]:
-    """The entries in the order of the files. UnsupportedError FILE_NOT_ADDED naming the first that does not fit."""
+    """The entries, in the order of the files. Raises UnsupportedError FILE_NOT_ADDED naming the first misfit."""
 
     def read(file: ExistingFile) -> ContentFile:
         try:

@@ -1,4 +1,4 @@
-"""ancestors_of: a snapshot and those before it."""
+"""ancestors_of: a snapshot and its ancestors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 
 
 def ancestors_of(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: snapshots and their times in milliseconds, newest first; from main's head without a snapshot id."""
+    """Rows: snapshots and their times in milliseconds, newest first, by default from main's head.
+
+    Raises NotFoundError SNAPSHOT_NOT_FOUND.
+    """
     name, snapshot_id = invocation.arguments["table"], invocation.arguments["snapshot_id"]
     metadata = invocation.load(name).metadata
     first = metadata.current_snapshot() if snapshot_id is None else metadata.snapshot_or_none(snapshot_id)

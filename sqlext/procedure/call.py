@@ -1,4 +1,4 @@
-"""CALL: finds the procedure, binds the arguments, which Spark evaluates, and runs it."""
+"""CALL: finds the procedure, binds its arguments, which Spark evaluates, and runs it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from sqlext.spark.query.cached_tables import renew_caches
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.sql.statements.statement import Argument, Call
 
-# The parameter of all procedures that change a table that is there.
+# The parameter of all procedures that change an existing table.
 _TABLE = "table"
 
 
 def call(environment: Environment, spark: SparkSession, statement: Call) -> Outcome:
-    """Runs the statement; the procedure's rows."""
+    """Runs the procedure and returns its rows. Raises NotFoundError PROCEDURE_NOT_FOUND, AnalysisError
+    PROCEDURE_ARGUMENT, and as the procedure."""
     procedure = find_procedure(statement.catalog, statement.procedure)
     bound = _bound(procedure, statement)
     arguments = _evaluated(spark, procedure, bound)
@@ -33,7 +34,7 @@ def call(environment: Environment, spark: SparkSession, statement: Call) -> Outc
 
 
 def _bound(procedure: Procedure, statement: Call) -> Mapping[str, Argument]:
-    """Arguments by parameter: those without a name in order, then those with one."""
+    """The arguments by parameter: positional ones in order, then named ones. Raises AnalysisError."""
     bound: dict[str, Argument] = {}
     names = [parameter.name for parameter in procedure.parameters]
     for position, argument in enumerate(statement.arguments):

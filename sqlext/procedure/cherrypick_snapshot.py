@@ -1,4 +1,4 @@
-"""cherrypick_snapshot: the changes of a snapshot that is on no branch, on top of main."""
+"""cherrypick_snapshot: applies the changes of a snapshot that is on no branch to main."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 
 
 def cherrypick_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: the snapshot that was picked, and main's head with it."""
+    """Row: the snapshot that was picked, and main's new head. Raises as `CherryPick`."""
     picked = invocation.arguments["snapshot_id"]
     table = invocation.load(invocation.arguments["table"])
     return [(picked, move_branch(invocation, table, CherryPick(snapshot_id=picked))[1])]

@@ -1,6 +1,6 @@
-"""compact and rescale: files of a table are merged, and its rows divided into another number of buckets.
+"""compact merges the files of a table; rescale divides its rows into another number of buckets.
 
-The dedicated job beside writers of a table with `'write-only'='true'`.
+compact is the dedicated job for a table with `'write-only'='true'`, as in Paimon.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COLUMNS = (
 
 
 def compact(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """One row; `failed_buckets_count` are those that other writers went on changing."""
+    """One row; `failed_buckets_count` is the number of buckets given up because of conflicts with other writers."""
     arguments, spark = invocation.arguments, invocation.spark
     name = TableName(invocation.table_parts(arguments["table"]))
     branch, where = arguments["branch"] or MAIN_BRANCH, arguments["where"]
@@ -44,8 +44,8 @@ def compact(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def rescale(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """One row, of the move of all rows of the main branch. A call that was stopped in the middle is run again, or
-    finished by `compact` with `full`."""
+    """One row, about the compaction of main that moves all rows. An interrupted call is completed by another one, or by
+    `compact` with `full`."""
     arguments, environment = invocation.arguments, invocation.environment
     name = TableName(invocation.table_parts(arguments["table"]))
     table, count = invocation.load(arguments["table"]), arguments["bucket_num"]

@@ -23,22 +23,25 @@ _COLUMNS = (
 
 
 def consumers(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: of each consumer the snapshot up to which it has got, null where none is consumed whole."""
+    """Rows: each consumer, with the last snapshot that it has consumed whole, or null."""
     table = invocation.load(invocation.arguments["table"])
     return _rows(invocation, table)
 
 
 def drop_consumer(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """The consumer goes, and with it the protection of snapshots; rows: those that remain."""
+    """Drops the consumer and the tag that keeps its snapshot from expiry. Rows: the remaining consumers.
+
+    Raises NotFoundError CONSUMER_NOT_FOUND.
+    """
     table, consumer_id = _named(invocation)
     _move(invocation, table, consumer_id, None)
     return _rows(invocation, invocation.load(invocation.arguments["table"]))
 
 
 def reset_consumer(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """A query that begins goes on behind the snapshot, by default the newest; the consumer is made where there is none.
+    """Sets the consumer's position to the snapshot, by default the newest; a query that starts reads what follows it.
 
-    Rows: all consumers. NotFoundError for a snapshot that is not there.
+    A consumer that does not exist is created. Rows: all consumers. Raises NotFoundError SNAPSHOT_NOT_FOUND.
     """
     table, consumer_id = invocation.load(invocation.arguments["table"]), invocation.arguments["consumer_id"]
     require_consumer_id(consumer_id)
@@ -56,7 +59,7 @@ def reset_consumer(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def _named(invocation: Invocation) -> tuple[LoadedTable, str]:
-    """NotFoundError for a consumer that the table does not have."""
+    """The table and the consumer's id. Raises NotFoundError CONSUMER_NOT_FOUND."""
     table, consumer_id = invocation.load(invocation.arguments["table"]), str(invocation.arguments["consumer_id"])
     if consumer_id not in consumers_of(table.metadata, invocation.arguments["table"]):
         raise NotFoundError("CONSUMER_NOT_FOUND", name=invocation.arguments["table"], consumer=consumer_id)

@@ -1,7 +1,7 @@
-"""convert_equality_deletes: rows that are deleted by key become rows deleted by position, which readers need not join.
+"""convert_equality_deletes: replaces equality deletes by position deletes, which readers apply without a join.
 
-Deletion vectors in format version 3, position deletes in version 2. One commit; no row of the table changes. Data files
-that no converted delete may touch are not read.
+They are deletion vectors in format version 3, position-delete files in version 2. One commit replaces them, and the
+table's rows stay the same. Data files to which no converted delete applies are not read.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sqlext.sql.statements.statement import TableName
 
 
 def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: equality-delete files taken out after their rows were marked, files or vectors that mark them, and
-    equality-delete files taken out as they could hit no row."""
+    """Row: the numbers of equality-delete files that were converted, of new delete files or vectors, and of
+    equality-delete files dropped because they apply to no data file. Raises as `load_target` and a commit."""
     environment, spark, arguments = invocation.environment, invocation.spark, invocation.arguments
     name = TableName(invocation.table_parts(arguments["table"]))
     target = load_target(environment, spark, name, arguments["branch"])
@@ -45,7 +45,7 @@ def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def _hit_rows(spark: SparkSession, target: Target, paths: Set[str] | None) -> Mapping[str, BitMap64]:
-    """Positions of rows that are deleted by key alone, by data file: of those at `paths`; None for all."""
+    """Positions, by data file, of rows that only equality deletes delete; `paths` restricts the data files."""
     lowered = f"SELECT `_file`, `_pos`\nFROM {target.relation}\nWHERE `_deleted_by_key`"
     log_lowered(lowered)
     rows = lowered_query(spark, lowered)

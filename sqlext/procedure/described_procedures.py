@@ -25,9 +25,9 @@ DESCRIBE_PROCEDURE_COLUMNS = (("procedure_desc", "string"),)
 
 
 def show_procedures(environment: Environment, spark: SparkSession, statement: ShowProcedures) -> Outcome:
-    """Runs the statement; rows of `SHOW_PROCEDURES_COLUMNS`, by name.
+    """Runs the statement; rows of `SHOW_PROCEDURES_COLUMNS`, by name, none for a namespace other than `system`.
 
-    NotFoundError for a namespace other than `system` that the catalog does not have.
+    Raises NotFoundError SCHEMA_NOT_FOUND for a namespace that the catalog does not have.
     """
     namespace = statement.namespace
     if namespace and tuple(level.lower() for level in namespace) != (SYSTEM,):
@@ -38,7 +38,7 @@ def show_procedures(environment: Environment, spark: SparkSession, statement: Sh
 
 
 def describe_procedure(environment: Environment, spark: SparkSession, statement: DescribeProcedure) -> Outcome:
-    """Runs the statement; a row for each line. NotFoundError PROCEDURE_NOT_FOUND."""
+    """Runs the statement; one row per line. Raises NotFoundError PROCEDURE_NOT_FOUND."""
     procedure = find_procedure(statement.catalog, statement.name)
     lines = [f"Procedure:   {statement.catalog}.{SYSTEM}.{procedure.name}", "Parameters:"]
     lines += [f"  {one.name} {one.type}{'' if one.required else ' (optional)'}" for one in procedure.parameters]

@@ -1,4 +1,4 @@
-"""dropped_tables: what UNDROP TABLE can bring back."""
+"""dropped_tables: the tables that UNDROP TABLE can restore."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlext.sql.tokens.token_cursor import TokenCursor
 
 
 def dropped_tables(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: name and time (UTC) of each drop in a namespace, the newest first."""
+    """Rows: name and time (ISO, UTC) of each dropped table of the namespace, the newest first."""
     catalog = invocation.environment.catalogs.catalog(invocation.catalog)
     written = TokenCursor(invocation.arguments["namespace"]).dotted_name("a namespace")
     namespace = written[1:] if len(written) > 1 and written[0] == catalog.name else written

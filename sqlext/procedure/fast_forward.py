@@ -1,4 +1,4 @@
-"""fast_forward: a branch goes on to the head of another, which has all of its snapshots."""
+"""fast_forward: sets a branch to the head of another one that descends from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 
 
 def fast_forward(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: the branch, and its heads before and after."""
+    """Row: the branch, and its heads before and after. Raises as `FastForward`."""
     branch, to = invocation.arguments["branch"], invocation.arguments["to"]
     table = invocation.load(invocation.arguments["table"])
     return [(branch, *move_branch(invocation, table, MoveBranch(FastForward(to), branch), branch))]

@@ -1,4 +1,4 @@
-"""A new table over data files that are there already, as snapshot and migrate make one."""
+"""A new table over existing data files, for snapshot and migrate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sqlext.write.metrics import MetricsConfig
 
 
 def require_absent(invocation: Invocation, parts: Sequence[str]) -> None:
-    """AlreadyExistsError when the table is there."""
+    """Raises AlreadyExistsError if the table exists."""
     catalog = invocation.environment.catalogs.catalog(parts[0])
     if catalog.table_exists(TableIdentifier(tuple(parts[1:-1]), parts[-1])):
         raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(parts))
@@ -40,9 +40,10 @@ def import_table(
     properties: Mapping[str, str],
     threads: int,
 ) -> int:
-    """Makes the table, in one commit, with the columns of `rows`, the source as Spark reads it; how many files it has.
+    """Creates a table over the source's files in one commit; returns how many it has. `parts` is the table's name.
 
-    Its partition fields are the columns that the source's folders tell. No file is ever deleted.
+    Its columns are those of `rows`, the source as Spark reads it, its partition fields the source's partition columns.
+    A failure deletes none of the files. Raises UnsupportedError FILE_NOT_ADDED.
     """
     environment = invocation.environment
     catalog = environment.catalogs.catalog(parts[0])

@@ -1,4 +1,4 @@
-"""migrate: a folder of data files at a table's place becomes the table, in place."""
+"""migrate: makes a folder of data files at a table's default location the table, in place."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from sqlext.procedure.source_files import folder_files
 
 
 def migrate(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: how many files the table has; they are its own from now on.
+    """Row: the number of files, which the table owns from then on.
 
-    The folder is a table from the moment its first metadata file is there, and until then it is what it was.
+    The folder becomes a table with its first metadata file; until then it is unchanged. Raises AlreadyExistsError,
+    AnalysisError INVALID_SOURCE_TABLE, UnsupportedError FILE_NOT_ADDED.
     """
     arguments = invocation.arguments
     parts = invocation.table_parts(arguments["table"])
@@ -30,7 +31,7 @@ def migrate(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def _entry(path: str, folder: str) -> str:
-    """The file or folder of `folder` that the path is in: Spark must not look into `metadata`."""
+    """The entry of `folder` that the path is in: Spark reads the entries, as it must not read `metadata`."""
     return f"{folder}/{path.removeprefix(folder + '/').partition('/')[0]}"
 
 

@@ -1,4 +1,4 @@
-"""Commits that move a branch, and the two snapshots that the procedures answer with."""
+"""Commits that move a branch, and its heads before and after, which procedures return."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SNAPSHOT_COLUMNS = (("previous_snapshot_id", "long"), ("current_snapshot_id", "l
 def move_branch(
     invocation: Invocation, table: LoadedTable, action: Action, branch: str = MAIN_BRANCH
 ) -> tuple[int | None, int | None]:
-    """The heads of the branch before and after; None where it has none."""
+    """Commits `action`; returns the snapshot ids of the branch's head before and after, None for no head."""
     moved = invocation.environment.commit(invocation.catalog, table, action).table
     return _head(table, branch), _head(moved, branch)
 

@@ -1,4 +1,4 @@
-"""What a procedure is: its name, its parameters, the columns of its answer, and the function that runs it."""
+"""A procedure as a value: its name, parameters, result columns, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sqlext.sql.tokens.token_cursor import TokenCursor
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`type` is Spark's DDL text, to which an argument is cast."""
+    """A parameter; arguments are cast to `type`, a DDL text of Spark."""
 
     name: str
     type: str
@@ -26,7 +26,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One CALL: where it runs, and its arguments as Python values by parameter, None for those not given."""
+    """One CALL, in the catalog and under the current catalog and namespace; `arguments` has a Python value for each
+    parameter, None without an argument."""
 
     environment: Environment
     spark: SparkSession
@@ -35,9 +36,9 @@ class Invocation:
     arguments: Mapping[str, Any]
 
     def table_parts(self, text: str) -> tuple[str, ...]:
-        """The whole name of a table of the procedure's catalog that an argument names.
+        """The full name of the table of the procedure's catalog that an argument names.
 
-        AnalysisError for a table of another catalog.
+        Raises AnalysisError TABLE_OF_OTHER_CATALOG, and ParseError for text that is no name.
         """
         written = TokenCursor(text).dotted_name("a table name")
         tables = TableResolution(frozenset({self.catalog}), frozenset(), self.current)
@@ -56,7 +57,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """`columns` are the names and types (string, long, integer, boolean) of the rows that `run` gives."""
+    """A procedure; `columns` are the names and types (string, long, integer, boolean) of the rows of `run`."""
 
     name: str
     parameters: tuple[Parameter, ...]

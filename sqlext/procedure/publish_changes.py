@@ -1,4 +1,4 @@
-"""publish_changes: the snapshot that was staged under a `spark.wap.id` becomes part of main."""
+"""publish_changes: applies the snapshot staged under a `spark.wap.id` to main (write-audit-publish)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 
 
 def publish_changes(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: the staged snapshot, and main's head with its changes."""
+    """Row: the staged snapshot, and main's new head. Raises as `CherryPick`."""
     wap_id = invocation.arguments["wap_id"]
     table = invocation.load(invocation.arguments["table"])
     current = move_branch(invocation, table, CherryPick(wap_id=wap_id))[1]

@@ -1,4 +1,4 @@
-"""register_table: a table of the catalog from a metadata file that another catalog, or none, has written."""
+"""register_table: a table of the catalog from an existing metadata file of another catalog, or of none."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ _SUFFIXES = (".metadata.json", ".metadata.json.gz")
 
 
 def register_table(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: the current snapshot, its rows and its data files.
+    """Row: the current snapshot, its number of rows and of data files.
 
-    In a catalog of folders, metadata of the table's own folder becomes the table's as it is; of any other folder the
-    table gets a copy, which reads that table's files and owns none of them. Other catalogs take the table over where it
-    is. Errors: AlreadyExistsError; NotFoundError for a file that is not
-    there, the newest manifest list included.
+    A catalog of folders takes metadata in the table's own folder as it is; of metadata elsewhere it makes a copy, which
+    reads the other table's files and owns none of them. Other catalogs register the table where it is. Raises
+    AlreadyExistsError; NotFoundError for a file that does not exist, the current manifest list included.
     """
     environment = invocation.environment
     parts = invocation.table_parts(invocation.arguments["table"])

@@ -1,4 +1,4 @@
-"""The procedures there are, by name."""
+"""All procedures, by name."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
 )
 
 
-# What procedures of Iceberg and Paimon that are not among these are here: text behind "There is no procedure …".
+# What to use instead of procedures of Iceberg and Paimon that sqlext lacks: text after "There is no procedure …".
 _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "rewrite_data_files": "CALL {catalog}.system.compact(…) merges data files",
@@ -73,7 +73,7 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
 
 
 def find_procedure(catalog: str, name: str) -> Procedure:
-    """The procedure of that name; NotFoundError PROCEDURE_NOT_FOUND says what there is for it, where that is known."""
+    """The procedure `name`. Raises NotFoundError PROCEDURE_NOT_FOUND, with what to use instead if that is known."""
     found = PROCEDURES.get(name)
     if found is None:
         raise NotFoundError("PROCEDURE_NOT_FOUND", procedure=name, way_out=_way_out(catalog, name))

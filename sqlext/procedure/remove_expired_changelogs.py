@@ -1,4 +1,4 @@
-"""remove_expired_changelogs: the stored changelogs of snapshots that have gone."""
+"""remove_expired_changelogs: deletes the stored changelogs of expired snapshots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 
 
 def remove_expired_changelogs(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Row: the number of files that were removed. Those of the last day stay: their snapshots may be about to land."""
+    """Row: the number of deleted files. Files of the last day stay, as their snapshots may not be committed yet."""
     table = invocation.load(invocation.arguments["table"])
     environment = invocation.environment
     io = environment.catalogs.catalog(invocation.catalog).io

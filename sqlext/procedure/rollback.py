@@ -1,4 +1,4 @@
-"""rollback_to_snapshot and rollback_to_timestamp: main goes back to where it has been."""
+"""rollback_to_snapshot and rollback_to_timestamp: set main back to one of its ancestors."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sqlext.spark.query.instant import milliseconds
 
 
 def rollback_to_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """To a snapshot that main has been at; rows: previous and current snapshot."""
+    """Sets main to a snapshot of its history. Row: previous and current snapshot. Raises as `BackToSnapshot`."""
     table = invocation.load(invocation.arguments["table"])
     return [move_branch(invocation, table, MoveBranch(BackToSnapshot(invocation.arguments["snapshot_id"])))]
 
 
 def rollback_to_timestamp(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """To the newest snapshot of main before a time; rows: previous and current snapshot."""
+    """Sets main to its newest snapshot before a time. Row: previous and current snapshot. Raises as `BackToTime`."""
     table = invocation.load(invocation.arguments["table"])
     return [move_branch(invocation, table, MoveBranch(BackToTime(milliseconds(invocation.arguments["timestamp"]))))]
 

@@ -1,4 +1,4 @@
-"""set_current_snapshot: main goes to any snapshot, branch or tag."""
+"""set_current_snapshot: sets main to any snapshot, by its id, a branch or a tag."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 
 
 def set_current_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """By id or by reference; rows: previous and current snapshot."""
+    """Row: previous and current snapshot. Raises AnalysisError unless one of `snapshot_id` and `ref` is given, and
+    NotFoundError for a reference or snapshot that does not exist."""
     name, snapshot_id, ref = (invocation.arguments[key] for key in ("table", "snapshot_id", "ref"))
     if (snapshot_id is None) == (ref is None):
         reason = "one of snapshot_id and ref has to be given"

@@ -1,4 +1,4 @@
-"""snapshot: a table over the files of a folder or a table of Spark, which stay that one's."""
+"""snapshot: a table over the files of a folder or of a Spark table, which keeps the ownership of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from sqlext.storage.location import same_place
 
 
 def snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: how many files the table has. It may be written; files of the source are never deleted through it."""
+    """Row: the number of files. The table may be written; with `gc.enabled` false it never deletes the source's files.
+
+    Raises AlreadyExistsError, AnalysisError INVALID_SOURCE_TABLE, UnsupportedError FILE_NOT_ADDED.
+    """
     arguments = invocation.arguments
     parts = invocation.table_parts(arguments["table"])
     require_absent(invocation, parts)

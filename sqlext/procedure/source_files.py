@@ -22,9 +22,9 @@ SPARK_CATALOG = "spark_catalog"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is taken in; `relation` is the name of a table in Spark's SQL, None of a folder, `location` the folder.
+    """The files of a source, and the folder `location`; `relation` is the name of a table in Spark's SQL, else None.
 
-    `catalog_columns` are the partition columns that a catalog knows; None where only folders tell them.
+    `catalog_columns` are the partition columns by Spark's catalog; None for a folder.
     """
 
     text: str
@@ -35,12 +35,12 @@ class Source:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """The columns that partition the source. Errors as of `folder_columns`."""
+        """The source's partition columns. Raises as `folder_columns`."""
         return self.folder_columns if self.catalog_columns is None else self.catalog_columns
 
     @property
     def folder_columns(self) -> tuple[str, ...]:
-        """The columns that the folders of all files tell. AnalysisError where they tell different ones."""
+        """The partition columns in the files' paths. Raises AnalysisError if they differ between files."""
         if not self.files:
             return ()
         first = self.files[0]
@@ -53,7 +53,7 @@ class Source:
 def source_files(spark: SparkSession, io: FileIO, text: str) -> Source:
     """The source that `text` names, with its files in the order of their paths.
 
-    Errors: AnalysisError INVALID_SOURCE_TABLE, for a view or a table of another format as well.
+    Raises AnalysisError INVALID_SOURCE_TABLE, also for a view or a table of another format, and NotFoundError.
     """
     parts = TokenCursor(text).dotted_name("a source table")
     if len(parts) == 2 and parts[0].upper() in FORMATS:
@@ -72,9 +72,9 @@ def source_files(spark: SparkSession, io: FileIO, text: str) -> Source:
 
 
 def folder_files(io: FileIO, location: str) -> Source:
-    """The data files of a folder that may become a table, by the ending of their names; a `metadata` folder has none.
+    """The data files of a folder that is to become a table, by file extension; files in `metadata` are not counted.
 
-    Errors: AnalysisError INVALID_SOURCE_TABLE for files of no format or several, or none.
+    Raises AnalysisError INVALID_SOURCE_TABLE unless there are files, all of one format.
     """
     inside = f"{location}/metadata/"
     paths = [file.location for file in _below(io, location, "") if not file.location.startswith(inside)]
@@ -117,7 +117,7 @@ def _told(text: str | None) -> str | None:
 
 
 def _below(io: FileIO, location: str, file_format: str) -> list[ExistingFile]:
-    """Every file of a folder, or the one file; as Spark, without those whose name or folder begins with `.` or `_`."""
+    """The files of a folder, or the one file; as in Spark, without those in a path that begins with `.` or `_`."""
     if io.exists(location):
         return [ExistingFile(location, io.size(location), file_format, {})]
     start = len(as_location(location)) + 1
