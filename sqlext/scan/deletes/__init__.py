@@ -1,1 +1,1 @@
-"""Which deletes apply to which data files (spec: Scan Planning; Delete Formats)."""
+"""The deletes that apply to each data file (spec: Scan Planning; Delete Formats)."""

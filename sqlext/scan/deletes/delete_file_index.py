@@ -1,4 +1,4 @@
-"""Which delete files apply to a data file (spec: "Scan Planning")."""
+"""The index of a snapshot's delete files by the data files that they apply to (spec: "Scan Planning")."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PATHS = MeasuredColumn(StringType())
 
 @dataclass(frozen=True, slots=True)
 class _EqualityDelete:
-    """An equality delete with what its metrics say of its key columns."""
+    """An equality-delete file with the ranges of its key columns by field id."""
 
     entry: ManifestEntry
     key_ranges: Mapping[int, ValueRange]
@@ -32,7 +32,7 @@ class _EqualityDelete:
 
 @dataclass(frozen=True, slots=True)
 class _PositionDelete:
-    """A position delete with what its metrics say of the paths in it."""
+    """A position-delete file with the range of its data file paths."""
 
     entry: ManifestEntry
     paths: ValueRange
@@ -42,7 +42,7 @@ D = TypeVar("D", _EqualityDelete, _PositionDelete)
 
 
 class _BySequence(Generic[K, D]):
-    """Deletes by key, each list in the order of sequence numbers."""
+    """Deletes by key, sorted by sequence number."""
 
     def __init__(self) -> None:
         self._deletes: dict[K, list[D]] = defaultdict(list)
@@ -60,22 +60,22 @@ class _BySequence(Generic[K, D]):
             self._numbers[key] = [sequence_number(delete.entry) for delete in deletes]
 
     def at_least(self, key: K, number: int) -> Sequence[D]:
-        """Deletes of `key` with that sequence number or a larger one."""
+        """Deletes of `key` with a sequence number >= `number`."""
         if key not in self._numbers:
             return ()
         return self._deletes[key][bisect_left(self._numbers[key], number) :]
 
     def above(self, key: K, number: int) -> Sequence[D]:
-        """Deletes of `key` with a larger sequence number."""
+        """Deletes of `key` with a sequence number > `number`."""
         if key not in self._numbers:
             return ()
         return self._deletes[key][bisect_right(self._numbers[key], number) :]
 
 
 class DeleteFileIndex:
-    """The live delete files of a snapshot, by referenced path, then by partition, then global.
+    """The live delete files of a snapshot, by referenced data file, by partition, or global.
 
-    A delete file is left out only where its metrics prove that it has no row for the data file.
+    A look-up excludes a delete file only if its metrics prove that it deletes no row of the data file.
     """
 
     def __init__(
@@ -85,7 +85,10 @@ class DeleteFileIndex:
         specs: Mapping[int, PartitionSpec],
         columns: Mapping[int, MeasuredColumn],
     ) -> None:
-        """`specs` are all of the table, `columns` all that there ever were, by field id."""
+        """`specs` are all specs of the table, `columns` the columns of all its schemas, by field id.
+
+        Raises CorruptionError for a deletion vector without data file, or for two of one data file.
+        """
         self._columns = columns
         self._specs = specs
         self._vectors: dict[str, ManifestEntry] = {}
@@ -115,11 +118,11 @@ class DeleteFileIndex:
         )
 
     def is_global(self, entry: ManifestEntry) -> bool:
-        """Whether an equality delete applies to every partition: one of an unpartitioned spec does."""
+        """Whether an equality delete applies to all partitions, as one of an unpartitioned spec does."""
         return self._specs[entry.file.spec_id].is_unpartitioned
 
     def position_deletes(self, entry: ManifestEntry) -> tuple[ManifestEntry, ...]:
-        """Position deletes of the data file's own or a later sequence number; a deletion vector replaces all others."""
+        """Position deletes that may apply to the data file `entry`, or its deletion vector, which replaces them."""
         path, number = entry.file.file_path, sequence_number(entry)
         vector = self._vectors.get(path)
         if vector is not None and sequence_number(vector) >= number:
@@ -132,7 +135,7 @@ class DeleteFileIndex:
         return tuple(delete.entry for delete in (*by_path, *by_partition) if delete.paths.overlaps(point))
 
     def equality_deletes(self, entry: ManifestEntry) -> tuple[ManifestEntry, ...]:
-        """Equality deletes of a later sequence number whose keys may be in the data file."""
+        """Equality deletes that may apply to the data file `entry`, by sequence number, partition and key ranges."""
         number = sequence_number(entry)
         candidates = list(self._global_equality.above(None, number))
         if self._equality_by_partition:
@@ -143,7 +146,7 @@ class DeleteFileIndex:
         return tuple(delete.entry for delete in candidates if self._may_share_key(delete, entry.file, ranges))
 
     def _may_share_key(self, delete: _EqualityDelete, file: ContentFile, ranges: dict[int, ValueRange]) -> bool:
-        """`ranges` keeps those of `file` from one delete to the next."""
+        """Whether key ranges of the delete and the file overlap; `ranges` caches those of the file."""
         for field_id, keys in delete.key_ranges.items():
             if field_id not in ranges:
                 ranges[field_id] = metrics_range(file, field_id, self._columns[field_id])
@@ -163,7 +166,7 @@ class DeleteFileIndex:
         self._positions_by_partition.add(partition_key(entry.file), _PositionDelete(entry, paths))
 
     def _add_vector(self, path: str | None, entry: ManifestEntry) -> None:
-        """CorruptionError where the one data file is not named, or has a vector already."""
+        """Raises CorruptionError if the vector refers to no data file, or to one that has a vector already."""
         if path is not None and self._vectors.setdefault(path, entry) is entry:
             return
         reason = "its entry names no data file" if path is None else f"{path} has another one"
@@ -183,15 +186,16 @@ class DeleteFileIndex:
 
 
 def referenced_data_file(file: ContentFile) -> str | None:
-    """The one data file a position-delete file is for, if it says so itself or by its bounds of `file_path`."""
+    """The data file to which all deletes of a position-delete file refer, by its entry or equal bounds of `file_path`;
+    None if there may be several."""
     if file.referenced_data_file is not None:
         return file.referenced_data_file
     lower = (file.lower_bounds or {}).get(FILE_PATH_ID)
     upper = (file.upper_bounds or {}).get(FILE_PATH_ID)
-    # a bound that was cut is not equal to the other one, which was cut and rounded up
+    # Truncated bounds are never equal, since a truncated upper bound is incremented.
     return lower.decode() if lower is not None and lower == upper else None
 
 
 def sequence_number(entry: ManifestEntry) -> int:
-    """The data sequence number; 0 where version 1 has none."""
+    """The data sequence number; 0 in format version 1."""
     return entry.sequence_number or 0

@@ -1,4 +1,4 @@
-"""The deleted positions of data files at one snapshot, out of position-delete files and deletion vectors."""
+"""Deleted positions of data files at a snapshot, from position-delete files and deletion vectors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sqlext.storage.file_io import FileIO
 def deleted_positions(
     io: FileIO, data: Iterable[ManifestEntry], index: DeleteFileIndex, cache: PositionDeleteCache
 ) -> dict[str, DeletedPositions]:
-    """Deleted positions by data file path; each delete file is read once, and only if it may matter to `data`.
+    """Deleted positions by data file path. A delete file is read once, and only if it may apply to one of `data`.
 
-    Raises UnsupportedError, NotFoundError or CorruptionError naming a delete file.
+    Raises UnsupportedError, NotFoundError or CorruptionError naming the delete file.
     """
     if not index:
         return {}
@@ -44,9 +44,9 @@ def deleted_positions(
 
 
 def leaves_no_row(file: ContentFile, deleted: DeletedPositions | None) -> bool:
-    """Whether all rows of a data file are deleted; a position behind its last row is none of them.
+    """Whether all rows of a data file are deleted; deleted positions after its last row do not count.
 
-    A file whose rows its writer did not count, which has a negative number of them, may have any.
+    False for a negative record count, which some writers use for an unknown one.
     """
     if deleted is None or not 0 <= file.record_count <= deleted.count:
         return False

@@ -1,4 +1,4 @@
-"""What kinds of deletes a snapshot has, by its manifest list and delete manifests alone: no data file is looked at."""
+"""The kinds of deletes that a snapshot has, from its manifest list and delete manifests, without data manifests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from sqlext.storage.file_io import FileIO
 
 @dataclass(frozen=True, slots=True)
 class EqualityDeletes:
-    """Equality-delete files that one join can apply: same key columns (ascending field ids), same kind of scope."""
+    """Equality-delete files that one join can apply: of one list of key columns (ascending field ids), and all global
+    or all not."""
 
     equality_ids: tuple[int, ...]
     is_global: bool
@@ -28,7 +29,7 @@ class EqualityDeletes:
 
 @dataclass(frozen=True, slots=True)
 class LiveDeletes:
-    """The deletes that may matter to some data file: one that is older, or for positions as old."""
+    """The deletes that, by their sequence numbers, may apply to any data file."""
 
     has_positions: bool = False
     equality: tuple[EqualityDeletes, ...] = ()
@@ -37,7 +38,7 @@ class LiveDeletes:
 def live_deletes(io: FileIO, metadata: TableMetadata, snapshot: Snapshot, *, manifests: ManifestCache) -> LiveDeletes:
     """The deletes of a snapshot.
 
-    Raises UnsupportedError for delete files this version cannot read, NotFoundError or CorruptionError for manifests.
+    Raises UnsupportedError for delete files that cannot be read, NotFoundError or CorruptionError for manifests.
     """
     listed = [one for one in manifests.manifests(io, snapshot) if one.may_be_live]
     oldest = min((one.min_sequence_number for one in listed if one.content == ManifestContent.DATA), default=None)

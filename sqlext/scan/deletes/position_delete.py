@@ -1,4 +1,4 @@
-"""Position deletes of data files, as bitmaps (spec: "Position Delete Files")."""
+"""Position-delete files, read as bitmaps (spec: "Position Delete Files")."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _DEFAULT_CAPACITY = 128 * 1024 * 1024
 
 
 class PositionDeleteCache:
-    """Position-delete files decoded to bitmaps, and deletion vectors; each is read once while it is held."""
+    """A cache of position-delete files, decoded to bitmaps, and of deletion vectors; thread-safe."""
 
     def __init__(self, capacity: int = _DEFAULT_CAPACITY) -> None:
         self._files: ByteCache[str, Mapping[str, BitMap64]] = ByteCache(capacity)
         self._vectors: ByteCache[ContentKey, DeletedPositions] = ByteCache(capacity)
 
     def positions(self, io: FileIO, file: ContentFile) -> Mapping[str, BitMap64]:
-        """Deleted row positions by data file path, of a position-delete file. Callers must not change them.
+        """Deleted positions in a position-delete file by data file path. Callers must not change the bitmaps.
 
         Raises NotFoundError or CorruptionError naming the file.
         """
@@ -46,7 +46,7 @@ class PositionDeleteCache:
         )
 
     def vector(self, io: FileIO, file: ContentFile) -> DeletedPositions:
-        """The deletion vector of a manifest's entry. Raises NotFoundError or CorruptionError naming the file."""
+        """The deletion vector of a manifest entry. Raises NotFoundError or CorruptionError naming the file."""
 
         def load() -> tuple[DeletedPositions, int]:
             vector = read_deletion_vector(io, file)
@@ -56,7 +56,7 @@ class PositionDeleteCache:
 
 
 def read_position_deletes(io: FileIO, location: str, file_format: str) -> dict[str, BitMap64]:
-    """Deleted row positions by data file path. Raises NotFoundError or CorruptionError naming `location`."""
+    """Deleted positions by data file path. Raises NotFoundError or CorruptionError naming `location`."""
     try:
         with io.open_input(location) as source:
             table = _READERS[file_format](source)
@@ -81,7 +81,7 @@ def _orc(source: BinaryIO) -> pa.Table:
 
 def _avro(source: BinaryIO) -> pa.Table:
     _, records = read_records(source.read())
-    # Fields of such ids are keyed by them.
+    # `read_records` names fields with ids from 1000 by their ids.
     paths, positions = ([record[f"p{field_id}"] for record in records] for field_id in (FILE_PATH_ID, POS_ID))
     return pa.table({"file_path": paths, "pos": pa.array(positions, pa.int64())})
 
@@ -102,7 +102,7 @@ def _fault(table: pa.Table) -> str | None:
 
 
 def _bitmaps(table: pa.Table) -> dict[str, BitMap64]:
-    """One bitmap per path. Runs of one path are sliced: a file sorted as the spec asks is not sorted again."""
+    """One bitmap per path. Rows are sorted by path only if they are not, contrary to the spec."""
     paths = table.column("file_path").unify_dictionaries().combine_chunks()
     if not pa.types.is_dictionary(paths.type):
         paths = paths.dictionary_encode()
@@ -124,7 +124,7 @@ def _bitmaps(table: pa.Table) -> dict[str, BitMap64]:
 
 
 def _bitmap(positions: Any) -> BitMap64:
-    """pyroaring takes an `array` three times as fast as a numpy array."""
+    """The bitmap by way of an `array`, which pyroaring takes three times as fast as a numpy array."""
     return BitMap64(array("Q", positions.tobytes()))
 
 

@@ -1,4 +1,4 @@
-"""Deletion vectors of data files, read from Puffin files (spec: "Deletion Vectors")."""
+"""Deletion vectors, read from Puffin files (spec: "Deletion Vectors")."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _KIND = "deletion vector"
 
 @dataclass(frozen=True, slots=True)
 class DeletedPositions:
-    """Deleted row positions of one data file: a portable 64-bit roaring bitmap, and how many it holds."""
+    """Deleted positions of one data file: a portable 64-bit roaring bitmap, and their number."""
 
     bitmap: bytes
     count: int
 
     def positions(self) -> BitMap64:
-        """The positions, decoded."""
+        """The positions as a set."""
         return BitMap64.deserialize(self.bitmap)
 
     @classmethod
@@ -32,9 +32,9 @@ class DeletedPositions:
 
 
 def read_deletion_vector(io: FileIO, file: ContentFile) -> DeletedPositions:
-    """The vector that a manifest's entry points to; its bytes are those of the file, once they have been checked.
+    """The deletion vector of a manifest entry, with the bitmap's bytes as in the Puffin file.
 
-    Raises NotFoundError or CorruptionError naming the Puffin file.
+    Raises NotFoundError or CorruptionError naming the Puffin file, also if the entry's record count is wrong.
     """
     offset, length = file.content_offset, file.content_size_in_bytes
     try:
