@@ -1,1 +1,1 @@
-"""Manifests and data files as they are opened for reading."""
+"""Reading of manifests and of the schemas of data files."""

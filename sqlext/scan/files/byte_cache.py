@@ -1,4 +1,4 @@
-"""A least-recently-used cache bounded by the bytes its values hold; for files, which never change."""
+"""A least-recently-used cache that is limited by bytes, for the content of immutable files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ V = TypeVar("V")
 
 
 class ByteCache(Generic[K, V]):
-    """Thread-safe. A value larger than the whole capacity is returned and not kept."""
+    """Thread-safe. A value larger than the capacity is not cached."""
 
     def __init__(self, capacity: int) -> None:
-        """`capacity` in bytes, as `load` of `load_once` weighs them; 0 keeps nothing."""
+        """`capacity` is in bytes, as `load` of `load_once` counts them; 0 caches nothing."""
         self._capacity = capacity
         self._held = 0
         self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
@@ -26,12 +26,12 @@ class ByteCache(Generic[K, V]):
         return self._held
 
     def holds(self, key: K) -> bool:
-        """Whether the value is here now; another thread may drop it."""
+        """Whether the value of `key` is cached now; another thread may evict it."""
         with self._lock:
             return key in self._values
 
     def find(self, key: K) -> V | None:
-        """The value of `key` if it is held."""
+        """The value of `key`; None if it is not cached."""
         with self._lock:
             if key not in self._values:
                 return None
@@ -39,7 +39,7 @@ class ByteCache(Generic[K, V]):
             return self._values[key][0]
 
     def load_once(self, key: K, load: Callable[[], tuple[V, int]]) -> V:
-        """The value of `key`, from `load()` -> (value, bytes) if it is not held. Two threads may load the same."""
+        """The value of `key`, from `load()` -> (value, bytes) if not cached. Two threads may load one key at a time."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)

@@ -1,7 +1,7 @@
-"""The names that fields have in data files which are not read by field id alone.
+"""The names of fields in data files that are not read by field id.
 
-Parquet files carry field ids, by which Spark's reader finds columns, unless they were written by something else than
-Iceberg and added later: then the table's name mapping tells. Spark's readers of ORC and Avro go by name in any case.
+Spark finds columns of Parquet files by field id. Parquet files without ids, which no Iceberg writer made, need the
+table's name mapping. Spark's readers of ORC and Avro find columns by name.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _NO_COLUMNS: Mapping[int, frozenset[int]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a file is read that is not read by field id: its format, and the file's name of each field that it has.
+    """The format of a file that is not read by field id, and the file's name of each field that it has.
 
-    `pairs` are the maps that an Avro file has as arrays of keys with their values: each by the id of the nearest field
-    around it and, behind a dot each, the parts of lists and maps between the two.
+    `pairs` are maps that an Avro file stores as arrays of key-value records (spec: Avro, maps): each as the id of the
+    innermost field around it, followed by the path of lists and maps below that field, such as `5.element.value`.
     """
 
     file_format: str
@@ -49,12 +49,12 @@ class Reading:
 
 
 def all_by_field_id(files: Iterable[ContentFile], mapping: NameMapping | None) -> bool:
-    """Whether field ids find the columns of every file, without a look at one of them."""
+    """Whether all columns are found by field id, without opening a file: all are Parquet, without name mapping."""
     return mapping is None and all(file.file_format == PARQUET for file in files)
 
 
 class FileColumnsCache:
-    """What the heads and footers of files tell, by path; thread-safe."""
+    """A cache of the columns in headers and footers of data files; thread-safe."""
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
         self._columns: ByteCache[str, _Columns] = ByteCache(capacity)
@@ -66,10 +66,11 @@ class FileColumnsCache:
         mapping: NameMapping | None,
         partitioned: Mapping[int, frozenset[int]] = _NO_COLUMNS,
     ) -> list[Reading | None]:
-        """For each file how it is read; None for Parquet by field id, without a look at files that can only be that.
+        """The reading of each file; None for Parquet by field id. Files are opened only if that is not certain.
 
-        `partitioned` are the columns, by the spec of a file, that it may lack as its partition tells them. Raises
-        NotFoundError or CorruptionError naming a file, UnsupportedError for one with neither field ids nor a mapping.
+        `partitioned` are ids of columns by spec id: a file that lacks one, since its partition has the value, is not
+        read by field id. Raises NotFoundError or CorruptionError naming a file, UnsupportedError for one without field
+        ids if there is no mapping.
         """
         if all_by_field_id(files, mapping):
             return [None] * len(files)
@@ -97,7 +98,7 @@ class FileColumnsCache:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """`names` are empty where the file has no field ids."""
+    """The columns of a file; `names` is empty if it has no field ids."""
 
     names: tuple[tuple[int, str], ...]
     by_name: FileColumns
@@ -169,7 +170,7 @@ def _avro_names(schema: Any) -> Iterable[tuple[int, str]]:
 
 
 def _avro_pairs(schema: Any, at: str) -> Iterator[str]:
-    """Of a map of any keys, or of text for which its writer chose this way too (spec: Avro, maps)."""
+    """`Reading.pairs` of an Avro schema at the path `at`."""
     match schema:
         case [*branches]:
             for branch in branches:
@@ -194,7 +195,7 @@ def _avro_columns(schema: Any) -> FileColumns:
 
 
 def _avro_children(schema: Any) -> Mapping[str, Mapping[str, Any]]:
-    """The named parts of an Avro schema, each an object with a `type`; of a union, those of its branches."""
+    """The children of an Avro schema by name, each an object with a `type`; of a union, those of its branches."""
     match schema:
         case [*branches]:
             return {name: inner for branch in branches for name, inner in _avro_children(branch).items()}

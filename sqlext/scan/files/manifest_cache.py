@@ -1,4 +1,4 @@
-"""Manifests of a snapshot and their entries; decoded manifests are kept, since a manifest never changes."""
+"""Manifests of a snapshot and their entries, cached in decoded form since manifests are immutable."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
 DEFAULT_CAPACITY = 400 * 1024 * 1024
-# Beyond this, what is decoded does not fit into the default capacity, and each scan would decode it anew.
+# The entries of larger manifest files do not fit into the default capacity, so each scan would decode them again.
 DEFAULT_DRIVER_BYTES = 128 * 1024 * 1024
-# Columns cost some milliseconds however few entries they hold, objects a tenth of one for each.
+# Columns cost some milliseconds for any number of entries, objects a tenth of a millisecond for each.
 _FEWEST_FOR_COLUMNS = 50
 _COMPRESSED_ENTRY_BYTES = 100
-# By tracemalloc, an entry without metrics takes 825 bytes, and a metric of one column 42 if its number is a small one.
+# By tracemalloc an entry without metrics takes 825 bytes, and a metric of one column 42 if it is a small number.
 _ENTRY_BYTES = 850
 _METRIC_BYTES = 60
 
-# Lists may give a manifest different row ids, in a table that was upgraded to format version 3, and different sequence
-# numbers, as long as none of them is committed: those of a group of commits that is tried again.
+# Manifest lists may give one manifest different first row ids, in a table upgraded to format version 3, and different
+# sequence numbers before the commit, if a group commit is retried.
 _ManifestKey: TypeAlias = tuple[str, int | None, int]
 
 EntriesOf: TypeAlias = "Callable[[ManifestFile], list[ManifestEntry]]"
 ReadElsewhere: TypeAlias = Callable[[Sequence[ManifestFile], EntriesOf], Sequence[list[ManifestEntry]]]
-"""Calls a function that can be pickled for each manifest, in other processes; raises the first error that it does."""
+"""Applies a picklable function to each manifest in other processes. Raises the first error that it raises."""
 
 
 class ManifestCache:
-    """Decoded manifest lists and manifests by path, for one process; thread-safe.
+    """A cache of decoded manifest lists and manifests, for one process; thread-safe.
 
-    Manifests of many entries are kept as columns, and entries are made of those that a scan wants.
+    Manifests with many entries are cached as columns, from which a scan makes only matching entries.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class ManifestCache:
         elsewhere: ReadElsewhere | None = None,
         driver_bytes: int = DEFAULT_DRIVER_BYTES,
     ) -> None:
-        """`capacity` is in bytes of memory; what objects take is estimated, what columns take is known.
+        """`capacity` is in bytes of memory, which are estimated for objects and exact for columns.
 
-        A scan that wants more than `driver_bytes` of manifest files that are not held has them read `elsewhere`, where
-        they are not kept.
+        If a scan needs more than `driver_bytes` of manifest files that are not cached, they are read `elsewhere` and
+        not cached.
         """
         self._elsewhere = elsewhere
         self._driver_bytes = driver_bytes
@@ -69,7 +69,7 @@ class ManifestCache:
         self._columns: ByteCache[_ManifestKey, tuple[ManifestColumns, ...] | None] = ByteCache(capacity * 13 // 16)
 
     def manifests(self, io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
-        """The manifests of a snapshot. Raises NotFoundError, CorruptionError, or UnsupportedError if encrypted."""
+        """The manifests of a snapshot. Raises NotFoundError, CorruptionError, or UnsupportedError for encryption."""
         if snapshot.embedded_manifests:
             return tuple(_embedded_manifest(io, path) for path in snapshot.embedded_manifests)
         path = snapshot.manifest_list
@@ -83,9 +83,9 @@ class ManifestCache:
         return self._lists.load_once(path, load)
 
     def entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> tuple[ManifestEntry, ...]:
-        """All entries of a manifest, deleted ones too, with what they inherit from it.
+        """All entries of a manifest, also those of status DELETED, with inherited values.
 
-        Raises NotFoundError, CorruptionError, or UnsupportedError if encrypted.
+        Raises NotFoundError, CorruptionError, or UnsupportedError for encryption.
         """
         columns = self.columns(io, manifest, metadata)
 
@@ -100,7 +100,7 @@ class ManifestCache:
         return self._entries.load_once(_key(manifest), load)
 
     def live_entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> list[ManifestEntry]:
-        """The entries whose files belong to the snapshot."""
+        """The entries of a manifest that are not of status DELETED. Raises as `entries`."""
         return [entry for entry in self.entries(io, manifest, metadata) if entry.is_live]
 
     def matching_entries(
@@ -112,9 +112,9 @@ class ManifestCache:
         *,
         with_metrics: bool = True,
     ) -> list[ManifestEntry]:
-        """The live entries of some manifests whose files may match; raises what `entries` does.
+        """The live entries of `manifests` whose files may match `files`. Raises as `entries`.
 
-        Without `with_metrics` those of large manifests have none, and cost a third.
+        Without `with_metrics` entries of large manifests have no metrics, which saves two thirds of their cost.
         """
         found: list[ManifestEntry] = []
         elsewhere = self._read_elsewhere(manifests, _MatchingEntries.of(io, metadata, files, with_metrics))
@@ -135,7 +135,7 @@ class ManifestCache:
     def _read_elsewhere(
         self, manifests: Sequence[ManifestFile], read: _MatchingEntries
     ) -> dict[_ManifestKey, list[ManifestEntry]]:
-        """What `read` finds in those manifests that are not held, if they are too many bytes for this process."""
+        """Results of `read` for manifests that are not cached, if these are too many bytes for this process."""
         if self._elsewhere is None:
             return {}
         far = [one for one in manifests if not (self._columns.holds(_key(one)) or self._entries.holds(_key(one)))]
@@ -146,7 +146,10 @@ class ManifestCache:
     def columns(
         self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata
     ) -> tuple[ManifestColumns, ...] | None:
-        """The columns of a manifest; None for one of few entries, or of a shape that has none."""
+        """The entries of a manifest as columns; None for few entries, or if they cannot be decoded so.
+
+        Raises NotFoundError, or UnsupportedError for encryption.
+        """
         if manifest.key_metadata is not None:
             raise _encrypted("manifest", manifest.path)
         if _entry_count(manifest) < _FEWEST_FOR_COLUMNS:
@@ -165,7 +168,7 @@ class ManifestCache:
 
 @dataclass(frozen=True, slots=True)
 class _MatchingEntries:
-    """`ManifestCache.matching_entries` of one manifest, as a value that can be sent to another process."""
+    """`ManifestCache.matching_entries` of one manifest as a picklable function."""
 
     io: FileIO
     metadata: TableMetadata
@@ -174,7 +177,7 @@ class _MatchingEntries:
 
     @classmethod
     def of(cls, io: FileIO, metadata: TableMetadata, files: FileFilter, with_metrics: bool) -> _MatchingEntries:
-        """Without the history of the table, which manifests have no use for."""
+        """The function without the table's history, which it does not need and which would be sent, too."""
         bare = replace(
             metadata, snapshots=(), snapshot_log=(), metadata_log=(), refs={}, statistics=(), partition_statistics=()
         )
@@ -192,7 +195,7 @@ def _key(manifest: ManifestFile) -> _ManifestKey:
 
 
 def _entry_count(manifest: ManifestFile) -> int:
-    """About as many entries as it has."""
+    """The number of a manifest's entries, estimated by its length if counts are missing."""
     counts = (manifest.added_files_count, manifest.existing_files_count, manifest.deleted_files_count)
     if None in counts:
         return manifest.length // _COMPRESSED_ENTRY_BYTES
@@ -200,12 +203,12 @@ def _entry_count(manifest: ManifestFile) -> int:
 
 
 def _embedded_manifest(io: FileIO, path: str) -> ManifestFile:
-    """A manifest that a version 1 snapshot names itself: only its own header tells its spec."""
+    """A manifest that a snapshot of format version 1 lists itself. Its spec id is only in its header."""
     data = _read(io, path, "manifest")
     try:
         header, _ = avro_file.decode_header(data)
         spec_id = int(header.get("partition-spec-id", b"0"))
-    except Exception as error:  # damaged Avro can raise nearly anything, and all of it means the same
+    except Exception as error:  # a damaged file may raise nearly any exception
         raise CorruptionError("CORRUPT_FILE", path=path, kind="manifest", reason=error) from error
     unknown = (None,) * 6
     return ManifestFile(path, len(data), spec_id, ManifestContent.DATA, 0, 0, 0, *unknown)

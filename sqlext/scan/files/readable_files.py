@@ -1,4 +1,4 @@
-"""Which content files a scan can read."""
+"""Checks that a scan can and may read content files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FORMATS = frozenset({PARQUET, ORC, AVRO})
 
 
 def require_readable(file: ContentFile) -> None:
-    """Raises UnsupportedError, naming feature and file, for what this version does not read."""
+    """Raises UnsupportedError UNSUPPORTED_TABLE_FEATURE, naming the file, for encryption or an unsupported format."""
     kind = "data" if file.content == Content.DATA else "delete"
     feature = None
     if file.key_metadata is not None:
@@ -25,6 +25,6 @@ def require_readable(file: ContentFile) -> None:
 
 
 def require_allowed(io: FileIO, files: Iterable[ContentFile]) -> None:
-    """The errors of `io` for files that it may not read, where something else is to open them."""
+    """Raises the error of `io` for a file that may not be read; for files that are opened without `io`."""
     for file in files:
         io.require_readable(file.file_path)

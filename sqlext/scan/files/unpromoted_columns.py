@@ -1,6 +1,6 @@
-"""Fields that a data file holds in the type they had before it was widened (spec: Schema Evolution, type promotion).
+"""Fields that a data file stores in their type before a promotion (spec: Schema Evolution, type promotion).
 
-Spark's Parquet reader widens the values of most encodings one by one, so such fields are better read as stored.
+Spark's Parquet reader promotes values of most encodings one by one, so it is faster to read these fields as stored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BEFORE_BYTES = 4
 
 
 def promoted_fields(metadata: TableMetadata, columns: Iterable[NestedField]) -> frozenset[int]:
-    """The ids of fields in `columns`, at any depth, whose type some schema of the table has before its promotion."""
+    """Ids of fields in `columns`, at any depth, that have their type before a promotion in any schema of the table."""
     shown = Schema(tuple(columns))
     return frozenset(
         id
@@ -29,10 +29,9 @@ def promoted_fields(metadata: TableMetadata, columns: Iterable[NestedField]) -> 
 
 
 def unpromoted_columns(promoted: frozenset[int], files: Sequence[ContentFile]) -> list[list[int] | None]:
-    """For each file those of the `promoted` fields that it has in their old type; empty if no file has any.
+    """Ids of the `promoted` fields that each file has in their old type, None for none; empty if no file has any.
 
-    The width of a field's bound is that of the stored type; where there is none the file may be of either, and is not
-    counted.
+    The stored type is known by the width of the field's lower bound; without a bound the field is left out.
     """
     found = [sorted(id for id in promoted if _is_unpromoted(file, id)) or None for file in files] if promoted else []
     return found if any(found) else []
