@@ -1,1 +1,1 @@
-"""Whether a predicate can hold in a manifest, a partition or a file (spec: Scan Planning)."""
+"""Pruning: whether a row of a manifest, partition or file may match a predicate (spec: Scan Planning)."""

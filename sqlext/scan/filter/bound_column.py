@@ -1,4 +1,4 @@
-"""Lower or upper bounds of one column in all entries of a manifest, compared with a literal at once."""
+"""Lower or upper bounds of a column in all entries of a manifest, compared with a literal as vectors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WHOLE_NUMBERS: Mapping[type, Mapping[int, tuple[str, int]]] = {
     TimestampNanoType: {4: ("<i4", SECONDS_PER_DAY * NANOS_PER_SECOND), 8: ("<i8", 1)},
     TimestamptzNanoType: {8: ("<i8", 1)},
 }
-"""How bounds of each width are stored, and what turns one into the stored value of the column's type."""
+"""By type and width of a bound in bytes: its binary form, and the factor to the stored value of the type."""
 
 
 _UUID_BYTES = 16
@@ -55,7 +55,7 @@ _UUID_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How bounds compare with a literal; an unknown bound may be anything, and is not known to be equal."""
+    """The possible orders of each bound and a literal; an unknown bound may have any order, and is not `is_equal`."""
 
     may_be_less: Mask
     may_be_at_most: Mask
@@ -66,17 +66,17 @@ class Compared:
 
 class BoundColumn(Protocol):
     def compared(self, literal: Any) -> Compared | None:
-        """None for a literal of another type."""
+        """The bounds compared with `literal`; None for a literal of another type."""
 
     def extreme(self, rows: Mask, *, largest: bool) -> Any:
-        """The least or largest bound of some rows, at least one, as a stored value; None if that is not told."""
+        """The least or largest bound of `rows`, at least one, as a stored value; None if it is unknown."""
 
     def compared_with_prefix(self, prefix: Any) -> Compared | None:
-        """As if each bound were cut to the prefix's length; None for bounds that are no strings or bytes."""
+        """The bounds, truncated to the length of `prefix`, compared with it; None unless they are strings or bytes."""
 
 
 def bound_column(bounds: Octets | None, value_type: Type, size: int) -> BoundColumn | None:
-    """The bounds of `size` entries; None for bounds of several forms or such as need a look at each."""
+    """The bounds of `size` entries; None if they have several forms, or one that vectors do not support."""
     if bounds is None:
         return _NoBounds(size)
     known = np.ones(size, np.bool_) if bounds.valid is None else bounds.valid
@@ -90,7 +90,7 @@ def bound_column(bounds: Octets | None, value_type: Type, size: int) -> BoundCol
 
 
 def in_any_order(lower: Octets | None, upper: Octets | None) -> tuple[Octets | None, Octets | None]:
-    """Bounds of uuids, unknown where uuids between them depend on who has ordered them (`are_bounds_in_any_order`)."""
+    """Bounds of uuids, unknown in entries in which they depend on the writer's order (`are_bounds_in_any_order`)."""
     if lower is None or upper is None or lower.width != _UUID_BYTES or upper.width != _UUID_BYTES:
         return lower, upper
     assert isinstance(lower.values, np.ndarray)
@@ -125,7 +125,7 @@ def _floats(bounds: Octets, known: Mask) -> BoundColumn | None:
 
 
 def _decimals(bounds: Octets, scale: int, known: Mask) -> BoundColumn | None:
-    """Big-endian two's complement of up to eight bytes."""
+    """Bounds of decimals, in big-endian two's complement of at most eight bytes; None for longer ones."""
     array = bounds.arrow()
     offsets = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
     lengths, starts = np.diff(offsets), offsets[:-1]
@@ -154,7 +154,7 @@ def _texts(bounds: Octets, value_type: Type, known: Mask) -> BoundColumn | None:
     if isinstance(value_type, StringType):
         try:
             array.cast(pa.string())
-        except pa.ArrowInvalid:  # cut inside a character
+        except pa.ArrowInvalid:  # truncated inside a character
             return None
     return _Texts(array, known, type(value_type))
 
@@ -181,7 +181,7 @@ class _NoBounds:
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """`values` by entry or a single one for all; of a decimal, without its point, which has `scale` digits after it."""
+    """`values` by entry, or a single one for all; unscaled values of decimals of `scale`."""
 
     values: npt.NDArray[Any]
     known: Mask
@@ -220,7 +220,7 @@ class _Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Strings as UTF-8, whose order is that of their characters; or bytes."""
+    """Bytes, or strings as UTF-8, in which the order of bytes is the order of code points."""
 
     values: pa.BinaryArray
     known: Mask
@@ -268,6 +268,6 @@ class _Texts:
 
 
 def _after_all_with(prefix: pa.Scalar) -> pa.Scalar | None:
-    """The least bytes above all that begin so; None if there are none."""
+    """The least bytes greater than all that begin with `prefix`; None if there are none."""
     kept = prefix.as_py().rstrip(b"\xff")
     return pa.scalar(kept[:-1] + bytes([kept[-1] + 1]), pa.binary()) if kept else None

@@ -1,7 +1,7 @@
-"""Pruning (`pruning`) over the columns of a manifest: one predicate, all entries at once.
+"""Pruning by the rules of `pruning`, vectorised over all entries of a manifest.
 
-What a term may come out as is found in vectors where metrics are of one form, else entry by entry; how terms combine is
-looked up in tables made of `pruning`'s own functions.
+The outcomes of a term are computed as vectors if metrics have one form, otherwise entry by entry. They are combined by
+tables that are made with the functions of `pruning`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Outcomes: TypeAlias = npt.NDArray[np.uint8]
 """`Outcome` flags by entry, or a single element for all."""
 
 _MANY_VALUES = 50
-# numpy would take the flags themselves for 64-bit integers
+# numpy would convert the flags themselves to 64-bit integers.
 _TRUE, _FALSE, _UNKNOWN = np.uint8(Outcome.TRUE), np.uint8(Outcome.FALSE), np.uint8(Outcome.UNKNOWN)
 _LESS, _EQUAL, _GREATER = np.uint8(Order.LESS), np.uint8(Order.EQUAL), np.uint8(Order.GREATER)
 _ALL = [Outcome(flags) for flags in range(8)]
@@ -60,7 +60,7 @@ _CONJOINED = np.asarray([[conjoined(left, right) for right in _ALL] for left in 
 
 
 def partitions_may_match(projected: Predicate, columns: ManifestColumns, spec: PartitionSpec) -> Mask:
-    """For each entry whether a predicate over partition fields may hold in its partition."""
+    """Whether the partition of each entry may match `projected`, a predicate over partition fields."""
     positions = {field.field_id: position for position, field in enumerate(spec.fields)}
 
     def of_term(term: Any) -> Outcomes:
@@ -72,10 +72,7 @@ def partitions_may_match(projected: Predicate, columns: ManifestColumns, spec: P
 
 
 def metrics_may_match(predicate: Predicate, columns: ManifestColumns, known: Mapping[int, MeasuredColumn]) -> Mask:
-    """For each entry whether its file's metrics allow for a row that satisfies the predicate.
-
-    As with `metrics_ranges`, nothing is known of columns that are not in `known`.
-    """
+    """Whether a row of each entry's file may match, by the metrics of the columns `known`."""
     has_rows: Mask = columns.record_count.array() != 0
     return has_rows & _may_match(predicate, _by_metrics(columns, known), columns.size)
 
@@ -83,7 +80,7 @@ def metrics_may_match(predicate: Predicate, columns: ManifestColumns, known: Map
 def must_match(
     predicate: Predicate, columns: ManifestColumns, spec: PartitionSpec, known: Mapping[int, MeasuredColumn]
 ) -> Mask:
-    """For each entry whether partition and metrics of its file say that all its rows satisfy the predicate."""
+    """Whether partition and metrics of each entry's file prove that all its rows match."""
     by_metrics = _by_metrics(columns, known)
 
     def of_term(term: Any) -> Outcomes:
@@ -92,13 +89,13 @@ def must_match(
             if field.source_id == term.id and term.id in known:
                 of_partition = partial(partition_outcomes, term, field, known[term.id].type)
                 found = found & _by_partition(columns, position, of_partition)
-        return np.where(found == Outcome.NONE, np.uint8(ANY_OUTCOME), found)  # they contradict each other
+        return np.where(found == Outcome.NONE, np.uint8(ANY_OUTCOME), found)  # partition and metrics contradict
 
     return np.broadcast_to(_combined(predicate, of_term) & (_FALSE | _UNKNOWN) == 0, (columns.size,))
 
 
 def _by_partition(columns: ManifestColumns, position: int, outcome_of: Callable[[Any], Outcome]) -> Outcomes:
-    """By the value of one partition field, which few entries have to themselves."""
+    """Outcomes by the values of one partition field, which are fewer than entries."""
     column = columns.partition[position]
     found: Outcomes = np.asarray([outcome_of(value) for value in column.values], np.uint8)[column.codes]
     return found
@@ -178,7 +175,7 @@ class _Ranges:
         return self._one_by_one(term) if found is None else found
 
     def _vectorised(self, term: Any) -> Outcomes | None:
-        """None where bounds or literals are not of one form."""
+        """The outcomes of a term; None if bounds or literals do not have one form."""
         has_value = self._may_be_value | self._may_be_nan
         match term:
             case IsNull():
@@ -210,7 +207,7 @@ class _Ranges:
         return None
 
     def _many_values(self, literals: frozenset[Any]) -> Outcomes | None:
-        """Of IN by the least and largest literal; that it is false is never ruled out."""
+        """Outcomes of IN by the least and largest literal only, so false is always possible for a value."""
         ordered = sorted(literal for literal in literals if not is_nan(literal))
         if not ordered:
             return None

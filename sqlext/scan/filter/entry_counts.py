@@ -1,4 +1,4 @@
-"""How often a column is null or NaN in the files of a manifest: `measured_column.row_counts` of all entries at once."""
+"""Null and NaN counts of a column in all files of a manifest: `measured_column.row_counts`, vectorised."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class EntryCounts:
-    """Rows by entry in which a column is null, and in which it is NaN; -1 where that is not known."""
+    """The number of rows by entry in which a column is null, and in which it is NaN; -1 if unknown."""
 
     nulls: npt.NDArray[np.int64]
     nans: npt.NDArray[np.int64]
 
 
 def counts_by_entry(columns: ManifestColumns, field_id: int, column: MeasuredColumn) -> EntryCounts:
-    """For each entry what `row_counts` says of its file."""
+    """The result of `row_counts` for each entry's file."""
     records = columns.record_count.array()
     values, are_told = _told(columns, "value_counts", field_id)
     nulls = _within(records, *_told(columns, "null_value_counts", field_id))
@@ -38,7 +38,7 @@ def counts_by_entry(columns: ManifestColumns, field_id: int, column: MeasuredCol
 
 
 def _told(columns: ManifestColumns, name: str, field_id: int) -> tuple[npt.NDArray[np.int64], Mask]:
-    """A metric by entry, and which entries have it."""
+    """A metric by entry, and a mask of the entries that have it."""
     column = columns.metric(name, field_id)
     if column is None:
         return np.zeros(columns.size, np.int64), np.zeros(columns.size, np.bool_)

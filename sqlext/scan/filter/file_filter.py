@@ -1,4 +1,4 @@
-"""Which manifests and content files may hold rows that satisfy a predicate (spec: "Scan Planning")."""
+"""The manifests and content files that may have rows matching a predicate (spec: "Scan Planning")."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ PartitionKey = tuple[int, tuple[Any, ...]]
 
 
 def partition_key(file: ContentFile) -> PartitionKey:
-    """What identifies the partition of a file; hashable so that NaN equals itself and -0.0 differs from 0.0."""
+    """A hashable key of a file's partition, in which NaN equals itself and -0.0 differs from 0.0."""
     return file.spec_id, tuple(repr(value) if isinstance(value, float) else value for value in file.partition)
 
 
 class FileFilter:
-    """A row predicate, tested against manifests by their summaries and files by their partition and metrics.
+    """A row predicate, tested on manifests by their summaries and on files by partition and metrics.
 
-    Conservative: what is refused holds no row that satisfies the predicate. Not thread-safe.
+    `…_may_match` is False only if no row matches, `…_must_match` True only if all rows match. Not thread-safe.
     """
 
     def __init__(self, predicate: Predicate, *, schema: Schema, specs: Mapping[int, PartitionSpec]) -> None:
-        """`schema` is the one whose fields `predicate` names; `specs` are all of the table."""
+        """`schema` has the fields of `predicate`; `specs` are all specs of the table."""
         self._predicate = predicate
         self._schema = schema
         self._specs = specs
@@ -60,9 +60,9 @@ class FileFilter:
         self._whole_partitions: dict[PartitionKey, bool] = {}
 
     def manifest_may_match(self, manifest: ManifestFile) -> bool:
-        """Whether a data file of the manifest, or one that its delete files apply to, may match.
+        """Whether a data file of the manifest, or one to which its delete files apply, may match.
 
-        A delete file of an unpartitioned spec applies to every partition, and no summary excludes it.
+        Delete files of an unpartitioned spec, which apply to all partitions, have no summary that could exclude them.
         """
         if not manifest.may_be_live:
             return False
@@ -76,7 +76,7 @@ class FileFilter:
         )
 
     def file_may_match(self, file: ContentFile) -> bool:
-        """Whether a data file may hold matching rows, or a delete file may delete some."""
+        """Whether a data file may have matching rows, or a delete file may delete some."""
         if file.record_count == 0:
             return False
         if self._keeps_all:
@@ -84,7 +84,7 @@ class FileFilter:
         return self.partition_may_match(file) and self._metrics_may_match(file)
 
     def files_may_match(self, columns: ManifestColumns) -> Mask:
-        """For each entry whether its file is live and `file_may_match`."""
+        """Whether each entry is live and `file_may_match` is true of its file."""
         may_match: Mask = columns.is_live & (columns.record_count.array() != 0)
         if self._keeps_all or not may_match.any():
             return may_match
@@ -103,7 +103,7 @@ class FileFilter:
         return may_match
 
     def partition_may_match(self, file: ContentFile) -> bool:
-        """Whether rows of the partition that `file` belongs to may match."""
+        """Whether rows of the file's partition may match, without metrics."""
         key = partition_key(file)
         if key not in self._partitions:
             ranges = partition_ranges(file.partition, self._specs[file.spec_id])
@@ -111,19 +111,18 @@ class FileFilter:
         return self._partitions[key]
 
     def file_must_match(self, file: ContentFile) -> bool:
-        """True only if partition, in whatever way it is made, and metrics of a data file prove that all its rows
-        match."""
+        """Whether partition, by any transform, and metrics of a data file prove that all its rows match."""
         return self.partition_must_match(file) or self._must_match(file, metrics_ranges(file, self._columns))
 
     def files_must_match(self, columns: ManifestColumns, rows: Mask) -> bool:
-        """Whether `file_must_match` is true of all the chosen entries."""
+        """Whether `file_must_match` is true of all entries in the mask `rows`."""
         if self._keeps_all or not rows.any():
             return True
         matching = column_pruning.must_match(self._predicate, columns, self._specs[columns.spec_id], self._columns)
         return bool(matching[rows].all())
 
     def partition_must_match(self, file: ContentFile) -> bool:
-        """True only if all rows there can be in the partition that `file` belongs to match."""
+        """Whether the values of the file's partition prove that all its rows match, without metrics."""
         if self._keeps_all:
             return True
         key = partition_key(file)
@@ -132,7 +131,7 @@ class FileFilter:
         return self._whole_partitions[key]
 
     def _must_match(self, file: ContentFile, range_of: RangeOf) -> bool:
-        """By the partition of a file and the ranges of its columns."""
+        """Whether all rows match, by the partition of a file and the ranges of its columns."""
         spec = self._specs[file.spec_id]
 
         def of_term(term: Any) -> Outcome:
@@ -140,21 +139,21 @@ class FileFilter:
             for field, value in zip(spec.fields, file.partition, strict=True):
                 if field.source_id == term.id and term.id in self._columns:
                     found &= partition_outcomes(term, field, self._columns[term.id].type, value)
-            return found or ANY_OUTCOME  # they contradict each other
+            return found or ANY_OUTCOME  # partition and metrics contradict
 
         return not combined(self._predicate, of_term) & (Outcome.FALSE | Outcome.UNKNOWN)
 
     def is_answered_by(self, spec_id: int) -> bool:
-        """Whether the partition of each file of a spec tells if its rows match: all of them, or none."""
+        """Whether all fields of the predicate are identity fields of the spec, so that a partition matches or not."""
         spec = self._specs[spec_id]
         kept = {field.source_id for field in spec.fields if isinstance(field.transform, IdentityTransform)}
         return self._keeps_all or bind_fields(self._predicate) <= kept
 
     def _metrics_may_match(self, file: ContentFile) -> bool:
-        if file.content == Content.POSITION_DELETES:  # its metrics are of paths and positions
+        if file.content == Content.POSITION_DELETES:  # has metrics of paths and positions
             return True
         columns = self._columns
-        if file.content == Content.EQUALITY_DELETES:  # only the key columns say which rows it deletes
+        if file.content == Content.EQUALITY_DELETES:  # only key columns decide which rows it deletes
             columns = {field_id: columns[field_id] for field_id in file.equality_ids or () if field_id in columns}
         return may_match(self._predicate, metrics_ranges(file, columns))
 

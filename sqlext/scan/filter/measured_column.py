@@ -1,7 +1,7 @@
-"""Columns that a file's metrics are about, and how far their counts can be believed (spec: "Data file fields").
+"""Columns with metrics, and the check of their counts (spec: "Data file fields").
 
-Counts may be absent, and foreign writers have made them of something else than rows: of values inside structs that are
-not null, of a footer that lacks them, of nothing. What contradicts itself, or the file's number of rows, says nothing.
+Counts may be missing, and some writers count something other than rows, such as only values in non-null structs. Counts
+that contradict each other or the record count of the file are ignored.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from sqlext.spec.types import DoubleType, FloatType, NestedField, StructType, Ty
 
 @dataclass(frozen=True, slots=True)
 class MeasuredColumn:
-    """A primitive column of one value per row, null too: a field of the table, or of structs in it.
+    """A primitive field with one value, or null, in each row: a column, or a field nested in structs only.
 
-    `may_lack_struct`: a struct around it may be null. Writers count such a row as a null of the field, or not at all.
+    With `may_lack_struct` a struct around the field may be null; writers count such a row as null, or not at all.
     """
 
     type: Type
@@ -30,7 +30,7 @@ class MeasuredColumn:
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """In how many rows of a file a column is null, and in how many NaN; None: not known."""
+    """The number of rows of a file in which a column is null, and in which it is NaN; None if unknown."""
 
     nulls: int | None = None
     nans: int | None = None
@@ -39,7 +39,7 @@ class RowCounts:
 def row_counts(
     column: MeasuredColumn, records: int, values: int | None, nulls: int | None, nans: int | None
 ) -> RowCounts:
-    """What the metrics of a file of `records` rows, negative where its writer did not count them, say for sure."""
+    """The counts that are certain by the metrics of a file of `records` rows; negative `records` are unknown."""
     unknown = RowCounts(nans=None if column.has_nan else 0)
     if records < 0 or (values is not None and values != records):
         return unknown
@@ -57,7 +57,7 @@ def row_counts(
 
 
 def measured_columns(schemas: Iterable[Schema]) -> dict[int, MeasuredColumn]:
-    """By field id; the first schema that has a column decides. Those in lists and maps have many values per row."""
+    """The columns with metrics by field id, from the first schema that has each; without fields in lists and maps."""
     columns: dict[int, MeasuredColumn] = {}
     for schema in schemas:
         for field_id, column in _of_fields(schema.fields, may_lack_struct=False):

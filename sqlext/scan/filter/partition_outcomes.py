@@ -1,4 +1,4 @@
-"""What a file's partition value tells of the values of its source column, for each partition transform."""
+"""Outcomes of a term on the source column of a partition field, from a file's partition value (strict projection)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HALF = {IntegerType: 2**31, LongType: 2**63}
 
 
 def partition_outcomes(term: Predicate, field: PartitionField, source_type: Type, value: Any) -> Outcome:
-    """The truth values that a term on a field's source column may take in files of that partition value."""
+    """The truth values that a term on the field's source column may take in files with the partition value `value`."""
     transform = field.transform
     if isinstance(transform, (VoidTransform, UnknownTransform)):
         return ANY_OUTCOME
@@ -35,17 +35,17 @@ def partition_outcomes(term: Predicate, field: PartitionField, source_type: Type
 
 
 def _source_range(field: PartitionField, source_type: Type, value: Any) -> ValueRange:
-    """The values of the column that a partition value, which is not null, is of."""
+    """The range of source values with the partition value `value`, which is not null."""
     transform = field.transform
     if isinstance(transform, IdentityTransform):
         return point_range(value)
     lower = upper = None
     if isinstance(transform, TruncateTransform):
         half = _HALF.get(type(source_type))
-        if half is not None and transform.width - half <= value < half - transform.width:  # it wraps around at the ends
+        if half is not None and transform.width - half <= value < half - transform.width:  # wraps around outside
             lower, upper = value, value + transform.width - 1
     elif not isinstance(transform, BucketTransform):
-        # writers of old rounded times before 1970 towards zero
+        # Old writers rounded times before 1970 towards zero.
         lower = first_of_cell(transform, source_type, value if value > 0 else value - 1)
         upper = first_of_cell(transform, source_type, value + 1) - 1
     return ValueRange(False, False, True, lower, upper)

@@ -1,7 +1,7 @@
-"""A row predicate as a predicate over partition values (spec: "Scan Planning", inclusive projection).
+"""Inclusive projection of a row predicate to a predicate over partition values (spec: "Scan Planning").
 
-The projection is inclusive: where a row satisfies the row predicate, its partition satisfies the projected one. It
-names partition field ids, and its literals are values of the transforms' result types.
+If a row matches the row predicate, its partition matches the projected one, whose ids are partition field ids and whose
+literals are values of the transforms' result types.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def project(predicate: Predicate, spec: PartitionSpec, schema: Schema) -> Predic
 
 
 def _project_term(term: Predicate, spec: PartitionSpec, schema: Schema) -> Predicate:
-    """Every partition field of the term's column narrows: the projections hold together."""
+    """The AND of the term's projections through all partition fields of its column."""
     (source_id,) = bind_fields(term)
     source = schema.field_or_none(source_id)
     if source is None:
@@ -130,12 +130,12 @@ def _project_equality(values: Iterable[Any], field: PartitionField, source_type:
 
 
 def _project_inequality(term: Comparison, field: PartitionField, source_type: Type) -> Predicate:
-    """`<` and `>` through a transform that keeps order and maps each value to the floor of its cell.
+    """`<`, `<=`, `>` and `>=` through a transform that rounds down and preserves order.
 
-    But for `truncate`: below the least integer it goes on from the largest, so the smallest values are in high cells.
+    `truncate` of integers wraps around below the least one, so the smallest values have large partition values.
     """
     below, strict, value = term.op in ("<", "<="), term.op in ("<", ">"), term.value
-    if strict and isinstance(value, int):  # values are dense in steps of one: the bound can be made inclusive
+    if strict and isinstance(value, int):  # integers allow an inclusive bound
         value, strict = value + (-1 if below else 1), False
     result = field.transform.apply(source_type, value)
     largest = _LARGEST.get(type(source_type)) if isinstance(transform := field.transform, TruncateTransform) else None
@@ -149,12 +149,12 @@ def _project_inequality(term: Comparison, field: PartitionField, source_type: Ty
     if largest is not None:
         assert isinstance(transform, TruncateTransform)
         return Or(at_most, Comparison(">", field.field_id, largest - transform.width))
-    starts_cell = strict and result == value  # smaller values are then in cells before it
+    starts_cell = strict and result == value  # smaller values then have smaller partition values
     return Comparison("<", field.field_id, result) if starts_cell else at_most
 
 
 def _project_prefix(term: Predicate, field_id: int, width: int) -> Predicate:
-    """(NOT) LIKE 'prefix%' over `truncate[width]` of strings."""
+    """`StartsWith`, or NOT of it, through `truncate[width]` of strings."""
     match term:
         case StartsWith():
             if len(term.prefix) < width:
@@ -169,7 +169,7 @@ def _project_prefix(term: Predicate, field_id: int, width: int) -> Predicate:
 
 
 def _may_be_off_by_one(field: PartitionField, source_type: Type) -> bool:
-    """Writers of old rounded times before 1970 towards zero, so their partition value may be one too large."""
+    """Whether partition values before 1970 may be one too large, since old writers rounded times towards zero."""
     if isinstance(field.transform, DayTransform) and isinstance(source_type, DateType):
         return False
     return isinstance(field.transform, _TIME_TRANSFORMS)

@@ -1,8 +1,7 @@
-"""Whether a predicate can hold in a manifest, a partition or a file (spec: "Scan Planning").
+"""Whether rows of a manifest, a partition or a file match a predicate, by ranges of columns (spec: "Scan Planning").
 
-A predicate over columns of which only ranges are known has a set of possible outcomes out of true, false and SQL's
-unknown. `may_match` asks whether true is in it (rows may be wanted), `must_match` whether it is the only one (all
-rows are wanted). Both come from one evaluation, so they cannot disagree.
+The outcome of a predicate is the set of truth values (true, false, SQL's unknown) that it may take within the ranges.
+`may_match` means that true is one of them, `must_match` that it is the only one.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from sqlext.spec.types import Type
 
 
 class Outcome(IntFlag):
-    """The truth values a predicate may take over a set of rows; empty for no rows."""
+    """The truth values that a predicate may take over a set of rows; empty for no rows."""
 
     NONE = 0
     TRUE = 1
@@ -58,7 +57,7 @@ ANY_OUTCOME = Outcome.TRUE | Outcome.FALSE | Outcome.UNKNOWN
 
 
 class Order(IntFlag):
-    """How a column's value may compare with a literal."""
+    """The possible orders of a column's values and a literal."""
 
     LESS = 1
     EQUAL = 2
@@ -77,17 +76,17 @@ ORDERS: Mapping[str, Order] = {
 
 
 def may_match(predicate: Predicate, range_of: RangeOf) -> bool:
-    """False only if no row within the ranges can satisfy the predicate."""
+    """False only if no row within the ranges matches the predicate."""
     return bool(outcomes(predicate, range_of) & Outcome.TRUE)
 
 
 def must_match(predicate: Predicate, range_of: RangeOf) -> bool:
-    """True only if every row within the ranges satisfies the predicate."""
+    """True only if all rows within the ranges match the predicate."""
     return not outcomes(predicate, range_of) & (Outcome.FALSE | Outcome.UNKNOWN)
 
 
 def manifest_ranges(manifest: ManifestFile, spec: PartitionSpec, types: Mapping[int, Type]) -> RangeOf:
-    """Ranges of the partition fields (both by partition field id) over a manifest."""
+    """Ranges of partition fields in a manifest; `types` and the result are by partition field id."""
     positions = {field.field_id: position for position, field in enumerate(spec.fields)}
 
     def range_of(field_id: int) -> ValueRange:
@@ -101,13 +100,13 @@ def manifest_ranges(manifest: ManifestFile, spec: PartitionSpec, types: Mapping[
 
 
 def partition_ranges(partition: tuple[Any, ...], spec: PartitionSpec) -> RangeOf:
-    """Ranges of the partition fields, by partition field id, for one partition."""
+    """Ranges of partition fields in one partition, by partition field id."""
     ranges = {field.field_id: point_range(value) for field, value in zip(spec.fields, partition, strict=True)}
     return lambda field_id: ranges.get(field_id, UNKNOWN_RANGE)
 
 
 def metrics_ranges(file: ContentFile, columns: Mapping[int, MeasuredColumn]) -> RangeOf:
-    """Ranges of a content file's columns by field id; nothing is known of those that are not in `columns`."""
+    """Ranges of a content file's columns by field id; unknown for those that are not in `columns`."""
 
     def range_of(field_id: int) -> ValueRange:
         column = columns.get(field_id)
@@ -119,12 +118,12 @@ def metrics_ranges(file: ContentFile, columns: Mapping[int, MeasuredColumn]) -> 
 
 
 def outcomes(predicate: Predicate, range_of: RangeOf) -> Outcome:
-    """The truth values `predicate` may take; more than are possible, never fewer."""
+    """The truth values that `predicate` may take, perhaps with some that it cannot take."""
     return combined(predicate, lambda term: _term_outcomes(term, range_of(term.id)))
 
 
 def combined(predicate: Predicate, of_term: Callable[[Any], Outcome]) -> Outcome:
-    """The truth values that `predicate` may take where its terms, as they stand in it, take those of `of_term`."""
+    """The truth values that `predicate` may take if each term in it may take those of `of_term`."""
     match predicate:
         case AlwaysTrue():
             return Outcome.TRUE
@@ -165,7 +164,7 @@ def _term_outcomes(term: Any, values: ValueRange) -> Outcome:
 
 
 def negated(outcome: Outcome) -> Outcome:
-    """Outcomes of NOT."""
+    """The outcomes of NOT."""
     swapped = outcome & Outcome.UNKNOWN
     if outcome & Outcome.TRUE:
         swapped |= Outcome.FALSE
@@ -175,7 +174,7 @@ def negated(outcome: Outcome) -> Outcome:
 
 
 def conjoined(left: Outcome, right: Outcome) -> Outcome:
-    """Outcomes of AND, taking the sides as independent."""
+    """The outcomes of AND, with the sides taken as independent."""
     if not left or not right:
         return Outcome.NONE
     result = (left & right & Outcome.TRUE) | ((left | right) & Outcome.FALSE)
@@ -198,7 +197,7 @@ def _null_outcomes(values: ValueRange) -> Outcome:
 
 
 def _nan_outcomes(values: ValueRange) -> Outcome:
-    # Spark's isnan(NULL) is false, Iceberg's is_nan too; other engines say unknown: allow both
+    # isnan(NULL) is false in Spark and Iceberg, unknown in other engines; both are allowed.
     return _outcome(true=values.may_be_nan, false=values.may_be_value or values.may_be_null, unknown=values.may_be_null)
 
 
@@ -208,7 +207,7 @@ def _comparison_outcomes(op: str, values: ValueRange, literal: Any) -> Outcome:
 
 
 def _membership_outcomes(literals: frozenset[Any], values: ValueRange) -> Outcome:
-    """Outcomes of IN: it is false only for a value that differs from every literal."""
+    """The outcomes of IN, which is false only for a value that differs from all literals."""
     if values.lower is not None and values.lower == values.upper and values == point_range(values.lower):
         return Outcome.TRUE if values.lower in literals else Outcome.FALSE
     orders = [_orders(values, literal) for literal in literals]

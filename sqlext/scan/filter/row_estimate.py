@@ -1,4 +1,4 @@
-"""How many rows a predicate is likely to select, by the bounds and counts of data files. A guess, never a bound."""
+"""Estimated number of rows that match a predicate, by bounds and counts of data files. It is not a bound."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WHOLE_NUMBERS = (IntegerType, LongType, DateType)
 
 
 def expected_rows(predicate: Predicate, files: Iterable[ContentFile], schema: Schema) -> int | None:
-    """Of all files together; None where the predicate gives nothing to guess by.
+    """The estimated number of matching rows in `files`; None if the predicate allows no estimate.
 
-    Whole numbers are taken to be spread evenly between their bounds, and values of the primary key to come once.
+    Assumes that integers are spread evenly between their bounds, and that each primary key occurs once.
     """
     by_key = _keys(predicate, schema.identifier_field_ids)
     total = 0.0
@@ -31,13 +31,13 @@ def expected_rows(predicate: Predicate, files: Iterable[ContentFile], schema: Sc
 
 
 def _keys(predicate: Predicate, key_ids: Sequence[int]) -> int | None:
-    """The number of primary keys that the predicate names; None if it does not name them."""
+    """The number of primary keys that `=` and IN of the predicate list; None if they do not cover the key."""
     values = _named_values(predicate)
     return math.prod(values[id] for id in key_ids) if key_ids and values.keys() >= set(key_ids) else None
 
 
 def _named_values(predicate: Predicate) -> Mapping[int, int]:
-    """By field id, the number of values that rows can have there."""
+    """The number of values that `=` and IN of the predicate allow for a field, by field id."""
     match predicate:
         case And(left=left, right=right):
             first, second = _named_values(left), _named_values(right)
@@ -90,7 +90,7 @@ def _between(id: int, least: int | None, most: int | None, file: ContentFile, sc
 
 
 def _bounds(id: int, file: ContentFile, schema: Schema) -> tuple[int, int] | None:
-    """Of a column of whole numbers."""
+    """The bounds of a top-level column of integers or dates; None if unknown."""
     field = schema.field_or_none(id)
     if field is None or not isinstance(field.type, _WHOLE_NUMBERS) or len(schema.column_path(id)) > 1:
         return None

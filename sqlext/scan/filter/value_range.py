@@ -1,8 +1,7 @@
-"""What file metadata tells about the values of one column in a set of rows.
+"""Ranges of the values of a column in a set of rows, by partition values, manifest field summaries or metrics.
 
-Partition values, manifest field summaries and column metrics all become a `ValueRange`, so that one evaluator
-(`pruning`) and one overlap test (`delete_file_index`) serve all three. The order is Spark's: NaN equals itself and is
-larger than every other value, and -0.0 equals 0.0. A bound is only a bound: no row needs to hold it.
+`pruning` and `delete_file_index` use them for all three. The order is Spark's: NaN equals itself and is greater than
+every other value, and -0.0 equals 0.0. Bounds need not be values of a row.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _WIDEST: Mapping[type, Type] = {IntegerType: LongType(), FloatType: DoubleType()
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """The values a column may take: null, NaN, and any other value within `lower` and `upper` (None: unbounded)."""
+    """The possible values of a column: null, NaN, and other values from `lower` to `upper` (None: unbounded)."""
 
     may_be_null: bool = True
     may_be_nan: bool = True
@@ -45,7 +44,7 @@ class ValueRange:
     upper: Any = None
 
     def overlaps(self, other: ValueRange) -> bool:
-        """Whether one value, null equal to null, may be in both."""
+        """Whether a value may be in both ranges; null equals null."""
         if (self.may_be_null and other.may_be_null) or (self.may_be_nan and other.may_be_nan):
             return True
         if not (self.may_be_value and other.may_be_value):
@@ -59,7 +58,7 @@ NULL_RANGE = ValueRange(True, False, False)
 NAN_RANGE = ValueRange(False, True, False)
 
 RangeOf = Callable[[int], ValueRange]
-"""The range of the column with a field id; `UNKNOWN_RANGE` where nothing is known."""
+"""The range of a column by field id; `UNKNOWN_RANGE` if unknown."""
 
 
 def is_nan(value: Any) -> bool:
@@ -67,7 +66,7 @@ def is_nan(value: Any) -> bool:
 
 
 def point_range(value: Any) -> ValueRange:
-    """The range of a column that holds one known value, as a partition field does in one file."""
+    """The range of one value, such as that of a partition field in a file."""
     if value is None:
         return NULL_RANGE
     if is_nan(value):
@@ -78,8 +77,7 @@ def point_range(value: Any) -> ValueRange:
 def summary_range(summary: FieldSummary, value_type: Type) -> ValueRange:
     """The range of a partition field over a manifest (spec: "Manifest Lists", `field_summary`).
 
-    A summary without bounds says that all values are null or NaN. One that names neither contradicts itself, and so
-    says nothing.
+    In a summary without bounds all values are null or NaN. If it contains neither, the range is unknown.
     """
     if isinstance(value_type, UNORDERED):
         return UNKNOWN_RANGE
@@ -93,9 +91,9 @@ def summary_range(summary: FieldSummary, value_type: Type) -> ValueRange:
 
 
 def metrics_range(file: ContentFile, field_id: int, column: MeasuredColumn) -> ValueRange:
-    """The range of a column over a content file, from its counts and bounds (spec: "Data file fields").
+    """The range of a column in a content file, from its counts and bounds (spec: "Data file fields").
 
-    Metrics that are missing, or cannot be believed, leave their part unknown.
+    Missing or contradictory metrics leave their part of the range unknown.
     """
     if file.record_count == 0:
         return EMPTY_RANGE
@@ -115,13 +113,13 @@ def metrics_range(file: ContentFile, field_id: int, column: MeasuredColumn) -> V
 
 
 def row_counts_of(file: ContentFile, field_id: int, column: MeasuredColumn) -> RowCounts:
-    """In how many rows of a content file a column is null or NaN, as far as its metrics can be believed."""
+    """The number of rows of a content file in which a column is null or NaN, by `row_counts` of its metrics."""
     counts = (file.value_counts, file.null_value_counts, file.nan_value_counts)
     return row_counts(column, file.record_count, *(_metric(one, field_id) for one in counts))
 
 
 def decode_bounds(value_type: Type, lower: bytes | None, upper: bytes | None) -> tuple[Any, Any]:
-    """Both bounds by `decode_bound`; neither where uuids between them depend on who has ordered them."""
+    """Both bounds by `decode_bound`; None for uuid bounds that depend on the writer's order of uuids."""
     least, largest = decode_bound(value_type, lower), decode_bound(value_type, upper)
     if isinstance(least, UUID) and isinstance(largest, UUID) and not are_bounds_in_any_order(least, largest):
         return None, None
@@ -129,11 +127,10 @@ def decode_bounds(value_type: Type, lower: bytes | None, upper: bytes | None) ->
 
 
 def decode_bound(value_type: Type, bound: bytes | None) -> Any:
-    """A bound as a stored value of `value_type`; None where it bounds nothing.
+    """A bound as a stored value of `value_type`, also if it was written before a type promotion; None for no bound.
 
-    A bound has the width of the type its column had when it was written. One that cannot be decoded, such as a string
-    cut inside a character, bounds nothing: metrics save work, and must not fail a read. Nor does NaN, which old
-    writers stored.
+    A bound that cannot be decoded, such as a string truncated inside a character, counts as none, since metrics must
+    not fail a read. So does NaN, which old writers stored.
     """
     if bound is None:
         return None
