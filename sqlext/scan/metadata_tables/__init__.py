@@ -1,1 +1,1 @@
-"""Metadata tables: what a table's metadata says, as rows in Iceberg's columns; a module for each family."""
+"""Metadata tables of a table, with the columns of Iceberg's Spark integration; a module for each family."""

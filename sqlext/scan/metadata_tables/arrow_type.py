@@ -1,4 +1,4 @@
-"""Types of the format as Arrow types, in the form that Spark has values of them."""
+"""Arrow types of Iceberg types, and values in the form in which Spark shows them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _ARROW_TYPES: Mapping[type, pa.DataType] = {
 
 
 def arrow_type(value_type: Type) -> pa.DataType:
-    """A uuid is its text."""
+    """The Arrow type of an Iceberg type: string for uuid, binary for types without an equivalent."""
     if isinstance(value_type, DecimalType):
         return pa.decimal128(value_type.precision, value_type.scale)
     if isinstance(value_type, StructType):
@@ -70,13 +70,13 @@ def arrow_type(value_type: Type) -> pa.DataType:
 
 
 def arrow_field(field: NestedField) -> pa.Field:
-    """The field under its name, nullable unless it is required."""
+    """The Arrow field of a field, nullable unless it is required."""
     return pa.field(field.name, arrow_type(field.type), nullable=not field.required)
 
 
 def readable(value_type: Type, value: Any) -> Any:
-    """A stored value in the form of `arrow_type`; null for a decimal longer than its type, as engines may have made by
-    rounding down."""
+    """A stored value in the form of `arrow_type`; None for a decimal with more digits than its type, which `truncate`
+    may give by rounding down."""
     if value is None:
         return None
     if isinstance(value_type, DecimalType) and len(value.as_tuple().digits) > value_type.precision:

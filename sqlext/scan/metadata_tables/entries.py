@@ -1,4 +1,4 @@
-"""entries and all_entries: what manifests hold, of files that a snapshot deleted too."""
+"""entries and all_entries: manifest entries, also those of status DELETED."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""files, data_files and delete_files, of one snapshot or with `all_` of every one."""
+"""files, data_files and delete_files of a snapshot, and with the prefix `all_` of all snapshots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS_AT_A_TIME = 1_000
 
 
 def file_fields(metadata: TableMetadata) -> list[pa.Field]:
-    """The columns of a content file, without the readable metrics."""
+    """The columns of a content file without readable metrics."""
     counts = pa.map_(pa.int32(), pa.field("value", pa.int64(), nullable=False))
     bounds = pa.map_(pa.int32(), pa.field("value", pa.binary(), nullable=False))
     partition = partition_fields(metadata)
@@ -49,12 +49,12 @@ def file_fields(metadata: TableMetadata) -> list[pa.Field]:
 
 
 def files_schema(metadata: TableMetadata) -> pa.Schema:
-    """The columns of a content file."""
+    """The columns of a content file with readable metrics."""
     return pa.schema([*file_fields(metadata), pa.field("readable_metrics", readable_metrics_type(metadata))])
 
 
 def file_rows(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]]:
-    """What gives a file's values of `file_fields`."""
+    """A function from a content file to its values of `file_fields`."""
     names = [field.name for field in file_fields(metadata) if field.name != "partition"]
     partition = partition_values(metadata)
 
@@ -65,12 +65,12 @@ def file_rows(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]
 
 
 def listed_manifests(state: TableState) -> tuple[ManifestFile, ...]:
-    """The manifests of the snapshot."""
+    """The manifests of the state's snapshot."""
     return state.manifests.manifests(state.io, state.snapshot) if state.snapshot else ()
 
 
 def all_manifests(state: TableState) -> tuple[ManifestFile, ...]:
-    """The manifests of all snapshots, each once."""
+    """The manifests of all snapshots, each path once."""
     found: dict[str, ManifestFile] = {}
     for snapshot in state.metadata.snapshots:
         for manifest in state.manifests.manifests(state.io, snapshot):
@@ -82,7 +82,7 @@ Listing = Callable[[TableState], tuple[ManifestFile, ...]]
 
 
 def entries_of(state: TableState, listing: Listing, contents: Iterable[ManifestContent]) -> Iterator[ManifestEntry]:
-    """All entries, of deleted files too, of the manifests of these contents."""
+    """All entries, also those of status DELETED, of the listed manifests with one of `contents`."""
     wanted = frozenset(contents)
     for manifest in listing(state):
         if manifest.content in wanted:
@@ -90,7 +90,7 @@ def entries_of(state: TableState, listing: Listing, contents: Iterable[ManifestC
 
 
 def table_of(rows: Iterator[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-    """The rows as Arrow, which takes a small part of their memory: few at a time are anything else."""
+    """The rows as Arrow, converted in small batches since Python objects take much more memory."""
     batches = []
     while some := list(islice(rows, _ROWS_AT_A_TIME)):
         batches.append(pa.RecordBatch.from_pylist(some, schema))

@@ -1,4 +1,4 @@
-"""snapshots, history, refs and metadata_log_entries: what the metadata file itself tells."""
+"""snapshots, history, refs and metadata_log_entries, from the metadata file alone."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _history(state: TableState) -> pa.Table:
 
 
 def _ancestor_ids(metadata: TableMetadata) -> set[int]:
-    """The current snapshot and those before it, as far as they have not expired."""
+    """Ids of the current snapshot and its ancestors up to the first expired one."""
     by_id = {one.snapshot_id: one for one in metadata.snapshots}
     ids: set[int] = set()
     current = metadata.current_snapshot_id
@@ -110,7 +110,7 @@ def _refs(state: TableState) -> pa.Table:
 
 
 def _metadata_log_entries(state: TableState) -> pa.Table:
-    """Each metadata file with the snapshot that was current when it was written, the present one last."""
+    """Each metadata file, the current one last, with the snapshot that was current when it was written."""
     metadata = state.metadata
     files = [(entry.timestamp_ms, entry.metadata_file) for entry in metadata.metadata_log]
     rows = []
@@ -129,7 +129,7 @@ def _metadata_log_entries(state: TableState) -> pa.Table:
 
 
 def _snapshot_at(metadata: TableMetadata, timestamp_ms: int) -> Snapshot | None:
-    """By the log; None before its first entry, or once the snapshot has expired."""
+    """The current snapshot at a time by the snapshot log; None before the log begins, or if it has expired."""
     logged = [entry for entry in metadata.snapshot_log if entry.timestamp_ms <= timestamp_ms]
     return metadata.snapshot_or_none(logged[-1].snapshot_id) if logged else None
 

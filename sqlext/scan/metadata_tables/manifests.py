@@ -56,7 +56,7 @@ def _manifests(state: TableState) -> pa.Table:
 
 
 def _all_manifests(state: TableState) -> pa.Table:
-    """The manifests of each snapshot there is, once for every snapshot that has them."""
+    """The manifests of all snapshots, once for each snapshot that lists them."""
     specs = state.metadata.specs_by_id()
     rows = [
         {
@@ -104,7 +104,7 @@ def _summary_row(summary: FieldSummary, spec: PartitionSpec, position: int, valu
 
     def human(bound: bytes | None) -> str | None:
         value = decode_bound(value_type, bound)
-        # `human` takes the type of the transform's result where that is not fixed by the transform
+        # Transforms whose result type depends on the source type get the result type here.
         return None if value is None else transform.human(value_type, value)
 
     return {

@@ -1,4 +1,4 @@
-"""What a metadata table is: a schema that the metadata alone gives, and rows."""
+"""A metadata table: its schema by the table's metadata alone, and its rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sqlext.storage.file_io import FileIO
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A table at one metadata file, which is at `location`, and one snapshot (None: it has none).
+    """A table at the metadata file `location` and at one snapshot, None for an empty table.
 
-    Tables about the whole history pass over the snapshot.
+    Metadata tables of the whole history ignore the snapshot.
     """
 
     io: FileIO
@@ -29,12 +29,12 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class MetadataTable:
-    """`schema` needs no file of the table; the table of `rows` has exactly that schema."""
+    """`schema` reads no file of the table; the result of `rows` has exactly that schema."""
 
     schema: Callable[[TableMetadata], pa.Schema]
     rows: Callable[[TableState], pa.Table]
 
 
 def fixed(schema: pa.Schema) -> Callable[[TableMetadata], pa.Schema]:
-    """The schema of a metadata table that looks alike for every table."""
+    """The `schema` function of a metadata table whose columns do not depend on the table."""
     return lambda metadata: schema

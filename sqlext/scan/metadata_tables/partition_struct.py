@@ -1,4 +1,4 @@
-"""The struct that holds the partition of any file of a table, whatever its spec (spec: "Partition Evolution")."""
+"""The struct of the partition fields of all specs of a table (spec: "Partition Evolution")."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sqlext.spec.types import NestedField, Type, UnknownType
 
 
 def partition_fields(metadata: TableMetadata) -> tuple[NestedField, ...]:
-    """The partition fields of all specs, the newest spec first, each once (spec: "Partition Evolution").
+    """The partition fields of all specs, those of the newest spec first, each once.
 
-    Void fields stand for dropped ones, and are left out unless an earlier spec gave them values; so are fields whose
-    column the table has no more.
+    A void field, which replaces a dropped one, is left out unless an earlier spec has the field with another transform.
+    Fields whose column the table no longer has are left out.
     """
     columns = measured_columns([metadata.schema()])
     fields: dict[int, NestedField] = {}
@@ -32,7 +32,7 @@ def partition_fields(metadata: TableMetadata) -> tuple[NestedField, ...]:
 
 
 def result_types(spec: PartitionSpec, metadata: TableMetadata) -> list[Type]:
-    """Types of a spec's partition values; those of a column that was dropped by the type it had last."""
+    """Types of a spec's partition values; a dropped source column counts with its last type."""
     columns = measured_columns((metadata.schema(), *reversed(metadata.schemas)))
     known = (columns.get(field.source_id) for field in spec.fields)
     types = [UnknownType() if one is None else one.type for one in known]
@@ -40,12 +40,12 @@ def result_types(spec: PartitionSpec, metadata: TableMetadata) -> list[Type]:
 
 
 def partition_type(fields: Sequence[NestedField]) -> pa.DataType:
-    """The struct of these partition fields."""
+    """The Arrow struct of partition fields."""
     return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in fields])
 
 
 def partition_values(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]]:
-    """What gives a file's value of each field of the struct; null for a field that its spec has not."""
+    """A function from a content file to its value of each `partition_fields`, None for a field that its spec lacks."""
     fields, specs = partition_fields(metadata), metadata.specs_by_id()
 
     def values(file: ContentFile) -> dict[str, Any]:

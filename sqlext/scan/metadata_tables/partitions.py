@@ -1,4 +1,4 @@
-"""partitions: what each partition holds, by the files of the snapshot."""
+"""partitions: rows, files and bytes of each partition of a snapshot."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _schema(metadata: TableMetadata) -> pa.Schema:
 
 
 def _rows(state: TableState) -> pa.Table:
-    """A row for each partition of each spec, though two may show the same values in the struct of all specs."""
+    """A row for each partition of each spec, even if two specs have equal values in the struct of all specs."""
     snapshots = {one.snapshot_id: one for one in state.metadata.snapshots}
     values = partition_values(state.metadata)
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -74,7 +74,7 @@ def _count(row: dict[str, Any], file: ContentFile) -> None:
 
 
 def _update(row: dict[str, Any], file: ContentFile, snapshot: Snapshot | None) -> None:
-    """The newest snapshot that has not expired of those that added a file."""
+    """Sets the last update of a partition to `snapshot`, which added a file to it, if it is newer; None if expired."""
     if snapshot is not None and snapshot.timestamp_ms * 1000 > row.get("last_updated_at", -1):
         row["last_updated_at"] = snapshot.timestamp_ms * 1000
         row["last_updated_snapshot_id"] = snapshot.snapshot_id

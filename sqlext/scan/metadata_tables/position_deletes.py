@@ -1,4 +1,4 @@
-"""position_deletes: each deleted position of the snapshot, out of delete files and deletion vectors."""
+"""position_deletes: the deleted positions of a snapshot, from position-delete files and deletion vectors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _schema(metadata: TableMetadata) -> pa.Schema:
 
 
 def _rows(state: TableState) -> pa.Table:
-    """`row` is null: the format has deprecated copies of deleted rows in delete files."""
+    """The deleted positions. `row` is null, since copies of deleted rows in delete files are deprecated."""
     schema, values = _schema(state.metadata), partition_values(state.metadata)
     batches = []
     for entry in entries_of(state, listed_manifests, [ManifestContent.DELETES]):
@@ -63,7 +63,7 @@ def _rows(state: TableState) -> pa.Table:
 
 
 def _positions(state: TableState, file: ContentFile) -> Iterator[tuple[Any, Any]]:
-    """The positions of each data file that a delete file names."""
+    """The deleted positions in a delete file, by data file path."""
     if file.is_deletion_vector:
         yield file.referenced_data_file, list(read_deletion_vector(state.io, file).positions())
     else:

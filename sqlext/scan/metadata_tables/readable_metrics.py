@@ -1,4 +1,4 @@
-"""The metrics of a content file by column name, its bounds as values."""
+"""Metrics of a content file by column name, with bounds as values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sqlext.spec.types import NestedField, Type, VariantType, is_primitive
 
 
 def readable_metrics_type(metadata: TableMetadata) -> pa.DataType:
-    """A struct for each primitive field of the schema."""
+    """The Arrow type of `readable_metrics`: a struct for each primitive field except variants."""
     fields = []
     for name, field_id, value_type in _metrics_columns(metadata):
         bound = arrow_type(value_type)
@@ -32,9 +32,9 @@ _COUNTS = ("value_count", "null_value_count", "nan_value_count")
 
 
 def _metrics_columns(metadata: TableMetadata) -> list[tuple[str, int, Type]]:
-    """Name, id and type of all primitive fields but variants, in the order of their names.
+    """Name, id and type of all primitive fields except variants, sorted by name.
 
-    The names are dotted, as Iceberg's; of two that would be the same the column's that holds the dots is quoted.
+    Names are dotted paths, as in Iceberg. If a column's own dots make two names equal, that column's name is quoted.
     """
     schema = metadata.schema()
     fields = list(_primitive_fields(schema.fields))
@@ -57,7 +57,7 @@ def _primitive_fields(fields: Iterable[NestedField]) -> Iterator[NestedField]:
 
 
 def readable_metrics(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]]:
-    """What gives a file's metrics of all columns."""
+    """A function from a content file to its metrics of all columns."""
     columns = _metrics_columns(metadata)
     return lambda file: {name: _column_metrics(file, field_id, of) for name, field_id, of in columns}
 

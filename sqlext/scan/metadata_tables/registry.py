@@ -1,4 +1,4 @@
-"""The metadata tables there are, by name."""
+"""All metadata tables, by name."""
 
 from __future__ import annotations
 
