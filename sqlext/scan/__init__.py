@@ -1,1 +1,1 @@
-"""Which files answer a predicate at a snapshot, and which deletes apply to them."""
+"""Scan planning: the files that may match a predicate at a snapshot, and the deletes that apply to them."""

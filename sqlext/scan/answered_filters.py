@@ -1,4 +1,4 @@
-"""Filters that the metadata of the files to read answers, so that no row need be tested (an exact residual)."""
+"""Filters whose residual is True for all files of a scan, so that no row needs to be tested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 
-# Of more files, filters are answered by what the partitioning alone says: looking at each costs more than it may save.
+# With more files only partition specs are used, since to test each file would cost more than it may save.
 _MOST_FILES = 50_000
 
 
@@ -27,10 +27,11 @@ def answered_filters(
     *,
     manifests: ManifestCache,
 ) -> list[bool]:
-    """For each filter, a predicate that selects just its rows, whether the rows of all files that remain satisfy it.
+    """Whether, by metadata, all rows of the scanned files satisfy a filter, for each of `filters`.
 
-    The files that remain are those that may have rows for `planned_by`, which each filter follows from. `schema` has
-    the fields that all of them name. Raises what reading manifests does.
+    The scanned files are those that may match `planned_by`, which implies each filter. A filter selects exactly its
+    rows; None, one that is no predicate, gives False. `schema` has the fields of all predicates. Raises NotFoundError,
+    CorruptionError or UnsupportedError for manifests.
     """
     specs = metadata.specs_by_id()
     tests = [None if one is None else FileFilter(one, schema=schema, specs=specs) for one in filters]

@@ -1,4 +1,4 @@
-"""What lies between two snapshots of a table, by files: which rows have to be looked at to tell what has changed."""
+"""The data files in which rows may differ between two snapshots of a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sqlext.scan.scan_plan import EqualityDeleteFile, FileScanTask, ScanPlan
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """Paths of data files. `removed` have live rows before only, `added` after only; `touched` have other deletes."""
+    """Paths of data files: `removed` are only in the earlier snapshot, `added` only in the later, `touched` in both
+    with other deletes."""
 
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -18,14 +19,15 @@ class ChangedFiles:
 
     @property
     def any(self) -> bool:
-        """Whether there may be a change at all."""
+        """Whether any row may differ."""
         return bool(self.removed or self.added or self.touched)
 
 
 def changed_files(before: ScanPlan, after: ScanPlan) -> ChangedFiles:
-    """The files of which rows may have come or gone, by the plans of two whole scans.
+    """The files with rows that may differ between two plans without predicate.
 
-    Equality deletes are told apart by their files: a file is touched where one that may delete rows of it came or went.
+    A file in both plans is touched if its deleted positions differ, or if an equality-delete file that applies to it is
+    in one plan only.
     """
     then, now = before.by_path(), after.by_path()
     deletes_then, deletes_now = _equality_files(before), _equality_files(after)
@@ -47,6 +49,6 @@ def _equality_files(plan: ScanPlan) -> Mapping[str, EqualityDeleteFile]:
 
 
 def _reaches(deletes: EqualityDeleteFile, task: FileScanTask) -> bool:
-    """Whether the file's deletes are in the task's scope, by their sequence numbers and partitions."""
+    """Whether the equality deletes apply to the task's file, by sequence number and partition."""
     same_partition = deletes.partition_ordinal is None or deletes.partition_ordinal == task.partition_ordinal
     return deletes.sequence_number > task.sequence_number and same_partition

@@ -1,4 +1,4 @@
-"""Which rows came and went between two snapshots, by their places in the data files, while they are few."""
+"""The rows that differ between two snapshots, as positions in data files, if they are few."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlext.spec.manifests.content_file import ContentFile
 
 @dataclass(frozen=True, slots=True)
 class RowsOfFile:
-    """Some rows of a data file."""
+    """Rows of a data file, by position."""
 
     file: ContentFile
     positions: BitMap64
@@ -21,7 +21,10 @@ class RowsOfFile:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRows:
-    """Rows that are live before only, and after only; one that a rewrite of its file moved is among both."""
+    """Rows that are live only in the earlier snapshot (`went`) and only in the later (`came`).
+
+    A row that a rewrite moved to another file is in both.
+    """
 
     went: tuple[RowsOfFile, ...] = ()
     came: tuple[RowsOfFile, ...] = ()
@@ -32,7 +35,7 @@ class ChangedRows:
 
     @property
     def bytes(self) -> float:
-        """Their share of their files."""
+        """Estimated size of the rows in bytes, by their share of each file."""
         return sum(
             len(rows.positions) * rows.file.file_size_in_bytes / max(rows.file.record_count, 1)
             for rows in (*self.went, *self.came)
@@ -40,10 +43,7 @@ class ChangedRows:
 
 
 def changed_rows(before: ScanPlan, after: ScanPlan, most: int) -> ChangedRows | None:
-    """The rows by the plans of two whole scans.
-
-    None where there are more than `most`, or where equality deletes leave it open which there are.
-    """
+    """The rows that differ between two plans without predicate; None if more than `most`, or with equality deletes."""
     if before.equality_groups or after.equality_groups:
         return None
     then = before.by_path()

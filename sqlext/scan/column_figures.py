@@ -1,4 +1,4 @@
-"""What statistics files tell about columns (spec: "Table Statistics"); the counts stand in the table's metadata."""
+"""Column statistics of Puffin files, as far as table metadata repeats them (spec: "Table Statistics")."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DISTINCT = "apache-datasketches-theta-v1"
 
 
 def distinct_counts(metadata: TableMetadata, snapshot: Snapshot | None) -> dict[int, int]:
-    """About how many different values columns have, by field id, at a snapshot; else at its last ancestor with any."""
+    """Approximate numbers of distinct values by field id, of the snapshot or its nearest ancestor with statistics."""
     by_snapshot = {one.get("snapshot-id"): one for one in metadata.statistics}
     while snapshot is not None and snapshot.snapshot_id not in by_snapshot:
         parent = snapshot.parent_snapshot_id

@@ -1,4 +1,4 @@
-"""Which equality-delete files of a snapshot may still hit a row, and of which data files."""
+"""The equality-delete files of a snapshot that may still delete rows, and the data files that they apply to."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from sqlext.storage.file_io import FileIO
 
 @dataclass(frozen=True, slots=True)
 class EqualityDeleteUse:
-    """`live` may hit rows of `data_files`, given by path, and of no others. `dead` are provably without effect: no data
-    file in their scope that has a smaller sequence number, bounds that meet theirs, and a row that is not deleted by
-    position."""
+    """`live` may delete rows of `data_files` (paths), and of no others. `dead` have no effect: no data file in their
+    scope has a smaller sequence number, overlapping bounds, and a row that is not deleted by position."""
 
     live: tuple[ContentFile, ...] = ()
     dead: tuple[ContentFile, ...] = ()
@@ -40,10 +39,10 @@ def equality_delete_use(
     *,
     manifests: ManifestCache,
 ) -> EqualityDeleteUse:
-    """The equality-delete files of `snapshot` that may delete a row which satisfies the condition, as far as partitions
-    and metrics tell; `whole` is its plan without a predicate.
+    """The use of the equality-delete files of `snapshot` that may delete a row matching `condition`, by partitions and
+    metrics; `whole` is the snapshot's plan without predicate.
 
-    Raises NotFoundError or CorruptionError for manifests.
+    Raises NotFoundError, CorruptionError or UnsupportedError for manifests.
     """
     specs = metadata.specs_by_id()
     files = FileFilter(condition, schema=scan_schema(metadata, snapshot, condition), specs=specs)

@@ -1,4 +1,4 @@
-"""The files that `ORDER BY … LIMIT n` needs: those whose bounds reach into the first n rows."""
+"""The files that may contain one of the first n rows of `ORDER BY … LIMIT n`, by their bounds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ORDERED_BY_BOUNDS = (
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """`count` rows in the order of a top-level column; what other columns order behind it does not matter."""
+    """The first `count` rows by a top-level column. Further sort columns do not change which files are needed."""
 
     field: NestedField
     descending: bool
@@ -42,11 +42,10 @@ class FirstRows:
 
 
 def tasks_of_first_rows(tasks: Sequence[FileScanTask], wanted: FirstRows) -> Sequence[FileScanTask]:
-    """Those of `tasks` that may hold a row of the first ones, in their order; rows must still be sorted and counted.
+    """The tasks, in their order, whose files may contain one of the wanted rows. Spark must still sort and limit.
 
-    Walks the files by the bound behind which none of their values lies, until the rows they surely have suffice: then
-    a file that begins behind that bound cannot matter. Nulls at the front are among the first rows of any file that may
-    have one; nulls at the back count for none.
+    Files are taken by their last bound in the sort order until they certainly have enough live, non-null rows; a file
+    whose first bound is after that last bound is not needed. A file that may have nulls is needed if nulls sort first.
     """
     if not isinstance(wanted.field.type, _ORDERED_BY_BOUNDS):
         return tasks
@@ -64,7 +63,7 @@ def tasks_of_first_rows(tasks: Sequence[FileScanTask], wanted: FirstRows) -> Seq
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """Where the values of a file begin and end in the order asked; None: not known."""
+    """The first and the last bound of a file in the sort order; None if unknown."""
 
     begin: Any
     end: Any
@@ -86,6 +85,6 @@ class _Reach:
 
 
 def _sure_rows(task: FileScanTask, field_id: int, column: MeasuredColumn) -> int:
-    """How many live rows with a value a file has at least."""
+    """The least possible number of live rows in which the column is not null."""
     nulls = row_counts_of(task.file, field_id, column).nulls
     return 0 if nulls is None or task.equality_groups else max(0, task.file.record_count - nulls - task.deleted_rows)

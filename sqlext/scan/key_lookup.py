@@ -1,6 +1,6 @@
-"""Where the rows of given keys are: file and position, found by reading the key columns alone.
+"""Look-up of keys in the data files of a scan plan: file and position of each row, by the key columns alone.
 
-For changes that are small beside their table. The files are those that a scan planned, so bounds have pruned them.
+It serves changes that are small compared to their table.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ _KIND = "data file"
 
 @dataclass(frozen=True, slots=True)
 class KeyMatches:
-    """`positions` are live rows with one of the keys, by data file; `key_rows` the row of the key for each of them."""
+    """`positions` of live rows with one of the keys, by data file; `key_rows` is the index of each row's key."""
 
     positions: dict[str, BitMap64]
     key_rows: numpy.ndarray
 
 
 def key_range(keys: pa.Table, field_ids: Sequence[int]) -> Predicate | None:
-    """A predicate that every row with one of the keys satisfies; None where a key column's type has no usable order."""
+    """The bounds of integer and string key columns, a predicate that all rows with one of `keys` match; None without
+    such a column."""
     combined: Predicate | None = None
     for column, field_id in zip(keys.columns, field_ids, strict=True):
         if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
@@ -47,15 +48,15 @@ def key_range(keys: pa.Table, field_ids: Sequence[int]) -> Predicate | None:
 
 
 def lookup_bytes(plan: ScanPlan, field_ids: Sequence[int]) -> int:
-    """Bytes of the key columns in memory, by eight bytes a value where a file tells nothing."""
+    """Estimated bytes of the key columns of the plan's files in memory, at 8 bytes a value."""
     return sum(task.file.record_count * 8 * len(field_ids) for task in plan.tasks)
 
 
 def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[int]) -> KeyMatches:
-    """Looks the keys up in the plan's files; `keys` are distinct, its columns are the fields of `field_ids`.
+    """Looks up `keys`, which are distinct and have the columns `field_ids`, in the plan's files.
 
-    The plan must have no equality deletes. A file that is older than a key column has no key. Raises NotFoundError or
-    CorruptionError naming a file, or UnsupportedError for one whose columns have no field ids.
+    The plan must have no equality deletes. A file without one of the columns matches no key. Raises NotFoundError or
+    CorruptionError naming the file, UnsupportedError for a file without field ids.
     """
     positions: dict[str, BitMap64] = {}
     key_rows: list[numpy.ndarray] = []
@@ -75,7 +76,7 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
 
 
 def stored_keys(io: FileIO, location: str, field_ids: Sequence[int], names: Sequence[str]) -> pa.Table:
-    """The key columns of one data file, under `names`. Errors as of `find_keys`; no such column is an error too."""
+    """The key columns of a data file, under `names`. Raises as `find_keys`, CorruptionError for a missing column."""
     columns = columns_by_id(io, location, field_ids)
     if columns is None:
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason="it has no key columns")
@@ -83,10 +84,7 @@ def stored_keys(io: FileIO, location: str, field_ids: Sequence[int], names: Sequ
 
 
 def row_ids(io: FileIO, plan: ScanPlan, matches: KeyMatches) -> pa.Array:
-    """The row id of each match, in their order; null where its file has none yet (spec: Row Lineage).
-
-    Errors as of `find_keys`.
-    """
+    """The row id of each match, in order; null in a file without row ids (spec: Row Lineage). Raises as `find_keys`."""
     files = {task.file.file_path: task.file for task in plan.tasks}
     found = [_row_ids(io, files[path], positions) for path, positions in matches.positions.items()]
     return pa.concat_arrays(found) if found else pa.array([], pa.int64())
@@ -104,7 +102,7 @@ def _row_ids(io: FileIO, file: ContentFile, positions: BitMap64) -> pa.Array:
 
 
 def columns_by_id(io: FileIO, location: str, field_ids: Sequence[int]) -> list[pa.ChunkedArray] | None:
-    """Columns of a Parquet file; None where it has not all of them. Errors as of `find_keys`."""
+    """Columns of a Parquet file; None if it lacks one. Raises as `find_keys`."""
     try:
         with io.open_input(location) as source:
             file = pq.ParquetFile(source)
@@ -124,7 +122,7 @@ def columns_by_id(io: FileIO, location: str, field_ids: Sequence[int]) -> list[p
 
 
 def _matches(columns: list[pa.ChunkedArray], keys: pa.Table) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Positions in the columns whose values are one of the keys, ascending, and the row of that key for each."""
+    """Ascending positions of rows with one of the keys, and the index of the key of each."""
     typed = [column.cast(key.type) for column, key in zip(columns, keys.columns, strict=True)]
     if len(typed) == 1:
         rows = pc.index_in(typed[0], value_set=keys.column(0).combine_chunks())

@@ -1,6 +1,6 @@
-"""The values that stored rows have in some columns, as those of one file are compared with those of another.
+"""Values of key columns in a form that is comparable between files written before and after a type promotion.
 
-A column comes in one type whatever its file has, as columns are widened: integers in 64 bits, decimals with 38 digits.
+Integers have 64 bits, decimals 38 digits.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.storage.file_io import FileIO
 
 POSITION = "position"
-"""The name of a row's position, behind its values."""
+"""The name of the last column: the row's position."""
 
 
 def key_values(
     io: FileIO, file: ContentFile, field_ids: Sequence[int], positions: BitMap64 | None = None
 ) -> pa.Table | None:
-    """The columns of a data or equality-delete file, named by their field ids, and `POSITION`; of all rows, or of those
-    at `positions`.
+    """The columns of a data file or equality-delete file, named by field id, and `POSITION`, of all rows or of those at
+    `positions`.
 
-    None where the file does not tell them: it is not Parquet, or lacks field ids or one of the columns. NotFoundError
-    naming a file that is gone.
+    None for a file that is not Parquet or is damaged, lacks field ids or a column, or has a nested one. Raises
+    NotFoundError naming the file.
     """
     if file.file_format != PARQUET:
         return None
@@ -49,8 +49,8 @@ def key_values(
 
 
 def shared_keys(rows: pa.Table, others: pa.Table) -> pa.Table | None:
-    """The rows whose values one of the others has; None where that cannot be told from the values: a null is among
-    them, a float, or columns are of different types."""
+    """The rows whose values equal those of one of `others`; None if columns have nulls, floats or different types,
+    which this comparison does not support."""
     names = [name for name in rows.column_names if name != POSITION]
     left, right = rows.select(names), others.select(names)
     if left.schema.types != right.schema.types or any(pa.types.is_floating(type) for type in left.schema.types):

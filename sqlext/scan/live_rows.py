@@ -1,4 +1,4 @@
-"""The live rows of a Parquet data file as Arrow, with all columns that a table has now (spec: Column Projection)."""
+"""The live rows of a Parquet data file as Arrow, projected to a table's current columns (spec: Column Projection)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlext.spec.types import NestedField
 from sqlext.storage.file_io import FileIO
 
 _KIND = "data file"
-# Of one type of the format, in the forms that other writers' files give it.
+# By Arrow type of a table's column: other types that files of other writers, or before a promotion, have for it.
 _ALIKE = {
     pa.string(): (pa.large_string(), pa.string_view()),
     pa.binary(): (pa.large_binary(), pa.binary_view()),
@@ -32,19 +32,18 @@ _ALIKE = {
 
 @dataclass(frozen=True, slots=True)
 class RowColumns:
-    """The columns to read: `fields` of a schema, and `arrow` with one for each, as a table's data files have it."""
+    """The columns to read: `fields` of a schema, and the Arrow field of each in new data files of the table."""
 
     fields: Sequence[NestedField]
     arrow: pa.Schema
 
 
 def live_rows(io: FileIO, task: FileScanTask, columns: RowColumns, *, lineage: bool) -> pa.Table | None:
-    """The rows that are not deleted by position, in their order; a plan's equality deletes are not looked at.
+    """The rows that are not deleted by position, in order; equality deletes are ignored.
 
-    With `lineage` their row ids and the numbers of their last changes are behind the columns (spec: Row Lineage).
-
-    None for a file that has a column in a form which is not taken here. It must have field ids, or none of its columns
-    is found. Raises NotFoundError or CorruptionError naming it.
+    With `lineage` the columns `_row_id` and `_last_updated_sequence_number` follow (spec: Row Lineage). Columns without
+    field ids in the file count as missing. None if a column has a type that is not supported here. Raises NotFoundError
+    or CorruptionError naming the file.
     """
     path = task.file.file_path
     try:
@@ -74,7 +73,7 @@ def live_rows(io: FileIO, task: FileScanTask, columns: RowColumns, *, lineage: b
 
 
 def _is_taken(column: pa.Field, stored: pa.Field | None) -> bool:
-    """Whether a file's column has the table's type, or one that it was before it was widened."""
+    """Whether a column of the file, None if missing, can be cast to the table's type without loss."""
     if stored is None or stored.type.equals(column.type, check_metadata=True):
         return True
     if pa.types.is_decimal128(column.type) and pa.types.is_decimal(stored.type):
@@ -90,13 +89,13 @@ def _typed(column: pa.ChunkedArray, type: pa.DataType) -> pa.ChunkedArray:
 
 
 def _default(field: NestedField, type: pa.DataType, count: int) -> pa.Array:
-    """What rows have of a column that came after their file."""
+    """The initial default of a column that the file lacks, `count` times."""
     value = field.initial_default
     return pa.repeat(pa.scalar(value.bytes if isinstance(value, UUID) else value, type), count)
 
 
 def _lineage(task: FileScanTask, count: int, stored: Mapping[int, pa.ChunkedArray]) -> list[pa.Array | pa.ChunkedArray]:
-    """By the place of a row, or as it moved with it; null while the file has no row ids."""
+    """Row ids and last updated sequence numbers, stored or inherited; null if the file has no first row id."""
     first = task.file.first_row_id
     if first is None:
         return [pa.nulls(count, pa.int64())] * 2

@@ -1,7 +1,7 @@
-"""Aggregates that the metadata of a snapshot answers: counts, least and largest values, by partition or over all rows.
+"""Aggregate pushdown: COUNT, MIN and MAX over all rows or by partition, from the metadata of a snapshot.
 
-Only for a snapshot without delete files. Bounds stand for values where writers do not cut them: not in strings, bytes
-and floats, whose extremes only a partition tells.
+The snapshot must have no delete files. MIN and MAX of strings come from partition values only, since writers truncate
+bounds; those of bytes and floats are not supported.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Aggregate:
 
 
 class _NotTold(Exception):
-    """Some file's metadata does not say it."""
+    """The metadata of a file does not determine an aggregate."""
 
 
 def aggregate(
@@ -67,9 +67,10 @@ def aggregate(
     *,
     manifests: ManifestCache,
 ) -> list[list[Any]] | None:
-    """Rows of the stored values of `groups` and the aggregates after them; None where metadata does not tell.
+    """A row for each group, with the stored values of `groups` and then the aggregates; one row if `groups` is empty.
 
-    `schema` has the fields that `predicate`, `groups` and `aggregates` name. Without groups there is one row.
+    None if metadata does not determine the result. `schema` has the fields of `predicate`, `groups` and `aggregates`.
+    Raises NotFoundError, CorruptionError or UnsupportedError for manifests.
     """
     files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
     listed = [] if snapshot is None else [one for one in manifests.manifests(io, snapshot) if one.may_be_live]
@@ -120,7 +121,7 @@ def _of_manifest(
     aggregates: Sequence[Aggregate],
     manifests: ManifestCache,
 ) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
-    """Pairs of a group's values and what its files' metadata tells."""
+    """The values of a group and its aggregates over some files, several times for a group. Raises `_NotTold`."""
     places = _identity_places(spec)
     if any(group not in places for group in groups):
         raise _NotTold
@@ -142,12 +143,12 @@ def _of_manifest(
 
 
 def _identity_places(spec: PartitionSpec) -> dict[int, int]:
-    """Where in a partition the values of whole columns are, by their field ids."""
+    """The index of each identity field in partition tuples, by the id of its source column."""
     return {f.source_id: place for place, f in enumerate(spec.fields) if isinstance(f.transform, IdentityTransform)}
 
 
 def _of_file(one: Aggregate, file: ContentFile, places: dict[int, int], schema: Schema) -> Any:
-    if file.record_count < 0:  # its writer did not count
+    if file.record_count < 0:  # unknown
         raise _NotTold
     if one.field_id is None:
         return file.record_count
@@ -172,7 +173,7 @@ def _of_file(one: Aggregate, file: ContentFile, places: dict[int, int], schema: 
 
 
 def _column(schema: Schema, field_id: int) -> MeasuredColumn:
-    """Counts of what lies inside a struct, list or map are of no use here."""
+    """The column. Raises `_NotTold` for a nested field, whose counts are not counts of rows."""
     if field_id not in {field.id for field in schema.fields}:
         raise _NotTold
     return MeasuredColumn(schema.field(field_id).type)

@@ -1,7 +1,7 @@
-"""Equality deletes resolved to positions by the driver, while keys and deletes are few (spec: "Scan Planning").
+"""Equality deletes resolved to positions by the driver, if keys and deletes are few (spec: "Scan Planning").
 
-A join of every row with the deletes costs each scan more than one look through the key columns, and that look is kept.
-Of the deletes of one key the one with the largest sequence number decides: it hits rows of all smaller ones.
+The driver reads the key columns once and caches the positions, which costs less than a join in every scan. Of several
+deletes of a key the largest sequence number decides, since it applies to rows of all smaller ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ARROW: Mapping[type[Type], pa.DataType] = {
 }
 _MOST_FILES = 1_000
 _MOST_DELETES = 2_000_000
-# what a core reads and looks up in a second or two; a value of text takes as long as four numbers
+# What a core reads and looks up in one or two seconds; a string costs as much as four numbers.
 _MOST_VALUES = 16_000_000
 _TEXT = 4
 _ROWS_AT_ONCE = 1_000_000
@@ -49,20 +49,21 @@ _CAPACITY = 64 * 1024 * 1024
 _NAME_BYTES = 150
 
 _Scope: TypeAlias = tuple[int, int | None]
-"""Number of a group of the plan and, in one that is not global, the ordinal of a partition."""
+"""Index of an equality group of the plan, and the ordinal of a partition, None for a global group."""
 _CacheKey: TypeAlias = tuple[str, tuple[int, ...], tuple[str, ...]]
 
 
 def has_few_files(manifests: Iterable[ManifestFile]) -> bool:
-    """Whether the data files of a snapshot are few enough to be looked at, by its manifest list alone."""
+    """Whether a snapshot has so few data files, by its manifest list, that `can_resolve` is worth a plan."""
     data = [one for one in manifests if one.content == ManifestContent.DATA]
     return sum((one.added_files_count or 0) + (one.existing_files_count or 0) for one in data) <= 10 * _MOST_FILES
 
 
 def can_resolve(whole: ScanPlan, schema: Schema, mapping: NameMapping | None) -> bool:
-    """Whether `ResolvedKeys` takes any scan of the table version; `whole` is its plan without a predicate.
+    """Whether `ResolvedKeys` can resolve every scan of a table version; `whole` is its plan without predicate.
 
-    Keys are columns of whole numbers, dates and text that `schema` has and that no file has a default for.
+    Key columns must be int, long, date or string, be in `schema` and have no initial default. Their values and the
+    files must be few, and have field ids.
     """
     fields = [_key_fields(schema, group.equality_ids) for group in whole.equality_groups]
     touched = [task for task in whole.tasks if task.equality_groups]
@@ -77,15 +78,16 @@ def can_resolve(whole: ScanPlan, schema: Schema, mapping: NameMapping | None) ->
 
 
 class ResolvedKeys:
-    """Resolves plans, and keeps the positions found; thread-safe."""
+    """Resolves the equality deletes of plans, and caches the positions; thread-safe."""
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
         self._found: ByteCache[_CacheKey, DeletedPositions] = ByteCache(capacity)
 
     def resolve(self, io: FileIO, plan: ScanPlan, schema: Schema) -> ScanPlan:
-        """The plan with the rows that equality deletes hit among `position_deletes`, and no groups.
+        """The plan with equality deletes as `position_deletes`, without equality groups and without files whose rows
+        are all deleted.
 
-        Files that no row is left of are left out. Raises NotFoundError or CorruptionError naming a file.
+        `can_resolve` must hold. Raises NotFoundError or CorruptionError naming the file.
         """
         tasks = list(plan.tasks)
         for scope, numbers in _scopes(plan).items():
@@ -97,7 +99,7 @@ class ResolvedKeys:
     def _positions(
         self, io: FileIO, plan: ScanPlan, schema: Schema, scope: _Scope, tasks: Sequence[FileScanTask]
     ) -> list[DeletedPositions]:
-        """The rows of each of `tasks` that the deletes of the scope hit."""
+        """The positions in each task's file that the equality deletes of the scope delete."""
         group = plan.equality_groups[scope[0]]
         deletes = [one for one in group.files if one.partition_ordinal == scope[1]]
         keys: list[_CacheKey] = [
@@ -125,7 +127,7 @@ class ResolvedKeys:
 
 
 def _key_fields(schema: Schema, ids: Sequence[int]) -> tuple[NestedField, ...] | None:
-    """The key columns, or None where not all can be looked up."""
+    """The key columns; None if one of them is not supported."""
     columns = {field.id: field for field in schema.fields}
     fields = tuple(columns[id] for id in ids if id in columns)
     plain = all(type(field.type) in _ARROW and field.initial_default is None for field in fields)
@@ -133,7 +135,7 @@ def _key_fields(schema: Schema, ids: Sequence[int]) -> tuple[NestedField, ...] |
 
 
 def _scopes(plan: ScanPlan) -> Mapping[_Scope, Sequence[int]]:
-    """The numbers of the tasks that the deletes of each scope may hit."""
+    """The indices of the tasks to which the deletes of each scope may apply."""
     scopes: dict[_Scope, list[int]] = defaultdict(list)
     for number, task in enumerate(plan.tasks):
         for group in task.equality_groups:
@@ -159,7 +161,7 @@ def _is_gone(task: FileScanTask) -> bool:
 def _look_up(
     io: FileIO, deletes: Sequence[EqualityDeleteFile], fields: Sequence[NestedField], tasks: Sequence[FileScanTask]
 ) -> dict[str, DeletedPositions]:
-    """By path, the rows of the tasks' files that one of the deletes hits."""
+    """The positions, by path, in the tasks' files that one of the equality deletes deletes."""
     lookup = _Lookup.of(io, deletes, fields)
     bitmaps = {task.file.file_path: BitMap64() for task in tasks}
     pieces: list[_Piece] = []
@@ -175,7 +177,7 @@ def _look_up(
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """The key columns of some rows of a task's file, the first of which is at position `start`."""
+    """The key columns of consecutive rows of a task's file, from position `start`."""
 
     task: FileScanTask
     start: int
@@ -211,10 +213,10 @@ def _pieces(io: FileIO, task: FileScanTask, fields: Sequence[NestedField]) -> It
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """The largest sequence number of the deletes of each key.
+    """The largest sequence number of the deletes of each key, in `largest` by the key's code.
 
-    A key of one column is known by its place among `values`; one of more by its place among `pairs`, which has for each
-    further column the numbers made of the place so far and the place of that column's value, in their order.
+    The code of a key of one column is the index of its value in `values`. Each further column combines the code so far
+    with the index of its own value to a pair, whose index in the sorted `pairs` of that column is the next code.
     """
 
     types: tuple[pa.DataType, ...]
@@ -244,7 +246,7 @@ class _Lookup:
         return cls(types, values, tuple(pairs), largest)
 
     def sequence_numbers(self, columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64]:
-        """For each row of key columns that of the last delete of its key, 0 where there is none."""
+        """The largest sequence number of the deletes of each row's key, 0 without one."""
         if not len(self.largest):
             return np.zeros(len(columns[0]), np.int64)
         places = _places(columns[0], self.values[0])
@@ -257,7 +259,7 @@ class _Lookup:
 
 
 def _places(column: pa.ChunkedArray, values: pa.Array) -> NDArray[np.int64]:
-    """The place of each value, null too, among `values`; -1 for one that is not there."""
+    """The index of each value, also of null, in `values`; -1 for a value that is not in them."""
     places = pc.fill_null(pc.index_in(column, value_set=values), -1)
     return np.asarray(places.to_numpy(), np.int64)
 
@@ -265,7 +267,7 @@ def _places(column: pa.ChunkedArray, values: pa.Array) -> NDArray[np.int64]:
 def _row_groups(
     io: FileIO, file: ContentFile, fields: Sequence[NestedField], kind: str
 ) -> Iterator[list[pa.ChunkedArray]]:
-    """The key columns, one row group after the other; nulls for one that a data file lacks."""
+    """The key columns of each row group; nulls for a column that a data file lacks."""
     path = file.file_path
     try:
         with io.open_input(path) as source, pq.ParquetFile(source) as opened:

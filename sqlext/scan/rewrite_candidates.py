@@ -1,8 +1,8 @@
-"""Data files of a table without buckets that are worth writing anew: small ones, and those of which many rows are gone.
+"""Data files to rewrite in a table without buckets: small files, and files with many deleted rows.
 
-Such a table keeps its rows in no order from file to file, so that any files of a partition may become one. Small files
-are merged by tiers of size, as Cassandra has it: several of about one size become one of the next tier, so that a row
-is written anew about as often as there are tiers.
+Any files of a partition may be merged, since its rows have no order across files. Small files are merged by tiers of
+size (Cassandra: size-tiered compaction): several files of one tier become one file of the next, so that a row is
+rewritten about once for each tier.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sqlext.spec.manifests.content_file import ContentFile
 
 @dataclass(frozen=True, slots=True)
 class RewriteRules:
-    """When files are written anew; see the table properties of these names."""
+    """Thresholds for rewrites, from the table properties `compaction.*` and `write.target-file-size-bytes`."""
 
     delete_ratio: float = COMPACTION_DELETE_RATIO.default
     min_files: int = COMPACTION_MIN_FILES.default
@@ -34,7 +34,7 @@ class RewriteRules:
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> RewriteRules:
-        """AnalysisError INVALID_TABLE_PROPERTY."""
+        """The thresholds of a table. Raises AnalysisError INVALID_TABLE_PROPERTY."""
         return cls(
             COMPACTION_DELETE_RATIO.of(properties),
             COMPACTION_MIN_FILES.of(properties),
@@ -43,35 +43,37 @@ class RewriteRules:
         )
 
     def is_small(self, file: ContentFile) -> bool:
-        """Whether it is far from the size that writers aim at: less than three quarters of it, as in Iceberg."""
+        """Whether a file is smaller than 75 % of the target size (Iceberg: `min-file-size-bytes` of rewrites)."""
         return file.file_size_in_bytes * 4 < self.target_bytes * 3
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteGroup:
-    """Files of one partition that are written together, as so many files or about as many."""
+    """Files of one partition that are rewritten together, as about `written_as` files."""
 
     files: tuple[ContentFile, ...]
     written_as: int
 
 
 def has_many_deleted_rows(partition: Bucket, rules: RewriteRules) -> bool:
-    """Whether so many of the partition's stored rows are marked as gone."""
+    """Whether more than `rules.delete_ratio` of the partition's stored rows are deleted by position."""
     stored = sum(file.record_count for file in partition.files)
     return stored - partition.rows + partition.marked_rows > rules.delete_ratio * stored
 
 
 def has_many_position_deletes(partition: Bucket, rules: RewriteRules) -> bool:
-    """Whether it has so many files that mark rows, and not so many rows that these go by a rewrite of data files."""
+    """Whether the partition has `rules.delete_files` or more position-delete files, but not so many deleted rows that a
+    rewrite of its data files removes them."""
     marks = partition.delete_files - partition.equality_deletes
     return marks >= rules.delete_files and not has_many_deleted_rows(partition, rules)
 
 
 def due_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileScanTask] | None) -> list[RewriteGroup]:
-    """What is written anew of a partition; nothing of it is due afterwards by the rows that are gone.
+    """The groups of a partition's files that are due for a rewrite.
 
-    `tasks`, by path, are those of a plan that keeps files without rows; None where not many rows are gone. Else it is
-    the files with more than half the ratio, as others bring a scan little, and the smaller ones beside them.
+    `tasks`, by path, are of a plan with `keep_deleted`, or None if the partition has few deleted rows. Files in which
+    more than half of `rules.delete_ratio` is deleted form one group with files much smaller than the largest of them,
+    so that no more than this remains deleted. Of the other files, full tiers of small ones are merged.
     """
     ratio = rules.delete_ratio / 2
     worn = set[str]()
@@ -89,8 +91,8 @@ def due_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileS
 
 
 def all_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileScanTask]) -> list[RewriteGroup]:
-    """All small files of a partition, if there are several, and all that have rows which are gone; where rows are gone
-    by key all files, since its delete files stay while an older file does."""
+    """A group of the partition's files that have deleted rows or, if several, are small; of all files if it has
+    equality deletes, which can only be removed with all older data files."""
     worn = [
         file
         for file in partition.files
@@ -103,7 +105,7 @@ def all_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileS
 
 
 def whole_group(partition: Bucket, rules: RewriteRules) -> RewriteGroup:
-    """All files of a partition."""
+    """A group of all files of a partition."""
     return _merged(partition.files, rules)
 
 
@@ -112,7 +114,7 @@ def _deleted_rows(tasks: Mapping[str, FileScanTask], file: ContentFile) -> int:
 
 
 def _full_tiers(files: Iterable[ContentFile], rules: RewriteRules) -> list[RewriteGroup]:
-    """The small ones of them, by size, where they are enough."""
+    """A group for each tier of size with at least `rules.min_files` small files."""
     tiers: dict[int, list[ContentFile]] = defaultdict(list)
     for file in filter(rules.is_small, files):
         tiers[int(math.log(max(file.file_size_in_bytes, 1), rules.min_files))].append(file)
@@ -120,12 +122,12 @@ def _full_tiers(files: Iterable[ContentFile], rules: RewriteRules) -> list[Rewri
 
 
 def _merged(files: Sequence[ContentFile], rules: RewriteRules) -> RewriteGroup:
-    """As few files as hold them."""
+    """A group rewritten as the least number of files of the target size."""
     return RewriteGroup(tuple(files), max(math.ceil(_bytes(files) / rules.target_bytes), 1))
 
 
 def _as_before(files: Sequence[ContentFile], rules: RewriteRules) -> RewriteGroup:
-    """Files of the size that the largest have, since as many tasks as wrote those can write them at a time."""
+    """A group rewritten as files of the size of its largest, so that as many tasks can write them in parallel."""
     like_largest = round(_bytes(files) / max(file.file_size_in_bytes for file in files))
     return RewriteGroup(tuple(files), max(like_largest, _merged(files, rules).written_as))
 

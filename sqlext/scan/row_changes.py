@@ -1,6 +1,6 @@
-"""Rows that went and rows that came as changes with their kinds, as the query of a change feed tells them.
+"""Old and new rows as changes with row kinds, equal to the result of the SELECT of a change feed.
 
-Values are compared as Spark compares those of rows: null is null, NaN is NaN, and -0.0 is 0.0.
+Values are equal as in Spark's grouping: null equals null, NaN equals NaN, and -0.0 equals 0.0.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _Codes: TypeAlias = NDArray[np.int64]
 
 
 def row_changes(went: pa.Table, came: pa.Table, key: Sequence[str]) -> pa.Table:
-    """The columns that both have, and behind them `ROW_KIND`.
+    """The changes from the rows `went` to the rows `came`, with their columns and then `ROW_KIND`.
 
-    A row that went and came as well was moved, and is no change. Of the others one that went and one that came with the
-    same key are an update, if there are no more with it; without `key` there are no updates.
+    Equal rows in both were moved by a rewrite, and are no changes. Exactly one old and one new row of a `key` are an
+    update; with an empty `key` there are only inserts and deletes.
     """
     rows = pa.concat_tables([went, came])
     is_new = np.arange(rows.num_rows) >= went.num_rows
@@ -33,7 +33,7 @@ def row_changes(went: pa.Table, came: pa.Table, key: Sequence[str]) -> pa.Table:
 
 
 def _unmoved(rows: pa.Table, is_new: NDArray[np.bool_]) -> tuple[pa.Table, NDArray[np.bool_]]:
-    """Less the rows that are on both sides, each as often as it is on the other."""
+    """Multiset difference in both directions: cancels each old row with an equal new row."""
     if is_new.all() or not is_new.any():
         return rows, is_new
     codes = _codes(rows)
@@ -55,7 +55,7 @@ def _updated(keys: pa.Table, is_new: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _numbers_of_equal(codes: _Codes) -> _Codes:
-    """How many equal ones stand before each."""
+    """The number of equal codes before each code."""
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     lengths = np.diff(np.append(starts, len(codes)))
@@ -65,7 +65,7 @@ def _numbers_of_equal(codes: _Codes) -> _Codes:
 
 
 def _codes(rows: pa.Table) -> _Codes:
-    """A number for each row, the same for equal rows."""
+    """A number for each row, equal for equal rows."""
     codes = np.zeros(rows.num_rows, np.int64)
     for column in rows.columns:
         values = column.combine_chunks()

@@ -1,8 +1,8 @@
-"""The files that answer a predicate at a snapshot, each with the deletes that apply to it (spec: "Scan Planning").
+"""The files that may match a predicate at a snapshot, with the deletes that apply to each (spec: "Scan Planning").
 
-Position deletes are resolved here, to one bitmap per data file. Equality deletes are left to the engine as joins: a row
-of a task is deleted by a file of one of the task's groups if their keys are equal (null to null), the file's sequence
-number is larger than the task's, and, in a group that is not global, their partition ordinals are equal.
+Position deletes are resolved to one bitmap per data file. Equality deletes are left to the engine as joins: a row of a
+task is deleted by a file of one of the task's equality groups if keys are equal (also null and null), the file's
+sequence number is larger than the task's and, unless the group is global, their partition ordinals are equal.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from sqlext.storage.file_io import FileIO
 class FileScanTask:
     """A data file to read; tasks of one partition share an ordinal.
 
-    `position_deletes` is a portable 64-bit roaring bitmap of `deleted_rows` row positions. `equality_groups` are the
-    indexes of those `ScanPlan.equality_groups` that may delete rows of the file.
+    `position_deletes` is a portable 64-bit roaring bitmap of `deleted_rows` row positions. `equality_groups` are
+    indices of the `ScanPlan.equality_groups` that may delete rows of the file.
     """
 
     file: ContentFile
@@ -61,12 +61,12 @@ class FileScanTask:
         return bool(self.equality_groups)
 
     def deleted_positions(self) -> BitMap64:
-        """`position_deletes` as a set; equality deletes are not among them."""
+        """`position_deletes` as a set, without equality deletes."""
         return BitMap64() if self.position_deletes is None else BitMap64.deserialize(self.position_deletes)
 
 
 def goes_whole(task: FileScanTask, positions: Mapping[str, BitMap64]) -> bool:
-    """Whether no row of the file is left once those at `positions`, all live, are gone."""
+    """Whether the task's file has no live row once those at `positions`, live positions by path, are deleted, too."""
     going = positions.get(task.file.file_path, BitMap64())
     if task.deleted_rows + len(going) < task.file.record_count:
         return False
@@ -75,7 +75,7 @@ def goes_whole(task: FileScanTask, positions: Mapping[str, BitMap64]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EqualityDeleteFile:
-    """A file of deleted keys; `partition_ordinal` is that of the tasks it is for, None for all partitions."""
+    """An equality-delete file for tasks of `partition_ordinal`, or None for all partitions."""
 
     file: ContentFile
     sequence_number: int
@@ -84,7 +84,8 @@ class EqualityDeleteFile:
 
 @dataclass(frozen=True, slots=True)
 class EqualityDeleteGroup:
-    """Equality-delete files that one join can apply: same key columns (ascending field ids), same kind of scope."""
+    """Equality-delete files that one join can apply: of one list of key columns (ascending field ids), and all global
+    or all not."""
 
     equality_ids: tuple[int, ...]
     is_global: bool
@@ -98,7 +99,7 @@ class ScanPlan:
 
     @property
     def record_count(self) -> int:
-        """Rows of all tasks after position deletes; equality deletes may take more."""
+        """Rows of all tasks after position deletes, before equality deletes."""
         return sum(task.file.record_count - task.deleted_rows for task in self.tasks)
 
     @property
@@ -106,7 +107,7 @@ class ScanPlan:
         return sum(task.file.file_size_in_bytes for task in self.tasks)
 
     def by_path(self) -> Mapping[str, FileScanTask]:
-        """The tasks by the paths of their files."""
+        """The tasks by the path of their file."""
         return {task.file.file_path: task for task in self.tasks}
 
 
@@ -122,13 +123,12 @@ def plan_scan(
     with_metrics: bool = True,
     all_deletes: bool = False,
 ) -> ScanPlan:
-    """The files of `snapshot` that may hold rows satisfying `predicate`; no snapshot has no files.
+    """The files of `snapshot` that may have rows matching `predicate`, which must still be filtered; none for None.
 
-    Rows must still be filtered. Files whose rows are all deleted by position are left out unless
-    `keep_deleted`. Without `with_metrics` files may lack theirs. The equality groups of a task are those whose deletes
-    may hit a row that satisfies the predicate, or any row with `all_deletes`. `position_deletes` keeps delete files
-    from one plan to the next. Raises UnsupportedError for files this version cannot read, NotFoundError or
-    CorruptionError for manifests and delete files.
+    `position_deletes` caches decoded delete files. With `keep_deleted` files whose rows are all deleted by position are
+    included. Without `with_metrics` files may lack metrics. Equality groups have the deletes that may delete a row
+    matching `predicate`, with `all_deletes` any row. Raises UnsupportedError for files that cannot be read,
+    NotFoundError or CorruptionError for manifests and delete files.
     """
     if snapshot is None:
         return ScanPlan()
@@ -156,7 +156,7 @@ def plan_scan(
 
 
 def scan_schema(metadata: TableMetadata, snapshot: Snapshot, predicate: Predicate) -> Schema:
-    """The schema whose fields `predicate` names: the current one, or the snapshot's if only that has them all."""
+    """The schema that `predicate` refers to: the current one if it has all its fields, otherwise the snapshot's."""
     current = metadata.schema()
     if all(current.field_or_none(field_id) is not None for field_id in bind_fields(predicate)):
         return current
@@ -190,7 +190,7 @@ def _assemble(
 
 
 class _EqualityGroups:
-    """Gathers the equality deletes that apply to some task, in the order they are met."""
+    """Collects the equality deletes that apply to any task, in order of first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[tuple[int, ...], bool], int] = {}
@@ -199,7 +199,7 @@ class _EqualityGroups:
     def applying(
         self, deletes: Iterable[ManifestEntry], index: DeleteFileIndex, partition_ordinal: int
     ) -> tuple[int, ...]:
-        """Notes deletes that may apply to a task of a partition; returns their groups."""
+        """Adds deletes that may apply to a task of the partition; returns the indices of their groups."""
         met = set()
         for delete in deletes:
             is_global = index.is_global(delete)

@@ -1,8 +1,8 @@
-"""Buckets as sorted runs, and which runs of a bucket to merge: universal compaction, as Paimon and RocksDB have it.
+"""Buckets as sorted runs, and the choice of runs to merge: universal compaction, as in Paimon and RocksDB.
 
-A run is what one commit has put into a bucket, sorted by key: its live data files with one data sequence number. There
-is no state beside the manifests. The newest runs are merged, so that the sizes of those that are left grow with their
-age, and a row is written again about as often as there are sizes.
+A run is what one commit wrote to a bucket, sorted by key: the live data files of one data sequence number. Manifests
+are the only state. Merges of the newest runs leave runs whose sizes grow with age, so that a row is rewritten about
+once for each size.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from sqlext.scan.filter.file_filter import PartitionKey, partition_key
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import ManifestEntry
 
-# To write so much again costs less than the commit after the next one, which would have to merge runs as well.
+# A rewrite of so many bytes costs less than the additional commit of a merge that would soon follow.
 _SMALL_BYTES = 2 * 1024 * 1024
-# Percent of the rows that are there: a scan reads those that are gone too.
+# Deleted rows in percent of live rows, since a scan reads deleted rows, too.
 _MOST_DEAD = 50
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionRules:
-    """When runs are merged; see the table properties of these names. Percentages are of the size of older runs."""
+    """Thresholds for merges, from table properties. `size_ratio` and `size_amplification` are in percent."""
 
     trigger: int = COMPACTION_TRIGGER.default
     size_ratio: int = COMPACTION_SIZE_RATIO.default
@@ -39,7 +39,7 @@ class CompactionRules:
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> CompactionRules:
-        """AnalysisError INVALID_TABLE_PROPERTY."""
+        """The thresholds of a table. Raises AnalysisError INVALID_TABLE_PROPERTY."""
         return cls(
             COMPACTION_TRIGGER.of(properties),
             COMPACTION_SIZE_RATIO.of(properties),
@@ -50,8 +50,8 @@ class CompactionRules:
 
 @dataclass(frozen=True, slots=True)
 class SortedRun:
-    """Data files of one bucket and one data sequence number. `live_bytes` and `dead_bytes` are the shares of rows that
-    are there and of rows that deletion vectors take away; what other delete files take away counts as there."""
+    """The data files of a bucket with one data sequence number. `dead_bytes` is the share of rows in deletion vectors,
+    `live_bytes` the rest, which includes rows in other delete files."""
 
     sequence_number: int
     files: tuple[ContentFile, ...]
@@ -61,9 +61,9 @@ class SortedRun:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A partition of a spec: its runs, the newest first, its delete files that are no deletion vectors and how many of
-    these are equality deletes, its rows, without those that vectors take away. `marked_rows` of them position deletes
-    take away, of whatever run."""
+    """A partition and its runs, the newest first. `delete_files` counts delete files except deletion vectors,
+    `equality_deletes` those of them that are equality deletes. `rows` counts rows except those in deletion vectors,
+    `marked_rows` those of them that are in position-delete files."""
 
     spec_id: int
     partition: tuple[Any, ...]
@@ -75,27 +75,27 @@ class Bucket:
 
     @property
     def files(self) -> tuple[ContentFile, ...]:
-        """Of all runs."""
+        """The data files of all runs."""
         return tuple(file for run in self.runs for file in run.files)
 
     @property
     def live_bytes(self) -> int:
-        """The share of its rows."""
+        """Bytes of `rows`."""
         return sum(run.live_bytes for run in self.runs)
 
     @property
     def marked_bytes(self) -> int:
-        """The share of the marked rows."""
+        """Estimated bytes of `marked_rows`."""
         return self.live_bytes * self.marked_rows // max(self.rows, 1)
 
     @property
     def is_merged(self) -> bool:
-        """Whether it is one run of which no row is known to be gone."""
+        """Whether the bucket is one run without delete files and deletion vectors."""
         return len(self.runs) < 2 and not self.delete_files and not any(run.dead_bytes for run in self.runs)
 
 
 def find_buckets(entries: Iterable[ManifestEntry]) -> list[Bucket]:
-    """The buckets of a snapshot by its live entries, of data and of deletes, in no order."""
+    """The buckets of a snapshot by its live data and delete entries, which have any order."""
     runs: dict[PartitionKey, dict[int, list[ContentFile]]] = {}
     delete_files: dict[PartitionKey, int] = {}
     equality_deletes: dict[PartitionKey, int] = {}
@@ -127,7 +127,7 @@ def find_buckets(entries: Iterable[ManifestEntry]) -> list[Bucket]:
                 delete_files.get(key, 0),
                 rows,
                 equality_deletes.get(key, 0),
-                # It may be more than there is: files of which rows were marked may be gone.
+                # Position deletes may refer to data files that are no longer live.
                 min(marked.get(key, 0), rows),
             )
         )
@@ -145,17 +145,17 @@ def _run(number: int, files: list[ContentFile], deleted: Mapping[str, int]) -> S
 
 
 def has_many_deleted_keys(bucket: Bucket, rules: CompactionRules) -> bool:
-    """Whether there are as many delete files as `rules` allow, and half of them or more are equality deletes."""
+    """Whether there are `rules.delete_files` or more delete files, at least half of them equality deletes."""
     return bucket.delete_files >= rules.delete_files and 2 * bucket.equality_deletes >= bucket.delete_files
 
 
 def runs_to_merge(bucket: Bucket, rules: CompactionRules) -> int:
-    """How many of the newest runs become one; 0 for none.
+    """The number of newest runs to merge into one; 0 for none.
 
-    All, where there are as many delete files as `rules` allow, where the rows that are gone are too many beside those
-    that are there, or those of all runs but the oldest beside it. Else, once there are as many as the trigger, the
-    newest and each older one that is not larger than those before it together, and at least as many as bring their
-    number below the trigger, or, while they are small and others stay behind them, one below that.
+    All runs, if there are `rules.delete_files` delete files or too many deleted rows. Otherwise none below
+    `rules.trigger` runs, and all if the newer runs are too large compared to the oldest (size amplification). Otherwise
+    the newest run and each next one that is not larger than those before it together (size ratio), at least so many
+    that the number falls below the trigger; one more if these are small and other runs remain.
     """
     runs = bucket.runs
     oldest = runs[-1].live_bytes
@@ -175,7 +175,7 @@ def runs_to_merge(bucket: Bucket, rules: CompactionRules) -> int:
 
 
 def _similar(runs: tuple[SortedRun, ...], rules: CompactionRules, count: int) -> int:
-    """`count` newest runs, and each older one that is not larger than those before it, by `rules.size_ratio`."""
+    """The number of newest runs: `count`, and each next one not larger than those before it by `rules.size_ratio`."""
     size = sum(run.live_bytes for run in runs[:count])
     while count < len(runs) and runs[count].live_bytes * 100 <= size * (100 + rules.size_ratio):
         size += runs[count].live_bytes
