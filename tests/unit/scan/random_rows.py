@@ -100,7 +100,7 @@ def random_value(random: Random, of: Type) -> Any:
 
 
 def random_rows(random: Random) -> list[Row]:
-    """Rows whose columns each lean to nulls, NaN, one value, or many; `LACKS_STRUCT` says where struct `s` is null."""
+    """Rows in which each column prefers nulls, NaN, one value, or many; struct `s` is null where `LACKS_STRUCT`."""
     size = random.randint(1, 6)
     columns: dict[int, list[Any]] = {}
     for field in COLUMNS:
@@ -120,7 +120,7 @@ def random_rows(random: Random) -> list[Row]:
 
 
 def data_file(random: Random, rows: Sequence[Row], spec_id: int = 0, partition: tuple[Any, ...] = ()) -> ContentFile:
-    """A file of `rows` whose metrics are right, and of which any may be missing."""
+    """A file of `rows` with correct metrics, any of which may be missing."""
     counts: dict[str, dict[int, Any]] = {name: {} for name in ("values", "nulls", "nans", "lower", "upper")}
     for field in COLUMNS:
         values = [row[field.id] for row in rows]
@@ -156,8 +156,8 @@ def data_file(random: Random, rows: Sequence[Row], spec_id: int = 0, partition: 
 
 
 def falsified(random: Random, file: ContentFile, rows: Sequence[Row]) -> ContentFile:
-    """The file with counts as foreign writers have made them: of fields in null structs counted or not, of another
-    number of rows than the file has, or of none. Each can be told from the number of its rows."""
+    """The file with counts that some writers make: with or without fields in null structs, of another
+    number of rows than the file has, or of none. Each can be detected by the record count."""
     values, nulls, nans = (
         dict(one or {}) for one in (file.value_counts, file.null_value_counts, file.nan_value_counts)
     )
@@ -186,7 +186,7 @@ def _lower(value: Any) -> Any:
 
 
 def _upper(value: Any) -> Any:
-    """A value of at most TRUNCATION characters that is not less; None if there is none."""
+    """An upper bound of at most TRUNCATION characters; None if there is none."""
     if not isinstance(value, (str, bytes)) or len(value) <= TRUNCATION:
         return value
     for end in range(TRUNCATION, 0, -1):
@@ -201,7 +201,7 @@ def _upper(value: Any) -> Any:
 
 
 def random_predicate(random: Random, rows: Sequence[Row], depth: int = 3) -> Predicate:
-    """Literals come half from the rows and half from elsewhere, so that predicates touch the bounds."""
+    """A predicate whose literals are values of the rows, near the bounds, or random."""
     if depth and random.random() < 0.5:
         left = random_predicate(random, rows, depth - 1)
         if random.random() < 0.2:
@@ -236,7 +236,7 @@ def _random_term(random: Random, rows: Sequence[Row]) -> Predicate:
 
 
 def evaluate(predicate: Predicate, row: Row) -> bool | None:
-    """SQL's value of a predicate for one row; None is unknown. NaN equals itself and is the largest value."""
+    """The value of a predicate for a row in SQL; None is unknown. NaN equals itself and is the largest value."""
     match predicate:
         case AlwaysTrue():
             return True

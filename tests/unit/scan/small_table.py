@@ -34,7 +34,7 @@ BY_P = PartitionSpec(1, (PartitionField(2, 1000, "p", parse_transform("identity"
 
 
 class RecordingIO(LocalFileIO):
-    """Keeps the names of the files that were opened."""
+    """Records the names of opened files."""
 
     def __init__(self) -> None:
         self.opened: list[str] = []
@@ -67,7 +67,7 @@ class SmallTable:
         spec: PartitionSpec = BY_P,
         **changes: Any,
     ) -> None:
-        """`entries` may leave their numbers to be inherited."""
+        """Writes a manifest, whose entries may inherit their sequence numbers."""
         entries = list(entries)
         data = encode_manifest(entries, schema=SCHEMA, spec=spec, content=content, format_version=2)
         path = self.folder / name

@@ -1,4 +1,4 @@
-"""Which files have to be looked at to tell two snapshots apart."""
+"""The data files in which rows may differ between two snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places of rows that came and went, against the rows that a reader finds before and after."""
+"""Positions of rows that differ between snapshots, compared with the rows that a reader gives for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which equality deletes a conversion takes, and the data files that it reads for them."""
+"""The equality-delete files that a conversion replaces, and the data files that it reads for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DELETES = ManifestContent.DELETES
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """Data files of partitions a and b, one of a later number; equality deletes of both, global ones and dead ones."""
+    """Data files of partitions a and b, one with a later number; equality deletes of both, global and dead ones."""
     table = SmallTable(tmp_path)
     old = [
         data_file("a1", "a", **bounds(1, 5)),
@@ -69,5 +69,5 @@ def test_all_of_a_table(table: SmallTable) -> None:
 def test_a_condition_takes_delete_files_whole(
     table: SmallTable, condition: Predicate, live: list[str], dead: list[str], data_files: list[str]
 ) -> None:
-    """A global one that may hit a row of the condition is followed into the partitions beyond it."""
+    """A global delete file that may delete a matching row is also applied to partitions that do not match."""
     assert names(use(table, condition)) == (live, dead, data_files)

@@ -1,4 +1,4 @@
-"""Which files the first rows of an order may lie in, compared with rows that are sorted whole."""
+"""The files that may have the first rows of a sort order, compared with a sort of all rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of tables that other engines wrote, applied in pyarrow, give the rows that those engines read."""
+"""Plans of tables that other engines wrote, executed in pyarrow, give the rows that these engines read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sqlext.storage.location import to_local_path
 
 GOLDEN = Path(__file__).parents[2] / "golden_tables"
 SETS = ("golden_dev", "golden_flink_dev")
-# reading these rows needs evolved structs, defaults, a name mapping or ORC, which is the reader's part
+# Tables with evolved structs, defaults, a name mapping or ORC, which this test's reader does not support.
 WITHOUT_ROWS = {"d06_schema_evolution", "d07_v3_defaults", "d11_name_mapping", "d12_orc"}
 TABLES = (
     *(f"d{number:02}" for number in range(1, 14)),
@@ -116,7 +116,7 @@ def test_history_table(golden: dict[str, Path], number: str) -> None:
 def test_queries_find_their_rows_in_few_files(
     golden: dict[str, Path], number: str, where: str, predicate: Predicate, at_most: int
 ) -> None:
-    """`at_most` is how many files PyIceberg plans, where it can read the table."""
+    """`at_most` is the number of files that PyIceberg plans, if it can read the table."""
     metadata, expected = load(golden[number])
     (query,) = (one for one in expected["queries"] if one["where"] == where)
     planned = plan(metadata, metadata.current_snapshot(), predicate)
@@ -131,7 +131,7 @@ def plan(metadata: TableMetadata, snapshot: Snapshot | None, predicate: Predicat
 
 
 def rows_of(planned: ScanPlan, metadata: TableMetadata, schema_id: int | None) -> list[list[Any]]:
-    """The rows a plan stands for, read with pyarrow by field id, deletes applied as the plan's docstring says."""
+    """The rows of a plan, read with pyarrow by field id, with deletes applied by the rules of `scan_plan`."""
     schema = metadata.schemas_by_id()[metadata.current_schema_id if schema_id is None else schema_id]
     rows = []
     for task in planned.tasks:
@@ -175,7 +175,7 @@ def field_id(field: pa.Field) -> int:
 
 
 def canonical(of: Any, value: Any) -> Any:
-    """`canonical_value` with what a promotion since the file was written changes."""
+    """`canonical_value`, promoted to the current type."""
     if value is not None and str(of).startswith("decimal"):
         return format(value, f".{of.scale}f")
     if isinstance(value, float) and str(of) == "double":

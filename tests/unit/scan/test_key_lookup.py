@@ -1,4 +1,4 @@
-"""Where the rows of some keys are, read from the key columns of Parquet files as several writers make them."""
+"""Positions of rows by key, read from the key columns of Parquet files of several writers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_live_rows_are_found_with_the_row_of_their_key(tmp_path: Path) -> None:
 
 
 def test_row_ids_of_the_rows_found(tmp_path: Path) -> None:
-    """By their place, as they moved with the row, and none in a file without ids."""
+    """By position, stored with a moved row, and null in a file without row ids."""
     stored = pa.table({"id": [7, 2], "_row_id": [None, 5]}, pa.schema([ID, with_id("_row_id", pa.int64(), 2147483540)]))
     tasks = [
         task(tmp_path / "a", pa.table({"id": [1, 2, 2]}, pa.schema([ID]))),

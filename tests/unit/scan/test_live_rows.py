@@ -1,4 +1,4 @@
-"""The live rows of a file in a table's columns, from Parquet files as several writers and older schemas make them."""
+"""Live rows projected to a table's columns, from Parquet files of several writers and older schemas."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def with_id(name: str, type: pa.DataType, field_id: int) -> pa.Field:
 
 
 def task(path: Path, columns: Sequence[tuple[pa.Field, list[Any]]], first_row_id: int | None = None) -> FileScanTask:
-    """A file of sequence number 7."""
+    """The task of a file with sequence number 7."""
     rows = pa.table([pa.array(values, field.type) for field, values in columns], pa.schema([f for f, _ in columns]))
     pq.write_table(rows, path)
     file = ContentFile(
@@ -114,7 +114,7 @@ def test_nested_columns_as_they_are_written(tmp_path: Path) -> None:
 
 
 def test_deleted_rows_are_left_out_and_lineage_is_of_the_place_of_a_row(tmp_path: Path) -> None:
-    """A position behind the last row is of none."""
+    """A deleted position after the last row is ignored."""
     id = with_id("id", pa.int64(), 1)
     moved = [(with_id("_row_id", pa.int64(), 2147483540), [4, None, None])]
     deleted = BitMap64([1, 9]).serialize()

@@ -1,4 +1,4 @@
-"""Metadata tables against PyIceberg's, over tables that Iceberg wrote."""
+"""Metadata tables compared with PyIceberg's, of tables that Iceberg wrote."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_rows_equal_those_of_pyiceberg(golden: Path, table: str, name: str, key:
 
 
 def comparable(rows: pa.Table, columns: list[str]) -> list[dict[str, Any]]:
-    """Maps as sets, and instants without a zone, as PyIceberg has them."""
+    """Values in PyIceberg's form: maps as sets, instants without a zone."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, list) and value and isinstance(value[0], tuple):

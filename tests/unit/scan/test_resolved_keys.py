@@ -1,4 +1,4 @@
-"""Equality deletes resolved to positions: random data and delete files against the rule of the spec, row by row."""
+"""Equality deletes resolved to positions in random files, compared with the spec's rule for each row."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Files:
         self.made = 0
 
     def write(self, content: Content, rows: dict[int, list[object]], **more: object) -> ContentFile:
-        """A file of columns by field id."""
+        """Writes a file of columns by field id."""
         self.made += 1
         path = self.folder / f"{self.made}.parquet"
         fields = [pa.field(f"f{id}", ARROW[id], metadata={b"PARQUET:field_id": str(id)}) for id in rows]
@@ -69,7 +69,7 @@ def test_the_rule_of_the_spec(tmp_path: Path, seed: int) -> None:
     tasks, expected = [], {}
     for _ in range(4):
         number, ordinal = rng.randint(0, 6), rng.randint(0, 1)
-        # a file may be older than a column
+        # A file may lack a column that was added later.
         rows = some_rows(rng, rng.choice([(1, 2, 3), (2, 1), (3, 2, 1)]), 20)
         file = files.write(Content.DATA, rows)
         before = BitMap64(rng.sample(range(20), 2))

@@ -1,4 +1,4 @@
-"""Which files of a partition without buckets are written anew, and that this ends and is not done too often."""
+"""The files of a partition without buckets that are rewritten; rewrites end, and are not too many."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROW = 10
 
 
 def file(name: str, size: int) -> ContentFile:
-    """A file of rows of ten bytes."""
+    """A data file with one row for each ten bytes."""
     return ContentFile(
         content=Content.DATA,
         file_path=name,
@@ -38,7 +38,7 @@ def file(name: str, size: int) -> ContentFile:
 
 
 def partition(*sizes: int, dead: Mapping[int, int] | None = None, delete_files: int = 0, by_key: int = 0) -> Bucket:
-    """Files of these bytes, named 0, 1, …; `dead` tells how many rows of some are marked by position deletes."""
+    """A partition of files of these sizes, named 0, 1, …; `dead` has numbers of rows deleted by position, by file."""
     files = tuple(file(str(place), size) for place, size in enumerate(sizes))
     rows = sum(one.record_count for one in files)
     marked = sum((dead or {}).values())
@@ -46,7 +46,7 @@ def partition(*sizes: int, dead: Mapping[int, int] | None = None, delete_files: 
 
 
 def tasks(of: Bucket, dead: Mapping[int, int] | None = None, by_key: tuple[int, ...] = ()) -> dict[str, FileScanTask]:
-    """Their plan."""
+    """The tasks of a partition's files by path."""
     return {
         one.file_path: FileScanTask(
             one,
@@ -60,7 +60,7 @@ def tasks(of: Bucket, dead: Mapping[int, int] | None = None, by_key: tuple[int, 
 
 
 def due(*sizes: int, dead: Mapping[int, int] | None = None) -> list[tuple[str, int]]:
-    """The names of files that become one group, and how many these become."""
+    """The names of the files of each due group, and the number of files that they become."""
     of = partition(*sizes, dead=dead)
     planned = tasks(of, dead) if has_many_deleted_rows(of, RULES) else None
     groups = due_groups(of, RULES, planned)
@@ -83,14 +83,14 @@ def test_files_of_nearly_the_target_size_stay() -> None:
 def test_files_with_rows_that_are_gone_are_left_out_in_time() -> None:
     assert due(100_000, 200_000, dead={1: 3_000}) == []
     assert due(100_000, 200_000, dead={1: 3_001}) == [("1", 1)]
-    # A twentieth of the first file's rows are half of what is too many.
+    # One twentieth of the rows of the first file is half of the limit.
     assert due(100_000, 200_000, dead={0: 500, 1: 3_000}) == [("1", 1)]
     assert due(100_000, 200_000, dead={0: 501, 1: 3_000}) == [("01", 2)]
 
 
 def test_smaller_files_go_with_those_that_are_written_anew() -> None:
     assert due(900_000, 10_000, 400_000, 20, dead={0: 20_000}) == [("013", 1)]
-    # Other large files and those that are enough by themselves are written beside them.
+    # Full tiers of other files are rewritten, too; other large files are not.
     assert due(900_000, 400_000, 400_000, 10, 500_000, dead={0: 30_000}) == [("03", 1), ("124", 2)]
 
 
@@ -105,7 +105,7 @@ def test_files_that_mark_rows_grow_too_many() -> None:
         return has_many_position_deletes(of, RULES)
 
     assert [many(3), many(4)] == [False, True]
-    # Those of deleted keys are not counted, and where many rows are gone their files are written anew.
+    # Equality-delete files do not count, and many deleted rows lead to a rewrite of data files instead.
     assert [many(6, by_key=3), many(7, by_key=3)] == [False, True]
     assert [many(4, dead=1_000), many(4, dead=1_001)] == [True, False]
 
@@ -148,7 +148,7 @@ def test_files_stay_few_and_rows_are_written_seldom(seed: int) -> None:
             sizes, written = [*kept, *merged], written + sum(merged)
         tiers = int(math.log(sum(sizes), rules.min_files)) + 1
         assert len(sizes) < tiers * rules.min_files
-    # What is merged comes to the next tier.
+    # A merged file belongs to the next tier.
     assert came < written < tiers * sum(sizes)
 
 

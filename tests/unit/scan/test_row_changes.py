@@ -1,4 +1,4 @@
-"""Changes of rows by a plain model: a multiset of rows before, one after, and what is an update."""
+"""Row changes compared with a model: a multiset of rows before and one after."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _table(rows: Sequence[Row], schema: pa.Schema = COLUMNS) -> pa.Table:
 
 
 def _compared(row: Row) -> Row:
-    """As Spark takes them for the same."""
+    """The row in a form whose equality in Python is Spark's."""
     return tuple(("NaN" if math.isnan(value) else value + 0.0) if isinstance(value, float) else value for value in row)
 
 
@@ -65,7 +65,7 @@ def test_changes_are_those_of_the_model(went: list[Row], came: list[Row], places
 
 
 def test_values_are_as_they_were() -> None:
-    """What compares as equal is yet told as it was stored."""
+    """Changes have the stored values, such as -0.0, though they are compared as equal."""
     changes = row_changes(_table([(1, "a", -0.0)]), _table([(1, "b", 0.0)]), ["id"])
     assert [str(value) for value in changes.column("d").to_pylist()] == ["-0.0", "0.0"]
     assert changes.column("_row_kind").to_pylist() == ["-U", "+U"]
@@ -84,7 +84,7 @@ def test_values_are_as_they_were() -> None:
     ],
 )
 def test_each_type(type: pa.DataType, values: list[Any]) -> None:
-    """A row that stays is no change, whichever its values; one that goes is."""
+    """For each type an unchanged row is no change, and a deleted one is."""
     schema = pa.schema([("v", type)])
     rows = [(value,) for value in values]
     assert row_changes(_table(rows, schema), _table(rows[::-1], schema), ["v"]).num_rows == 0

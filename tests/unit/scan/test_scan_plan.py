@@ -1,4 +1,4 @@
-"""What is planned, and what is not even read for it."""
+"""Scan plans, and the manifests and delete files that planning does not read."""
 
 from __future__ import annotations
 
@@ -222,10 +222,10 @@ def test_equality_groups_of_all_deletes_are_the_same_for_every_predicate(table: 
     ("records", "deleted", "going", "goes"),
     [
         (3, [0, 1], [2], True),
-        (3, [0, 9], [1], False),  # a position behind the last row is no row
+        (3, [0, 9], [1], False),  # a position after the last row is ignored
         (3, [0, 1], [1], False),
         (3, [], [0, 1, 2], True),
-        (-1, [0], [1, 2], False),  # its writer did not count
+        (-1, [0], [1, 2], False),  # unknown record count
     ],
 )
 def test_a_file_goes_whole_only_with_its_last_row(
@@ -238,7 +238,7 @@ def test_a_file_goes_whole_only_with_its_last_row(
 
 
 def test_counts_that_contradict_each_other_hide_no_manifest(table: SmallTable) -> None:
-    """None of a manifest's entries is counted, in whatever way; those of removed files alone need not be read."""
+    """Without any counted entry a manifest is read, with only deleted entries it is not."""
     table.add_manifest("data.avro", [added(data_file("f"))], 1)
     table.add_manifest("gone.avro", [added(data_file("g"))], 1)
     (listed, gone) = ManifestCache().manifests(RecordingIO(), table.snapshot())

@@ -1,4 +1,4 @@
-"""Which runs of a bucket are merged, and that runs stay few and are not written too often."""
+"""The runs of a bucket that are merged; runs stay few, and are not rewritten too often."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MB = 1024 * 1024
 
 
 def bucket(*sizes: int, dead: int = 0, delete_files: int = 0) -> Bucket:
-    """Runs of these bytes, newest first; `dead` are those of the oldest that are gone."""
+    """A bucket with runs of these bytes, newest first; `dead` are the bytes of deleted rows in the oldest."""
     runs = tuple(SortedRun(number, (), size) for number, size in zip(range(len(sizes), 0, -1), sizes, strict=True))
     oldest = SortedRun(1, (), sizes[-1], dead)
     return Bucket(0, (1,), (*runs[:-1], oldest), delete_files)
@@ -56,7 +56,7 @@ def test_picks(sizes: tuple[int, ...], count: int) -> None:
         ((10, 20, 40, 80, 20_000), 3),
         ((10, 20, 3_000, 4_000, 20_000), 2),
         ((10, 20, 40, 80, 1_000, 20_000), 4),
-        # they are as few as they need be
+        # three runs remain, fewer than the trigger less one
         ((10, 10, 10, 80, 20_000), 3),
     ],
 )
@@ -74,7 +74,7 @@ def test_rows_that_are_gone_are_left_out_in_time() -> None:
     assert runs_to_merge(bucket(10, 100, dead=56), RULES) == 2
     assert runs_to_merge(bucket(0, dead=1), RULES) == 1
     assert runs_to_merge(bucket(10, 100, dead=12), CompactionRules(size_amplification=10)) == 2
-    # Of 150 bytes with 50 that vectors take, 10 more are marked in whatever run.
+    # 50 bytes in deletion vectors; of the other 110 bytes 3, then 10 in position-delete files.
     assert runs_to_merge(replace(bucket(10, 100, dead=50), rows=1100, marked_rows=30), RULES) == 0
     assert runs_to_merge(replace(bucket(10, 100, dead=50), rows=1100, marked_rows=100), RULES) == 2
 
@@ -93,7 +93,7 @@ def test_deleted_keys_are_many_among_too_many_delete_files() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_runs_stay_below_the_trigger(seed: int) -> None:
-    """After each commit a bucket merges until nothing is due."""
+    """After each commit the bucket is merged until no merge is due."""
     rng = random.Random(seed)
     rules = CompactionRules(trigger=rng.randint(2, 8), size_ratio=rng.randint(0, 50))
     sizes = [rng.randint(1, 1_000_000)]
@@ -110,7 +110,7 @@ def test_runs_stay_below_the_trigger(seed: int) -> None:
 
 @pytest.mark.parametrize("there", [1_000, 150_000])
 def test_rows_are_written_anew_seldom(there: int) -> None:
-    """500 commits of one size: each row is written about as often as the sizes of runs that it goes through."""
+    """After 500 commits of one size a row was written about once for each size of runs."""
     sizes, written = [there], 0
     for _ in range(500):
         sizes = [1_000, *sizes]

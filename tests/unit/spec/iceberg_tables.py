@@ -28,7 +28,7 @@ def metadata_files() -> Iterator[tuple[str, bytes]]:
 
 
 def read(location: str) -> bytes | None:
-    """The bytes of a location of the tables' metadata; None for a file that has been expired."""
+    """The bytes of a metadata file by its location; None for a file that was expired."""
     name = location.removeprefix("file:").removeprefix("//")
     for strip in (_PREFIX, _PREFIX + "flink/", "/"):
         if name.startswith(strip) and name.removeprefix(strip) in files():

@@ -52,7 +52,7 @@ def test_a_gzip_file_of_several_members() -> None:
 
 
 def test_a_block_has_an_end_however_little_it_is_compressed() -> None:
-    """Snappy makes no more than 21 times what it is given, which is no sign of damage by itself."""
+    """Snappy compresses at most 21 times, so only the absolute limit applies to it."""
     block = random.Random(1).randbytes(1 << 20) * (MOST_BLOCK_BYTES // (1 << 20) + 1)
     assert len(snappy(block)) * 100 > len(block)
     with pytest.raises(ValueError, match="stand for more than"):

@@ -1,4 +1,4 @@
-"""Paths to fields as text: what a list of names in a property means."""
+"""Lists of field paths in properties, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which name is suggested for one that is none; no suggestion is better than one that does something else."""
+"""Suggestions for misspelt names; none is better than one with another effect."""
 
 from __future__ import annotations
 

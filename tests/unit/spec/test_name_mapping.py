@@ -102,7 +102,7 @@ def test_fields_inside_of_others_are_added_and_renamed() -> None:
 
 
 def test_what_a_mapping_leaves_out_stays_out() -> None:
-    """A mapping may name some columns only: the others are in no file that it is for."""
+    """A mapping may lack columns, which then are in no file without field ids."""
     old, new = Schema((field(1, "a"), field(2, "b"))), Schema((field(1, "a"), field(2, "c")))
     mapping = NameMapping((MappedField(1, ("a",)),))
     assert mapping.with_changes(old, new) == mapping

@@ -1,4 +1,4 @@
-"""How deep types nest, by Arrow's own readers."""
+"""The nesting of types, compared with Arrow's own readers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ARROW_ENDS_AT = 64
 
 
 def random_type(random: random.Random, steps: int) -> Type:
-    """Structs, lists and maps one in another, with fields of other types beside and keys that nest."""
+    """Nested structs, lists and maps, also as map keys, with fields of other types beside them."""
     ids = count(1)
     type: Type = IntegerType()
     for _ in range(steps):

@@ -54,7 +54,7 @@ def test_values(type_: Type, text: str | None, value: Any) -> None:
         (DecimalType(9, 2), "1.555"),
         (DecimalType(9, 2), "one"),
         (DateType(), "2023-02-29"),
-        # Whose zone a local time is of, no folder tells.
+        # A folder does not have the time zone of a local time.
         (TimestamptzType(), "2024-01-01 00:00:00"),
         (BinaryType(), "00"),
     ],

@@ -65,7 +65,7 @@ def test_void_fields_divide_nothing() -> None:
 
 @given(st.lists(st.text(max_size=300), min_size=1, max_size=40), st.text(min_size=1, max_size=80))
 def test_the_folder_of_a_partition_fits_any_file_system(values: list[str], name: str) -> None:
-    """Names of up to 255 bytes, and paths of up to 1,024 with those around them; others for other values."""
+    """Names have at most 255 bytes, whole paths at most 1,024, and different values different folders."""
     schema = Schema(tuple(NestedField(n, f"c{n}", StringType()) for n in range(1, len(values) + 1)))
     fields = (PartitionField(n, 999 + n, f"{name}{n}", IdentityTransform()) for n in range(1, len(values) + 1))
     spec = PartitionSpec(0, tuple(fields))

@@ -1,4 +1,4 @@
-"""Ids of a replaced table's columns: of random schemas each column keeps its id by name where its type allows it.
+"""Ids of a replaced table's columns: in random schemas a column keeps its id by name if its type allows that.
 
 `SQLEXT_TEST_SEED` replays a run.
 """

@@ -1,4 +1,4 @@
-"""Names that the code gives to columns of its own: each is reserved, or made different from those at hand."""
+"""Names of columns that sqlext adds to rows: each is reserved, or chosen different from all present columns."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from sqlext.spec.schema_change import AddColumn, RenameColumn, changed_schema
 from sqlext.spec.types import LongType, NestedField
 
 ROOT = Path(__file__).resolve().parents[3]
-# In backticks, or all of a text: `__name` or `_name`, but no name that Python gives.
+# In backticks, or a whole string: `__name` or `_name`, except names of Python.
 NAME = re.compile(r"`(__?[a-z][a-z_]*[a-z])`|^(__?[a-z][a-z_]*[a-z])$")
-# Names of relations in SQL that the code writes: qualifiers, which are looked up before columns are.
+# Relations in generated SQL: qualifiers, which are resolved before columns.
 RELATIONS = frozenset({"__source", "__source_mark", "__source_rows", "__target"})
-# Columns of an event that is read, inside a struct of its own.
+# Fields of an input event, inside a struct.
 INSIDE = frozenset({"__corrupt"})
-# Ends of names; a folder; an attribute of an exception.
+# Suffixes of names, a folder, an attribute of an exception.
 ENDS = frozenset({"_year", "_month", "_day", "_hour", "_bucket", "_trunc", "_count", "_files_count"})
 OTHERS = ENDS | {"_changelog", "_origin", "_sqlext_bridge"}
 SCHEMA = Schema((NestedField(1, "id", LongType()),))
 
 
 def texts(path: Path) -> Iterator[str]:
-    """The string constants of a module that are no docstrings and no argument of `fresh_name`."""
+    """The string constants of a module, except docstrings and arguments of `fresh_name`."""
     if path.suffix == ".scala":
         yield from re.findall(r'"((?:[^"\\\n]|\\.)*)"', path.read_text())
         return
@@ -44,7 +44,7 @@ def texts(path: Path) -> Iterator[str]:
 
 
 def names_in_code() -> dict[str, str]:
-    """Each name with the file that has it."""
+    """Each name with the files that contain it."""
     files = [*ROOT.glob("sqlext/**/*.py"), *ROOT.glob("jvm-shim/**/*.scala")]
     found = {
         next(filter(None, match.groups())): path.name

@@ -1,4 +1,4 @@
-"""Changes of a schema keep the ids of what stays and give new ones to what comes."""
+"""Schema changes keep the ids of existing columns and give new ids to added ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a schema lacks to take rows of other columns."""
+"""Schema changes that let a table store rows with other columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What data files hold of a schema."""
+"""The fields of a schema that data files contain."""
 
 from __future__ import annotations
 
