@@ -1,1 +1,1 @@
-"""How a change of rows gets into a table: the ways to write it, what it read, how its rows are arranged."""
+"""Writing of row-level changes: the strategies, their read sets, and the distribution of new rows over tasks."""

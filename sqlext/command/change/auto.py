@@ -1,7 +1,7 @@
-"""`auto`: merge-on-read or copy-on-write, by the share of rows that a change takes out of the files it touches.
+"""The mode `auto`: merge-on-read or copy-on-write, by the share of rows that a change deletes in the files it touches.
 
-Marked rows cost every reader until the file is written anew, a new file costs its writer the rows that stay. Files that
-lose all rows leave the table in either way, and do not count.
+Deletes by position cost every reader until the file is rewritten; a rewrite costs its writer the remaining rows. Files
+that lose all rows are removed either way and do not count.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from sqlext.write.row_operation import DELETE, UPDATE
 
 @dataclass(frozen=True, slots=True)
 class ChangedShare:
-    """Of the `live` rows in files that lose some of theirs, `changed` ones go. From the share `rewritten` on files are
-    better written anew."""
+    """`changed` of the `live` rows are deleted, in files that keep some rows. `rewritten` is the share from which files
+    are rewritten."""
 
     changed: int
     live: int
@@ -41,6 +41,7 @@ class ChangedShare:
 
     @property
     def rewrites(self) -> bool:
+        """Whether copy-on-write is chosen."""
         return self.changed > 0 and self.changed >= self.rewritten * self.live
 
     def __str__(self) -> str:
@@ -48,13 +49,13 @@ class ChangedShare:
 
 
 def changed_share(touched: Sequence[FileScanTask], changed: Mapping[str, int], rewritten: float) -> ChangedShare:
-    """`changed` has the number of live rows that go, by path of the data file."""
+    """The share by `changed`, the number of live rows to delete by data file path, and the files touched."""
     partly = [task for task in touched if 0 < changed.get(task.file.file_path, 0) < _live(task)]
     return ChangedShare(sum(changed[task.file.file_path] for task in partly), sum(map(_live, partly)), rewritten)
 
 
 def rewrites_files(environment: Environment, target: Target, positions: Mapping[str, BitMap64]) -> bool:
-    """Whether a change that takes the live rows at `positions` is better written by copy-on-write."""
+    """Whether a change that deletes the live rows at `positions` is written by copy-on-write."""
     return _share(environment, touched_files(environment, target, positions), positions).rewrites
 
 
@@ -66,7 +67,8 @@ def _share(
 
 
 def auto(environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer) -> Counts:
-    """The change is evaluated once and held, so that the share is known before a file is written; see `CarryOut`."""
+    """Evaluates the change, caches it, and chooses by the share of deleted rows before a file is written; see
+    `CarryOut`."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         held = hold_change(spark, target, operation, change, writer)
@@ -83,22 +85,22 @@ def auto(environment: Environment, spark: SparkSession, target: Target, change: 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Whether `auto` will write files anew, as far as metadata and a sample tell, and by what. None: a run tells."""
+    """The expected choice of `auto`, and the reason. `rewrites` is None if only execution can tell."""
 
     rewrites: bool | None
     reason: str
 
     def of(self, plan: ChangePlan) -> ChangePlan:
-        """A plan `auto` as it will be carried out."""
+        """A plan with the way AUTO as it is expected to be executed."""
         ways = {None: plan.way, True: Way.COPY_ON_WRITE, False: Way.MERGE_ON_READ}
         return replace(plan, way=ways[self.rewrites], reason=f"{plan.reason}, and {self.reason}")
 
 
 def expected(environment: Environment, spark: SparkSession, target: Target, change: RowChange) -> Expected:
-    """What `auto` will come to; nothing is written.
+    """The expected choice of `auto`, by metadata and a sample. Nothing is written.
 
-    The sample is some of the files that may hold rows which change. It is not taken where the query would read much
-    for it.
+    The sample is up to `sqlext.plan.sampled-files` of the files that may have rows to delete. Without a sample, if its
+    query would read more than `sqlext.plan.sampled-bytes`, the choice is unknown.
     """
     limits = environment.planning.thresholds
     rows = change_query(spark, change)
@@ -129,7 +131,7 @@ def expected(environment: Environment, spark: SparkSession, target: Target, chan
 
 
 def _candidates(environment: Environment, target: Target, rows: DataFrame) -> Sequence[FileScanTask]:
-    """The files that may hold rows which change, by their metadata."""
+    """The files that may have rows to delete, by partitions and bounds."""
     predicates = read_predicates(rows, target.version)
     return environment.scans.plan(target.version, disjunction(predicates)).tasks if predicates else ()
 

@@ -1,4 +1,4 @@
-"""Carries out a planned change of rows, in the way that its plan names."""
+"""Executes a planned change by the strategy (way) of its plan."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _WAYS: Mapping[Way, CarryOut] = {
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """A change that one SELECT says, and its plan."""
+    """A change that one lowered SELECT computes, and its plan."""
 
     plan: ChangePlan
     change: RowChange
 
     def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
-        """Writes and commits it; once more, and its source, where the table turns out to have a key of it twice.
+        """Writes and commits the change; with `one_copy` if the table has several rows of a source key.
 
-        Errors: see `CarryOut`.
+        In that case the source is evaluated twice. Raises what `CarryOut` names, except KeyHasCopies.
         """
         run = _WAYS[self.plan.way]
         try:
@@ -49,7 +49,7 @@ class PlannedChange:
             return run(environment, spark, target, with_copies(self.change), self.plan.writer)
 
     def explained(self, environment: Environment, spark: SparkSession, target: Target) -> Explanation:
-        """What EXPLAIN tells of it. What `auto` will come to is looked up."""
+        """The plan for EXPLAIN. For `auto` its choice is estimated from a sample."""
         plan = self.plan
         if plan.way is Way.AUTO:
             plan = expected(environment, spark, target, self.change).of(plan)

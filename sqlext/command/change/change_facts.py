@@ -1,4 +1,4 @@
-"""Facts about the target of a change, as the planner is told them."""
+"""Facts about target and source of a change, for the planner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlext.spark.query.driver_rows import estimate
 
 
 def facts_of(target: Target, mode: TableProperty[str]) -> ChangeFacts:
-    """What the table says of a change by a statement whose property is `mode`."""
+    """Facts about the target; `mode` is the table property for the statement's verb."""
     metadata = target.table.metadata
     value = row_level_mode(mode, metadata.properties)
     is_set = mode.name in metadata.properties or value == AUTO
@@ -23,18 +23,18 @@ def facts_of(target: Target, mode: TableProperty[str]) -> ChangeFacts:
 
 
 def source_size(environment: Environment, source: DataFrame) -> SourceSize:
-    """Spark's estimate of a source."""
+    """Spark's estimate of a source's size."""
     found = estimate(source, environment.planning.thresholds.driver_bytes)
     return SourceSize(found.rows, found.is_small, found.may_be_few)
 
 
 def size_when_asked(environment: Environment, source: Callable[[], DataFrame]) -> Callable[[], SourceSize]:
-    """The estimate, made once and only if the planner asks for it."""
+    """A function for the estimated size of `source`, which is estimated at its first call only."""
     return cache(lambda: source_size(environment, source()))
 
 
 def _target_size(target: Target) -> TargetSize:
-    """By the snapshot's summary: only who writes depends on it, not what."""
+    """Size by the snapshot's summary, 0 if unknown. Only the choice of the writer depends on it."""
     summary = {} if target.version.snapshot is None else target.version.snapshot.summary
     told = (summary.get(name, "") for name in ("total-files-size", "total-records"))
     return TargetSize(*(int(text) if text.isdecimal() else 0 for text in told))

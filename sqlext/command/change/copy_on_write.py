@@ -1,4 +1,4 @@
-"""Copy-on-write: data files that hold a changed row are replaced by new ones, with their other rows as they were."""
+"""Copy-on-write: data files with a changed row are replaced by new files, which also have the unchanged rows."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _PLACE = ("_file", "_pos")
 def copy_on_write(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
 ) -> Counts:
-    """Whole files are replaced, in any format version; see `CarryOut`.
+    """Replaces data files, in any format version; see `CarryOut`.
 
-    The change is evaluated once and held by Spark, as it is needed for the places of old rows and for the new ones. A
-    file whose rows all go is not read again. Equality deletes stay, for the files that they still apply to.
+    The SELECT is evaluated once and cached, since both the deleted positions and the new rows are read from it. A file
+    that loses all rows is not read again. Equality-delete files stay, for other files that they apply to.
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
@@ -59,9 +59,12 @@ def replace_files(
     held: HeldChange,
     touched: Sequence[FileScanTask],
 ) -> OverwriteFiles:
-    """Writes the new files; the action that puts them in the place of `touched`, all files that lose a row."""
+    """Writes the new files; returns the action that replaces `touched`, the files that lose a row.
+
+    Raises DataError DUPLICATE_KEY or KEY_ALREADY_EXISTS for an ENFORCED key.
+    """
     kept_from = _partly_kept(touched, held.found.positions)
-    # How many rows of the files stay is not known: no more than what is small is tried on the driver.
+    # The number of rows that stay is not known, so only a result that is estimated to be small goes to the driver.
     added = _rewrite(spark, target, held.operation, held.rows, kept_from, replace(writer, tried_rows=0))
     if not (change.distinct_keys or change.keeps_keys):
         removed = Removed(paths=frozenset(task.file.file_path for task in touched))
@@ -79,7 +82,7 @@ def replace_files(
 
 
 def _partly_kept(touched: Sequence[FileScanTask], positions: Mapping[str, BitMap64]) -> list[str]:
-    """Paths of those that hold other rows too, as far as counts tell."""
+    """Paths of files that keep some rows, as far as row counts tell."""
     return [task.file.file_path for task in touched if not goes_whole(task, positions)]
 
 
@@ -91,7 +94,7 @@ def _rewrite(
     kept_from: list[str],
     writer: Writer,
 ) -> Sequence[ContentFile]:
-    """Data files of the new rows, and of the rows of `kept_from` that the change leaves as they are."""
+    """Writes the new rows, and the rows of the files `kept_from` that do not change, to new data files."""
     metadata = target.table.metadata
     moved = [_kept(spark, target, rows, kept_from)] if kept_from else []
     inserted: list[DataFrame] = []
@@ -104,7 +107,7 @@ def _rewrite(
     task = write_rows(plan, task_identity=task_identity)
     if keeps_order(metadata):
         return write_distributed(_united([*moved, *inserted]).drop(*_PLACE), metadata, task, writer).data_files
-    # Rows of one file stay together and in their order: what pruned files before prunes them after it.
+    # Rows of one file stay together and in their order, so that bounds remain narrow.
     by_file = [*(F.expr(text) for text in partition_expressions(metadata)), F.col("_file")]
     stable = [one.repartition(*by_file).sortWithinPartitions(*_PLACE) for one in [_united(moved)] if moved]
     spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
@@ -112,7 +115,7 @@ def _rewrite(
 
 
 def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str]) -> DataFrame:
-    """The live rows of data files, but for those that the change replaces or deletes."""
+    """The live rows of the data files `paths` that the change does not delete."""
     columns = ", ".join(map(quote_identifier, [*_columns(target), *_PLACE]))
     stored = lowered_query(spark, f"SELECT {columns} FROM {target.relation}").where(F.col("_file").isin(paths))
     gone = rows.where(F.col("__operation").isin(DELETE, UPDATE)).select(*_PLACE)
@@ -120,7 +123,8 @@ def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str]
 
 
 def _new(target: Target, rows: DataFrame, operation: int) -> DataFrame:
-    """The rows that an operation brings, in the columns of those that are kept; the commit is their last change."""
+    """The new rows of an operation, with the columns of `_kept`. `_last_updated_sequence_number` is null: it is
+    inherited."""
     chosen = rows.where(F.col("__operation") == operation)
     if has_row_ids(target):
         chosen = chosen.withColumn(LAST_UPDATED.name, F.lit(None).cast("bigint"))

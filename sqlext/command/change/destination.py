@@ -1,7 +1,7 @@
-"""Where a statement's snapshot goes: the branch that it names, or what the session says of write, audit, publish.
+"""The destination of a statement's snapshot: the branch that it names, or what the session sets (write-audit-publish).
 
-On a table with `write.wap.enabled`, `spark.wap.branch` sends every write to a branch, which is made when it is not
-there, and `spark.wap.id` stages every snapshot under an id.
+On a table with `write.wap.enabled`, `spark.wap.branch` is the branch of every write, created at need, and
+`spark.wap.id` stages every snapshot under this id.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ WAP_ID = "spark.wap.id"
 
 
 def written_table(handle: TableHandle) -> TableName:
-    """The name of the table, or the branch of one, that a plan writes to.
+    """The name of the table, and of its branch if any, that a plan writes to.
 
-    Errors: UnsupportedError for a table read by its path, AnalysisError for a tag, a snapshot or a metadata table.
+    Raises UnsupportedError for a table read by path, AnalysisError for a tag, a snapshot or a metadata table.
     """
     if handle.catalog is None:
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
@@ -33,9 +33,9 @@ def written_table(handle: TableHandle) -> TableName:
 
 
 def destination(spark: SparkSession, metadata: TableMetadata, branch: str | None, table_name: str) -> Destination:
-    """`branch` is the one that the statement names, which comes before the session's.
+    """The destination of a write; `branch` is the one that the statement names and overrides `spark.wap.branch`.
 
-    AnalysisError where the session names two places.
+    Raises AnalysisError if both `spark.wap.branch` and `spark.wap.id` are set.
     """
     named = MAIN if branch is None else Destination(branch)
     if not WAP_ENABLED.of(metadata.properties):
@@ -50,7 +50,7 @@ def destination(spark: SparkSession, metadata: TableMetadata, branch: str | None
 
 
 def written_branch(in_name: str | None, in_options: str | None, table_name: str) -> str | None:
-    """The branch that a statement names, by the table's name or by an option. AnalysisError where it names two."""
+    """The branch that a statement names, in the table's name or in an option. Raises AnalysisError if they differ."""
     if in_name is not None and in_options is not None and in_name != in_options:
         one, other = f"the branch {in_name} in its name", f"the option branch = {in_options}"
         raise AnalysisError("TWO_DESTINATIONS", name=table_name, one=one, other=other)

@@ -1,7 +1,7 @@
-"""An ENFORCED primary key: no row may come in whose key another row has, in the table or beside it.
+"""Enforcement of a primary key: a new row may not have the key of another new row or of a remaining row of the table.
 
-The rows are looked at once they are written and before they are committed, so that a source is evaluated once. The
-commit then conflicts with any other since the statement began that added rows with keys in the same range.
+New rows are checked after they are written and before the commit, so that a source is evaluated once. The commit
+conflicts with concurrent commits that added rows with keys in the range of the new keys.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from sqlext.write.distinct_keys import NAMED_KEYS, named_keys, require_distinct
 
 
 class Target(Protocol):
-    """A table at the version that a statement reads; `relation` is its name in SQL, pinned to this version."""
+    """A table at the version that a statement reads; `relation` is its SQL name with a time travel clause for this
+    version."""
 
     @property
     def name(self) -> TableName: ...
@@ -57,7 +58,8 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The rows of the table that go in the same commit: all, those of data files, those at positions of others."""
+    """Rows that the same commit removes: all, those of the data files `paths`, or those at `positions` of other
+    files."""
 
     everything: bool = False
     paths: frozenset[str] = frozenset()
@@ -65,19 +67,22 @@ class Removed:
 
 
 def is_enforced(metadata: TableMetadata) -> bool:
-    """Whether the table has a key that is enforced: it says so, or its merge engine keeps one row for each."""
+    """Whether the table has a key that is enforced, by its property or because a merge engine keeps one row of a
+    key."""
     said = KEY_ENFORCED.of(metadata.properties) or has_merge_engine(metadata.properties)
     return said and bool(metadata.schema().identifier_field_ids)
 
 
 def have_plain_keys(schema: Schema) -> bool:
-    """Whether files hold the key as Spark shows it: one may lack a column with a default, and a uuid is bytes there."""
+    """Whether data files store the key as Spark shows it. A file may lack a column with an initial default; UUIDs are
+    bytes."""
     fields = schema.identifier_fields
     return all(field.initial_default is None and not isinstance(field.type, UuidType) for field in fields)
 
 
 def require_distinct_files(io: FileIO, metadata: TableMetadata, files: Sequence[ContentFile], name: str) -> None:
-    """DataError DUPLICATE_KEY when two rows of the files, which are all that the table will have, share a key."""
+    """Raises DataError DUPLICATE_KEY if two rows of `files`, which replace all files of the table, have the same
+    key."""
     if is_enforced(metadata) and files:
         require_distinct(_new_keys(io, metadata.schema(), files), name)
 
@@ -85,9 +90,11 @@ def require_distinct_files(io: FileIO, metadata: TableMetadata, files: Sequence[
 def require_unique_keys(
     environment: Environment, spark: SparkSession, target: Target, files: Sequence[ContentFile], removed: Removed
 ) -> Predicate | None:
-    """The rows that the commit of the files depends on; None where the key is not enforced or no row comes in.
+    """Checks the new rows of `files` against each other and against the remaining rows of the table.
 
-    DataError DUPLICATE_KEY for a key that the files hold twice, KEY_ALREADY_EXISTS for one that a remaining row has.
+    Returns a predicate for the target rows that may have one of the new keys, for conflict detection; None if no stored
+    row was read. Raises DataError DUPLICATE_KEY for a key that `files` have twice, KEY_ALREADY_EXISTS for a key of a
+    remaining row.
     """
     metadata = target.table.metadata
     if not is_enforced(metadata) or not files:
@@ -106,7 +113,7 @@ def require_unique_keys(
 
 
 def _looked_up(environment: Environment, target: Target, files: Sequence[ContentFile], removed: Removed) -> Predicate:
-    """On the driver, in the files that may have one of the keys; gives the range of the new ones."""
+    """Checks on the driver, in the files that may have one of the new keys; returns the range of the new keys."""
     io, schema = target.version.io, target.table.metadata.schema()
     keys = _new_keys(io, schema, files)
     require_distinct(keys, str(target.name))
@@ -119,7 +126,7 @@ def _looked_up(environment: Environment, target: Target, files: Sequence[Content
 
 
 def _remaining(matches: KeyMatches, removed: Removed) -> list[int]:
-    """The rows of the new keys that a remaining row of the table has."""
+    """Indexes of the new keys that a remaining row of the table has."""
     rows: set[int] = set()
     start = 0
     for path, positions in matches.positions.items():
@@ -133,7 +140,7 @@ def _remaining(matches: KeyMatches, removed: Removed) -> list[int]:
 
 
 def _key_names(schema: Schema) -> list[str]:
-    """A name for each key column by which no two are called the same, and that says to a reader which it is."""
+    """Unique column names for the key, which are shown in errors."""
     return [path_text(schema.column_path(id)) for id in schema.identifier_field_ids]
 
 
@@ -142,11 +149,11 @@ def _new_keys(io: FileIO, schema: Schema, files: Sequence[ContentFile]) -> pa.Ta
     return pa.concat_tables(stored_keys(io, file.file_path, ids, names) for file in files)
 
 
-# by Spark
+# Checks by Spark
 
 
 def _places(schema: Schema) -> list[str]:
-    """Names of the key columns in queries, by their places: a name of a nested field would need quotes in quotes."""
+    """Names of the key columns in queries, by index, since the name of a nested field would need nested quotes."""
     return [f"key_{place}" for place in range(len(schema.identifier_field_ids))]
 
 
@@ -168,7 +175,7 @@ def _join(spark: SparkSession, target: Target, files: Sequence[ContentFile], rem
 
 
 def _key_rows(spark: SparkSession, io: FileIO, schema: Schema, files: Sequence[ContentFile]) -> DataFrame:
-    """The keys of the files, read where Spark's executors are."""
+    """The keys of `files`, read by Spark's executors."""
     keys = Schema(schema.identifier_fields)
     ids, names = schema.identifier_field_ids, _places(schema)
     texts = frozenset(name for name, field in zip(names, keys.fields, strict=True) if isinstance(field.type, UuidType))

@@ -1,4 +1,4 @@
-"""What EXPLAIN tells of a change: its plan in lines, and the query behind it."""
+"""The answer to EXPLAIN of a change: the lines of its plan, and the query that Spark explains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`rows` are what the way starts from; they are not evaluated."""
+    """`lines` of the plan, and `rows`, the query that it starts from, which is not evaluated."""
 
     lines: tuple[str, ...]
     rows: DataFrame

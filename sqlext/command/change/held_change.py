@@ -1,4 +1,4 @@
-"""A change that Spark holds: evaluated once, its places known before a file is written."""
+"""A change whose SELECT is evaluated and cached, so that its positions are known before a file is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from sqlext.write.task import write_changes
 
 @dataclass(frozen=True, slots=True)
 class HeldChange:
-    """`rows` are those of the lowered SELECT, `found` has the positions that they delete and counts, and no file."""
+    """`rows` are the cached rows of the lowered SELECT, `found` the positions that they delete and the row counts, no
+    files."""
 
     operation: WriteOperation
     rows: DataFrame
@@ -34,7 +35,7 @@ class HeldChange:
 def hold_change(
     spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange, writer: Writer
 ) -> HeldChange:
-    """Evaluates the change. The rows are held to the table's rules on the way. Errors: see `CarryOut`."""
+    """Evaluates and caches the change, and checks its new rows. Raises what `CarryOut` names."""
     query = changed_rows(spark, operation, change)
     read_set = read_set_of(query, target.version, conflict_scope(change, target), target.overtaken)
     rows = query.localCheckpoint()
@@ -56,7 +57,7 @@ def _counted(operation: WriteOperation, change: RowChange, writer: Writer, rows:
 def touched_files(
     environment: Environment, target: Target, positions: Mapping[str, BitMap64]
 ) -> Sequence[FileScanTask]:
-    """The files that hold a row which goes."""
+    """The data files that have a row at one of `positions`."""
     if not any(positions.values()):
         return []
     tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks

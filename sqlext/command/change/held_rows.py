@@ -1,4 +1,4 @@
-"""Rows about to be written, beside each the number of the first rule of the table that it breaks."""
+"""New rows with the index of the first constraint that each violates."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from sqlext.write.write_plan import WritePlan
 
 
 def hold(rows: DataFrame, plan: WritePlan, *, operations: bool = False) -> DataFrame:
-    """The rows, with the column that a write task looks at where the table has rules; see `violated_rule`.
+    """The rows with a column `VIOLATED` for the write task, or unchanged if the table has no constraints; see
+    `violated_rule`.
 
-    A table without rules has its rows as they are. AnalysisError INVALID_CHECK_CONSTRAINT where the metadata has a
-    CHECK that may not run here.
+    `operations`: the rows begin with operation, file and position. Raises AnalysisError INVALID_CHECK_CONSTRAINT for a
+    CHECK in the metadata with a function that is not allowed.
     """
     if not plan.rules:
         return rows

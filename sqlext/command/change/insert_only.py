@@ -1,4 +1,4 @@
-"""Insert-only: the target is searched for what is there already, and what is not is appended."""
+"""Insert-only: an append of the source rows that match no target row."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from sqlext.write.task import write_changes
 def insert_only(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
 ) -> Counts:
-    """An append, in any format version, of a change that has insertions alone; see `CarryOut`.
+    """Appends the new rows of a change that only inserts, in any format version; see `CarryOut`.
 
-    Rows are spread over tasks as those of an INSERT. It depends on the rows it looked for: under serializable isolation
-    it conflicts with other new rows.
+    Rows are distributed over tasks as those of an INSERT. Under serializable isolation, rows added by others that match
+    the condition are a conflict.
     """
     metadata = target.table.metadata
     operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
-    # The ids of new rows follow from their places.
+    # New rows inherit their row ids.
     rows = changed_rows(spark, operation, change).drop(ROW_ID.name)
     read_set = read_set_of(rows, target.version, conflict_scope(change, target), target.overtaken)
     task = write_changes(operation.plan, task_identity=task_identity)
@@ -45,7 +45,8 @@ def insert_only(
 
 
 def _spread(rows: DataFrame, metadata: TableMetadata) -> DataFrame:
-    """In the table's distribution, for which Spark may evaluate rows twice: they have to be the same both times."""
+    """The rows in the table's distribution. Spark may evaluate them twice for it, so rows that may differ are
+    cached."""
     if samples(metadata) and not estimate(rows).repeatable:
         rows = rows.localCheckpoint()
     return order(distribute(rows, metadata), metadata)

@@ -1,4 +1,4 @@
-"""Merge-on-read: new rows in new data files, old ones deleted by position, no data file rewritten."""
+"""Merge-on-read: new rows in new data files, old rows deleted by position, no data file rewritten."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from sqlext.write.task import write_changes
 def merge_on_read(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
 ) -> Counts:
-    """Position deletes in format version 2, deletion vectors from version 3 on; see `CarryOut`."""
+    """Writes position deletes in format version 2, deletion vectors from version 3 on; see `CarryOut`."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         rows = changed_rows(spark, operation, change)
         task = _task(target, operation, change)
         fewer = _fewer_columns(environment, target, operation, change, rows, task) if writer.most_bytes else None
-        # Spark optimises the query that is run first, and that one alone where its rows are few.
+        # The read set comes from the query that runs first, which Spark optimises anyway.
         read_set = read_set_of(
             fewer.rows if fewer else rows, target.version, conflict_scope(change, target), target.overtaken
         )
@@ -54,7 +54,8 @@ def merge_on_read(
 def mark_held(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer, held: HeldChange
 ) -> RowDelta | None:
-    """Writes the new rows of a change that is held; the action that adds them and marks the old ones."""
+    """Writes the new rows of a cached change; returns the action that adds them and deletes the old rows, None for no
+    change."""
     written = _write(spark, target, change, writer, held.rows, _task(target, held.operation, change))
     return _delta(environment, spark, target, held.operation, change, written, held.read_set)
 
@@ -72,7 +73,7 @@ def _fewer_columns(
     rows: DataFrame,
     task: WriteTask,
 ) -> FewerColumns | None:
-    """The change for a driver that reads kept columns from the data files; None where there are no such columns."""
+    """The query without kept columns, and a task that reads these from the data files; None if none may be left out."""
     left_out = _read_by_task(environment, target, change)
     if not left_out:
         return None
@@ -88,7 +89,7 @@ def _write(
     task: WriteTask,
     fewer: FewerColumns | None = None,
 ) -> WrittenFiles:
-    """Writes the new rows to data files, and finds the positions of the old ones."""
+    """Writes the new rows to data files, and collects the positions of the old rows."""
     if has_new_rows(rows):
         metadata = target.table.metadata
         arranged = arrangement(metadata)
@@ -100,9 +101,9 @@ def _write(
 
 
 def _read_by_task(environment: Environment, target: Target, change: RowChange) -> frozenset[str]:
-    """Of the columns that the new rows keep those that a write of few rows reads from the data files.
+    """The kept columns that the driver may read from the data files instead of the SELECT.
 
-    Where the table has a sort order, Spark arranges rows by its columns and those of the partition.
+    Excluded are columns by which Spark arranges rows, for partitions and sort order, and files in object stores.
     """
     metadata = target.table.metadata
     used = [field.source_id for field in metadata.spec().fields]

@@ -1,4 +1,4 @@
-"""Deletion by metadata: data files that hold only rows to delete leave the table unread."""
+"""Metadata delete: data files of which all rows match are removed without being read."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from sqlext.spec.expression import Predicate
 
 @dataclass(frozen=True, slots=True)
 class CoveredFiles:
-    """Of the files that may have rows to delete, those that have no others, and those that must be read to know.
+    """The files that may match: all rows of `whole` do, and `undecided` must be read.
 
-    The commit finds the `whole` ones itself, whatever was added or removed by then.
+    The commit determines the `whole` files again, on the snapshot that it is based on.
     """
 
     whole: Sequence[FileScanTask]
@@ -36,7 +36,7 @@ class CoveredFiles:
 
 
 def covered_files(environment: Environment, target: Target, row_filter: Predicate) -> CoveredFiles:
-    """Decided by partitions and bounds alone; `row_filter` selects exactly the rows to delete."""
+    """The files to delete, by partitions and bounds; `row_filter` selects exactly the rows to delete."""
     metadata = target.table.metadata
     files = FileFilter(row_filter, schema=metadata.schema(), specs=metadata.specs_by_id())
     whole: list[FileScanTask] = []
@@ -49,7 +49,7 @@ def covered_files(environment: Environment, target: Target, row_filter: Predicat
 def delete_everything(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
 ) -> Counts:
-    """All files go, delete files too, whoever has added them until the commit; see `CarryOut`."""
+    """Removes all files, delete files and concurrently added ones included; see `CarryOut`."""
     live = spark.sql(f"SELECT count(*) FROM {target.relation}").collect()[0][0]
     if target.version.snapshot is not None:
         commit_change(environment, target, OverwriteFiles(delete_all=True))
@@ -59,10 +59,9 @@ def delete_everything(
 def metadata_delete(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
 ) -> Counts:
-    """Covered files go, and rows of others by position; see `CarryOut`. The change has a row filter.
+    """Removes covered files, and deletes rows of other files by position; see `CarryOut`. The change has a row filter.
 
-    Rows that others add meanwhile go too where they are in files of such rows alone; any other file with some of them
-    is a conflict.
+    A concurrently added file is removed too if all its rows match; if some may match, it is a conflict.
     """
     row_filter = change.row_filter
     if row_filter is None:
@@ -96,7 +95,7 @@ def metadata_delete(
 
 
 def _live_rows(spark: SparkSession, target: Target, tasks: Sequence[FileScanTask]) -> int:
-    """Counted by Spark only where deletes by key apply."""
+    """The number of live rows; Spark counts those of files with equality deletes."""
     by_key = [task.file.file_path for task in tasks if task.has_equality_deletes]
     known = sum(task.file.record_count - task.deleted_rows for task in tasks if not task.has_equality_deletes)
     if not by_key:
@@ -106,7 +105,7 @@ def _live_rows(spark: SparkSession, target: Target, tasks: Sequence[FileScanTask
 
 
 def _positions(spark: SparkSession, change: RowChange, tasks: Sequence[FileScanTask]) -> Mapping[str, BitMap64]:
-    """Positions of the rows to delete in files that only a look at them decides."""
+    """Positions of the rows to delete in files that metadata does not decide."""
     if not tasks:
         return {}
     log_lowered(change.lowered)

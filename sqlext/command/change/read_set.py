@@ -28,19 +28,20 @@ class ConflictScope:
 
 
 ITS_SCAN = ConflictScope()
-"""Of a statement each of whose changed rows depends on that row alone: rows that its scan would have selected."""
+"""For statements each of whose changed rows depends on that row alone: rows that the scan would have selected
+conflict."""
 
 
 OWN_KEYS = ConflictScope(added_by_key=True, keys_unique=True)
-"""Of a statement that writes rows by their keys: rows with one of these."""
+"""For statements that write rows by key: rows with one of these keys conflict."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSet:
-    """The target rows whose change by another commit invalidates a statement, by predicates on the rows; None: none.
+    """The target rows whose change by another commit invalidates a statement, as predicates; None selects no rows.
 
-    `added`: rows that another commit adds. `removed`: rows that another commit removes or replaces. `keys_unique`: nor
-    may another commit have added a row with the key of one that this statement writes.
+    `added`: rows that another commit adds. `removed`: rows that another commit removes or replaces. `keys_unique`: an
+    added row with the key of a row that this statement writes conflicts too.
     """
 
     added: Predicate | None = None
@@ -49,13 +50,13 @@ class ReadSet:
 
 
 def read_set_of(query: DataFrame, version: TableVersion, scope: ConflictScope, overtaken: StaleRead | None) -> ReadSet:
-    """The read set of a statement, by the scans of its target in the query of its changes.
+    """The read set of a statement, by the scans of its target in `query`, which computes its changes.
 
-    Where the target is scanned more than once, by a subquery or as the source, any row that a scan selects may matter
-    to any changed row. Where Spark's optimiser has removed the scan, no row matters.
+    If the target is scanned more than once, by a subquery or as the source, a row that any scan selects may affect
+    every changed row. If Spark's optimiser has removed the scan, the read set is empty.
 
-    ValidationConflict for a statement that runs again and reads its target at another version too: a source that was
-    resolved before the statement began does not see the commit that it was `overtaken` by.
+    Raises ValidationConflict for a rerun that also reads its target at another version: a source resolved before the
+    statement began does not see the commit that it conflicted with (`overtaken`).
     """
     if overtaken is not None and reads_other_versions(query, version):
         raise ValidationConflict(overtaken.condition, **overtaken.parameters)

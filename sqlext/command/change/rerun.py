@@ -1,10 +1,10 @@
-"""A statement that others overtook runs again from the start, on the newest version of its target.
+"""Reruns of a statement: after a conflict with its read set it runs again from the start, on the newest version.
 
-Nothing of the run before is left, so it is as if the statement had come later. Its source is evaluated anew.
+Nothing of the failed run is left, so the result is that of a statement that began later. The source is evaluated again.
 
-A statement that takes longer than others of the process take between two commits would be overtaken for ever. So from
-its second rerun on it runs in its turn: the other commits of the process to the table wait until it has landed, or for
-ten seconds (`AttemptQueue`).
+A statement that takes longer than the time between two other commits of its process would conflict for ever. Therefore,
+from its second rerun on, other commits of the process to the table wait until it is committed, or for ten seconds
+(`AttemptQueue`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _RERUNS_AT_ONCE = 1
 
 
 def run_until_not_overtaken(environment: Environment, table: Sequence[str], run: Callable[[Environment], T]) -> T:
-    """What `run` gives, which loads the target `table` by `load_target` and commits by `commit_change`.
+    """The result of `run`, which loads the target `table` by `load_target` and commits by `commit_change`.
 
-    ValidationConflict once the target's `write.conflict.max-reruns` are used up.
+    Raises ValidationConflict after `write.conflict.max-reruns` reruns.
     """
     while True:
         turn = None if environment.overtaken is None else environment.overtaken.turn
@@ -38,7 +38,7 @@ def run_until_not_overtaken(environment: Environment, table: Sequence[str], run:
 
 
 def _overtaken(environment: Environment, table: Sequence[str], conflict: StaleRead) -> Overtaken:
-    """Of the next run, whose turn it is where that has to be waited for."""
+    """The state for the next run; from the second rerun on it waits for its place in the queue."""
     times = 1 if environment.overtaken is None else environment.overtaken.times + 1
     if times <= _RERUNS_AT_ONCE:
         return Overtaken(conflict, times)

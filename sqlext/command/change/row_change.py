@@ -1,4 +1,4 @@
-"""The change that the ways to write one are given, and what they have in common."""
+"""A row-level change as a lowered SELECT, and what all strategies to write it share."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _NAMED_ROWS = 5
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """Rows to delete, replace and insert, as one SELECT.
+    """Rows to delete, replace and insert, as one lowered SELECT.
 
-    `lowered` gives operation, file and position, then, where there are new rows, the table's columns and the row id of
-    the replaced row if the table has row ids. `isolation` is the level at which the commit is validated.
+    `lowered` selects operation, file and position and, if there are new rows, the table's columns and, if the table has
+    row ids, the replaced row's id. `isolation` is the level at which the commit is validated; `scope` is the conflict
+    scope.
 
-    `row_names` are columns that name a target row to the user, by the parts of their names, should two source rows
-    match it; without it a row may be hit twice. With `shows_matches` target rows that stay are among them, each beside
-    a source row that matches it. With `distinct_keys` the rows come distributed by key, and no two source rows may have
-    one. With `keeps_keys` each new row has the key of the row it replaces.
-    `reach` tells which rows it depends on. `row_filter` selects exactly the rows that a DELETE deletes, where that can
-    be said. `one_copy`: the SELECT where the table has a key more than once, of whose rows one is replaced and the
-    others go; it costs more. `kept_columns` are those that each new row has from the row which it replaces. `query` is
-    the SELECT as Spark has analysed it, where it has.
+    `row_names` are paths of columns that name a target row in the error for two source rows that match it; None permits
+    such rows. `shows_matches`: the SELECT also has matched rows that stay, once for each matching source row.
+    `distinct_keys`: rows are distributed by key, and no two source rows may have the same key. `keeps_keys`: each new
+    row has the key of the row that it replaces. `row_filter` selects exactly the rows of a DELETE; None if it cannot be
+    expressed. `one_copy`: a SELECT, at higher cost, for a table with several rows of a key: it replaces one and deletes
+    the others. `kept_columns` are not assigned: new rows have the values of the replaced rows. `query` is `lowered` as
+    analysed by Spark; None before that.
     """
 
     lowered: str
@@ -62,56 +62,56 @@ class RowChange:
 
 
 class KeyHasCopies(Exception):
-    """The table has a key more than once that an upsert brings: the change is to be made by its `one_copy`."""
+    """The table has several rows of a source key: the change must be computed by its `one_copy`."""
 
 
 CarryOut: TypeAlias = Callable[[Environment, SparkSession, Target, RowChange, Writer], Counts]
-"""Runs a change in one way, by the writer of its plan, and commits it.
+"""Writes a change in one way, with the plan's writer, and commits it.
 
-Errors: DataError MERGE_CARDINALITY_VIOLATION, DUPLICATE_KEY or KEY_ALREADY_EXISTS, or that of the first row that breaks
-a rule; then nothing is left behind. KeyHasCopies, and nothing is written.
+Raises DataError MERGE_CARDINALITY_VIOLATION, DUPLICATE_KEY, KEY_ALREADY_EXISTS or that of a violated constraint; then
+all files written are deleted. Raises KeyHasCopies before anything is committed.
 """
 
 
 def with_copies(change: RowChange) -> RowChange:
-    """The change where the table has a key more than once."""
+    """The change for a table with several rows of a key."""
     return replace(change, lowered=change.one_copy or change.lowered, one_copy=None, query=None)
 
 
 def change_query(spark: SparkSession, change: RowChange) -> DataFrame:
-    """The lowered SELECT. Errors: as `lowered_change`."""
+    """The lowered SELECT as a DataFrame. Raises what `lowered_change` raises."""
     return lowered_change(spark, change.lowered) if change.query is None else change.query
 
 
 def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChange) -> DataFrame:
-    """The rows of the lowered SELECT, those that come in held to the table's rules."""
+    """The rows of the lowered SELECT; new rows are checked against the table's constraints by `hold`."""
     log_lowered(change.lowered)
     rows = change_query(spark, change)
     return hold(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
 
 
 def conflict_scope(change: RowChange, target: Target) -> ConflictScope:
-    """That of the change, and where the table's key is enforced no new row may have the key of another."""
+    """The change's scope; for an enforced key also with `keys_unique`, unless new rows keep their keys."""
     enforced = is_enforced(target.table.metadata) and not change.keeps_keys
     return replace(change.scope, keys_unique=True) if enforced else change.scope
 
 
 def has_new_rows(rows: DataFrame) -> bool:
-    """Whether rows of a lowered SELECT, not those of a DELETE, come with the table's columns."""
+    """Whether a lowered SELECT has the table's columns, which that of a DELETE has not."""
     return len(rows.columns) > OPERATION_COLUMNS
 
 
 def changed_counts(written: WrittenFiles) -> Counts:
-    """Deleted rows by their positions, since several source rows may delete one row."""
+    """Row counts of a change. Deleted rows are counted by position, since several source rows may delete one row."""
     updated = written.counts.get("updated", 0)
     positions = sum(len(bitmap) for bitmap in written.positions.values())
     return Counts(written.counts.get("inserted", 0), updated, positions - updated)
 
 
 def require_one_change(spark: SparkSession, target: Target, change: RowChange, written: WrittenFiles) -> None:
-    """DataError MERGE_CARDINALITY_VIOLATION where two source rows match one target row, and may not.
+    """Raises DataError MERGE_CARDINALITY_VIOLATION if several source rows match one target row and may not.
 
-    KeyHasCopies where several target rows would become one and the same.
+    Raises KeyHasCopies if several target rows would be replaced by equal rows.
     """
     if written.counts.get(COPIES) and change.one_copy is not None:
         raise KeyHasCopies
@@ -122,9 +122,9 @@ def require_one_change(spark: SparkSession, target: Target, change: RowChange, w
 def _cardinality_violation(
     spark: SparkSession, target: Target, names: Sequence[Sequence[str]], repeated: Mapping[str, BitMap64]
 ) -> DataError:
-    """The error for target rows that several source rows match: those at the `repeated` positions, by data file.
+    """The error for target rows that several source rows match, at the `repeated` positions by data file.
 
-    It reads the columns `names` of up to five of them in the target; the source is not looked at again.
+    It reads the columns `names` of up to five of these target rows; the source is not read again.
     """
     places = islice(((file, position) for file in sorted(repeated) for position in repeated[file]), _NAMED_ROWS)
     rows = [{"_file": file, "_pos": position} for file, position in places]

@@ -1,7 +1,7 @@
-"""Columns that a write brings along: the table as it will be, for the statement that makes it so.
+"""Schema evolution by a write: the target with the new columns of its source.
 
-Asked for by WITH SCHEMA EVOLUTION, by a write's option `mergeSchema` (or Iceberg's `merge-schema`), or for a session by
-`spark.sql.iceberg.merge-schema`.
+It is requested by WITH SCHEMA EVOLUTION, by the write option `mergeSchema` (or Iceberg's `merge-schema`), or for a
+session by `spark.sql.iceberg.merge-schema`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ _SESSION_SETTING = "spark.sql.iceberg.merge-schema"
 
 
 def merges_schema(spark: SparkSession) -> bool:
-    """Whether the session's writes take new columns on."""
+    """Whether writes of the session add columns."""
     return str(spark.conf.get(_SESSION_SETTING, "false")).lower() == "true"
 
 
 def grown(
     environment: Environment, target: Target, changes: Iterable[SchemaChange], *, case_sensitive: bool = False
 ) -> Target:
-    """The target with the changes made, under a metadata location that only this process knows; itself without any."""
+    """The target with the schema changes applied; `target` itself if nothing changes.
+
+    Its metadata location is known to this process only. Raises what `changed_schema` raises.
+    """
     base = target.table.metadata
     schema = changed_schema(
         base.schema(), tuple(changes), base.last_column_id, base.format_version, case_sensitive=case_sensitive
@@ -59,7 +62,8 @@ def grown(
 
 
 def changes_for_rows(target: Target, rows: DataFrame, *, by_name: bool) -> Iterable[SchemaChange]:
-    """What the table lacks to take all columns of the rows; without names, those beyond the table's are new."""
+    """Schema changes that the table needs to store all columns of `rows`. Unless `by_name`, columns match by position,
+    and those beyond the table's are new."""
     metadata = target.table.metadata
     columns = metadata.schema().fields
     incoming = _fields(rows)
@@ -72,7 +76,8 @@ def changes_for_rows(target: Target, rows: DataFrame, *, by_name: bool) -> Itera
 
 
 def changes_for_merge(target: Target, merge: Merge, source: DataFrame) -> Iterable[SchemaChange]:
-    """What the table lacks for the columns that the clauses take over from the source: all by a star, else by name."""
+    """Schema changes that the table needs for the source columns that clauses take over: all with a star, else those
+    assigned to a column of their own name."""
     metadata = target.table.metadata
     incoming = _fields(source)
     exact = is_case_sensitive(source.sparkSession)
@@ -83,7 +88,7 @@ def changes_for_merge(target: Target, merge: Merge, source: DataFrame) -> Iterab
 
 
 def _columns_taken_over(merge: Merge, case_sensitive: bool) -> frozenset[str]:
-    """Columns that are assigned the source's column of their own name."""
+    """Names of columns to which a clause assigns the source column with the same name."""
     assignments = [assignment for clause in merge.clauses for assignment in clause.assignments]
     taken = []
     for assignment in assignments:
