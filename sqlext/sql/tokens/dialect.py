@@ -1,4 +1,4 @@
-"""The dialect that reads statements: sqlglot's Spark dialect, cut into the tokens of Spark's own lexer."""
+"""sqlglot's Spark dialect with the tokens of Spark's own lexer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from sqlglot.dialects.spark import Spark
 
 
 class SqlextSpark(Spark):  # type: ignore[misc]
-    """Spark SQL for reading only; nothing is ever generated from it.
+    """Spark SQL for reading only; no text is generated from it.
 
-    A token is one word or one literal. Statement heads such as SHOW do not swallow the rest of the text, no keyword
-    spans two words (a comment may stand between them), and a doubled quote inside a string is part of that string.
+    A token is one word or one literal. Statement heads such as SHOW do not take the rest of the text, no keyword spans
+    two words (a comment may be between them), and a doubled quote inside a string is part of the string.
     """
 
     class Tokenizer(Spark.Tokenizer):  # type: ignore[misc]

@@ -1,5 +1,5 @@
-"""An expression of many brackets one in another, cut into pieces that nest less: sqlglot's parser calls itself for each
-bracket, and comes to about forty before Python ends it."""
+"""Deeply nested expressions cut into pieces that nest less: sqlglot's parser recurses for each bracket, and reaches
+Python's recursion limit at about forty."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from sqlext.sql.tokens.token_cursor import Token, tokenize
 
-# With as many again that may not be cut, well below where the parser ends.
+# Far enough below the parser's limit, even if as many further brackets cannot be cut.
 MOST_BRACKETS = 20
 
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 _QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
-# Words between which a bracket is an expression, as it is between operators; in front of one, any other word is the
-# name of a function, unless it is one of the last group.
+# Words before and after a bracket that is an expression by itself, as it is between operators. Another word before a
+# bracket is the name of a function, unless it is in `_NO_FUNCTIONS`.
 _BEFORE = frozenset({"AND", "OR", "NOT", "CASE", "WHEN", "THEN", "ELSE"})
 _BEHIND = frozenset({"AND", "OR", "WHEN", "THEN", "ELSE", "END", "IS", "IN", "LIKE", "BETWEEN"})
 _NO_FUNCTIONS = frozenset(
@@ -28,7 +28,7 @@ _APPLIED = frozenset({".", "[", "(", ":", "::", "->", "=>"})
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """An expression that begins at `start` of the whole, with a number in place of each piece within it."""
+    """An expression at offset `start` of the whole, with a number in place of each piece within it."""
 
     text: str
     start: int
@@ -37,7 +37,7 @@ class Piece:
 
 @dataclass(slots=True)
 class _Group:
-    """An open bracket: where the expression begins that ends with it, None if it is no expression."""
+    """An open bracket; `begin` is the first token of the expression that ends with it, None if it ends none."""
 
     closed_by: str
     begin: int | None
@@ -46,9 +46,9 @@ class _Group:
 
 
 def expression_pieces(text: str, most: int = MOST_BRACKETS) -> list[Piece]:
-    """The pieces, the outermost last; the text as it is where no more than `most` brackets stand one in another.
+    """The pieces, the outermost last; the whole text alone if at most `most` brackets nest.
 
-    So it is too with functions of functions: what names mean in one piece may be said in another then.
+    Text with a lambda function is not cut either, since a piece may use parameters that another one defines.
     """
     tokens = tokenize(text)
     whole = [Piece(text, 0, False)]
@@ -77,7 +77,7 @@ def expression_pieces(text: str, most: int = MOST_BRACKETS) -> list[Piece]:
 
 
 def _height(tokens: Sequence[Token]) -> int:
-    """How many brackets stand one in another."""
+    """The greatest depth of nested brackets."""
     opened = highest = 0
     for token in tokens:
         opened += (token.text in _CLOSED_BY) - (token.text in (")", "]", "}"))
@@ -86,7 +86,7 @@ def _height(tokens: Sequence[Token]) -> int:
 
 
 def _begin(tokens: Sequence[Token], number: int) -> int | None:
-    """The token that the expression begins with whose last bracket is opened here."""
+    """The first token of the expression whose last bracket opens at token `number`; None if it is no expression."""
     if tokens[number].text != "(":
         return None
     before = tokens[number - 1] if number else None
@@ -103,7 +103,7 @@ def _begin(tokens: Sequence[Token], number: int) -> int | None:
 
 
 def _may_end(tokens: Sequence[Token], number: int) -> bool:
-    """Whether what stands behind the closing bracket does not go on with the expression itself."""
+    """Whether the token after the closing bracket does not continue the expression."""
     if number + 1 == len(tokens):
         return True
     behind = tokens[number + 1]

@@ -1,4 +1,4 @@
-"""What a sliced expression refers to. sqlglot's tree is only asked where names stand; the text stays the user's."""
+"""Columns and subqueries in a sliced expression. sqlglot's tree only locates names; the text stays the user's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlext.sql.tokens.expression_pieces import Piece, expression_pieces
 class ColumnReference:
     """A column's name as an expression spells it: `text[start:]` begins with its first part.
 
-    `in_subquery` tells that names of the subquery come first, so that it may not be a column of the statement at all.
+    With `in_subquery` it may be a column of the subquery, which takes precedence over those of the statement.
     """
 
     parts: tuple[str, ...]
@@ -55,13 +55,13 @@ def _references(tree: exp.Expression, piece: Piece) -> list[ColumnReference] | N
 
 
 def has_subquery(text: str) -> bool:
-    """Whether an expression holds a subquery; also true for one that sqlglot cannot read."""
+    """Whether an expression has a subquery; True if sqlglot cannot read it."""
     trees = [_parse(piece.text) for piece in expression_pieces(text)]
     return any(tree is None or tree.find(exp.Query) is not None for tree in trees)
 
 
 def plain_column(text: str) -> tuple[str, ...] | None:
-    """The parts of the one column that the expression is, brackets aside; None for anything else."""
+    """The parts of the column name that is the whole expression, parentheses aside; None for any other."""
     tree = _parse(text)
     return None if tree is None else _column_parts(tree)
 
@@ -83,10 +83,7 @@ def equated_columns(text: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]],
 
 
 def _parse(text: str) -> exp.Expression | None:
-    """The tree; None for what sqlglot cannot read, or what nests too deeply for its parser.
-
-    It reads chains of operators in a loop, of any length.
-    """
+    """The tree; None if sqlglot cannot read the text, or it nests too deeply. Chains of operators do not nest."""
     try:
         trees = SqlextSpark().parse(text)
     except (SqlglotError, RecursionError):

@@ -21,14 +21,14 @@ _END_OF_SELECT = re.compile(r"\s*\Z")
 
 @dataclass(frozen=True, slots=True)
 class LiteralQuery:
-    """`rows` of as many literals as there are `names`."""
+    """Rows of literals, one for each of the column `names`."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[PlainLiteral, ...], ...]
 
 
 def literal_query(text: str) -> LiteralQuery | None:
-    """The query; None where it is any other, or an error. What has no name goes by the one that Spark gives it."""
+    """The query, with Spark's names for the columns of VALUES; None for any other text."""
     at = _after(_VALUES, text, 0)
     if at is not None:
         return _values(text, at)
@@ -37,7 +37,7 @@ def literal_query(text: str) -> LiteralQuery | None:
 
 
 def column_values(query: LiteralQuery, column: int, field: NestedField) -> list[Any]:
-    """A column of the query as a column of a table holds it. ValueError where that is not what is written."""
+    """The values of a column of the query in the table's column `field`. Raises ValueError as `column_value`."""
     return [column_value(row[column], field) for row in query.rows]
 
 

@@ -1,4 +1,4 @@
-"""Literals that need no evaluation: what Spark would make of one, and put into a column, is known from its text."""
+"""Literals whose value in a column is known from their text, without evaluation by Spark."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from sqlext.spec.types import (
 
 LiteralKind: TypeAlias = Literal["null", "boolean", "date", "text", "whole", "decimal", "double"]
 
-# Of the values of a column Spark makes one type first. With no more digits than these in its decimals that holds all of
-# them exactly. A text with an escape, a quote or a variable of Spark's (`${…}`) in it is no plain literal.
+# Spark first finds a common type of a column's values, which holds decimals of so few digits exactly. A text with an
+# escape, a quote or a variable of Spark (`${…}`) is no plain literal.
 _DIGITS: Final = 15
 _WHOLE, _DECIMAL, _DATE = r"-?\d{1,19}", rf"-?\d{{1,{_DIGITS}}}\.\d{{1,{_DIGITS}}}", r"\d{4}-\d\d-\d\d"
 _NUMBER = rf"{_DECIMAL}|-?\d{{1,{_DIGITS}}}"
 _TEXT = r"'(?P<text>[^'\\$]*)'"
 _FLAGS = re.IGNORECASE | re.ASCII
-# A whole number with the suffix L has fewer digits here, so that it is in the range of its type.
+# A whole number with the suffix L has at most 18 digits, so that it is in the range of BIGINT.
 _LITERAL = re.compile(
     rf"(?P<null>NULL\b)|(?P<boolean>(?:TRUE|FALSE)\b)|DATE\s*'(?P<date>{_DATE})'|{_TEXT}"
     rf"|(?P<double>{_NUMBER})D\b|(?P<decimal>{_DECIMAL})(?:BD)?\b|(?P<whole>-?\d{{1,18}}(?=L\b)|{_WHOLE}\b)L?",
@@ -40,7 +40,7 @@ _CAST = re.compile(
     r"(?P<type>\w+)(?:\s*\(\s*(?P<precision>\d{1,2})\s*,\s*(?P<scale>\d{1,2})\s*\))?\s*\)",
     _FLAGS,
 )
-# By the type that a text is cast to: what it is then, and the texts that are nothing else.
+# By type of a cast, the kind of its result, and the texts of which the cast keeps the value.
 _CASTS: Final[Mapping[str, tuple[LiteralKind, re.Pattern[str]]]] = {
     "INT": ("whole", re.compile(_WHOLE, _FLAGS)),
     "BIGINT": ("whole", re.compile(_WHOLE, _FLAGS)),
@@ -58,14 +58,14 @@ _LONG: Final = range(-(2**63), 2**63)
 
 @dataclass(frozen=True, slots=True)
 class PlainLiteral:
-    """`text` is what stands between the quotes, if it has some."""
+    """A literal; `text` is without quotes."""
 
     kind: LiteralKind
     text: str
 
 
 def read_literal(text: str, at: int) -> tuple[PlainLiteral, int] | None:
-    """The literal that begins there, perhaps a cast to a type that holds it as it is, and where it ends."""
+    """The literal at offset `at`, which may be a cast that keeps its value, and its end; None if there is none."""
     found = _LITERAL.match(text, at)
     if found is not None and found.lastgroup is not None:
         return PlainLiteral(cast(LiteralKind, found.lastgroup), found[found.lastgroup]), found.end()
@@ -89,9 +89,9 @@ def _cast(found: re.Match[str]) -> PlainLiteral | None:
 
 
 def column_value(literal: PlainLiteral, field: NestedField) -> Any:
-    """What the column holds then, as Arrow takes it, by the rules of store assignment of the policy ANSI.
+    """The literal's value in the column, as Arrow takes it, by Spark's store assignment under the policy ANSI.
 
-    ValueError where it is not the literal's own value.
+    Raises ValueError if the column does not hold the literal's own value.
     """
     kind, text = literal.kind, literal.text
     match field.type, kind:

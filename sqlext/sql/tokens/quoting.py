@@ -10,7 +10,7 @@ _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", 
 
 
 def quote_identifier(name: str) -> str:
-    """One part of a name, always in backticks, so that no name can end or begin anything."""
+    """One part of a name, always in backticks, so that any name is one token."""
     return "`" + name.replace("`", "``") + "`"
 
 

@@ -49,9 +49,9 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Tokens of `text` in order, comments left out; ParseError where a quote or comment does not end.
+    """Tokens of `text` in order, without comments. Raises ParseError for a quote or comment without end.
 
-    sqlglot takes a hint behind most words for a comment. Here each is a token, so that no clause loses one unnoticed.
+    sqlglot takes a hint after most words for a comment; here each hint is a token, so that none is lost unnoticed.
     """
     try:
         raw_tokens = SqlextSpark().tokenize(text)
@@ -76,7 +76,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _with_hints(text: str, tokens: Sequence[Token]) -> list[Token]:
-    """The tokens with the hints that stand between them."""
+    """The tokens, and the hints between them."""
     found: list[Token] = []
     done = 0
     for token in (*tokens, None):
@@ -89,7 +89,7 @@ def _with_hints(text: str, tokens: Sequence[Token]) -> list[Token]:
 
 
 def _hints_between(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the hints begin and end in white space and comments. Comments may have others within, a hint has none."""
+    """Start and end of each hint in white space and comments. Comments nest, hints do not."""
     at = start
     while (mark := _COMMENT_START.search(text, at, end)) is not None:
         if mark[0] == _HINT:
@@ -108,9 +108,9 @@ def _end_of_comment(text: str, at: int) -> int:
 
 
 def with_backticks(text: str) -> str:
-    """The text with each name in double quotes in backticks, which are names under any setting.
+    """The text with backticks, which quote names under any setting, in place of the double quotes of names.
 
-    All else stays where it was, unless a name has a backtick in it.
+    Offsets stay as they are, unless a name has a backtick in it.
     """
     pieces: list[str] = []
     done = 0
@@ -134,11 +134,11 @@ class TokenCursor:
         case_sensitive: bool = False,
     ) -> None:
         self.written = text
-        """The statement as the user wrote it; as long as `text`, but for names with a backtick in double quotes."""
+        """The statement as the user wrote it; as long as `text`, unless a name in double quotes has a backtick."""
         self.text = with_backticks(text) if double_quoted_identifiers and '"' in text else text
         self.position = 0
         self.case_sensitive = case_sensitive
-        """Whether columns whose names differ in case alone are different."""
+        """Whether column names that differ in case alone are different."""
         self._escaped = escaped_string_literals
         self._tokens = tokenize(self.text)
         while self._tokens and self._tokens[-1].text == ";":
@@ -246,7 +246,7 @@ class TokenCursor:
         return self.slice_until(lambda: False, expected)
 
     def written_to_end(self, expected: str) -> Slice:
-        """The rest as the user wrote it; with backticks, where names in double quotes have some in them."""
+        """The rest as the user wrote it; as in `text` if a name in double quotes has a backtick in it."""
         piece = self.slice_to_end(expected)
         unmoved = len(self.written) == len(self.text)
         return Slice(self.written[piece.start : piece.end], piece.start, piece.end) if unmoved else piece
@@ -259,19 +259,19 @@ class TokenCursor:
         return self.slice_until(lambda: self.position > first)
 
     def fail(self, expected: str) -> NoReturn:
-        """ParseError at the next token."""
+        """Raises ParseError at the next token."""
         token = self.peek()
         line, column = self.line_and_column()
         near = f"'{token.text[:40]}'" if token.kind != "end" else "the end of the statement"
         raise ParseError("PARSE_SYNTAX_ERROR", near=near, line=line, column=column, expected=expected)
 
     def refuse(self, feature: str, reason: str) -> NoReturn:
-        """UnsupportedError for syntax that is understood, at the next token."""
+        """Raises UnsupportedError at the next token, for syntax that is understood."""
         line, column = self.line_and_column()
         raise UnsupportedError("UNSUPPORTED_SYNTAX", feature=feature, line=line, column=column, reason=reason)
 
     def line_and_column(self) -> tuple[int, int]:
-        """Where the next token begins; both count from 1."""
+        """Line and column, from 1, of the next token."""
         offset = self.peek().start
         return self.text.count("\n", 0, offset) + 1, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
 
@@ -296,13 +296,13 @@ class TokenCursor:
             open_groups.pop()
 
     def _opens_type(self, open_groups: list[str]) -> bool:
-        """Whether `<` here opens what a type behind `::` is of, or one within that; else it compares."""
+        """Whether `<` here opens the parameters of a type after `::`, or of one within it, and is no comparison."""
         if self.peek().text != "<" or self.peek(-1).word not in _NESTED_TYPES:
             return False
         return self.peek(-2).text == "::" or open_groups[-1:] == [">"]
 
     def _opens_case(self) -> bool:
-        """Whether the word CASE here begins an expression, rather than being a column's name."""
+        """Whether the word CASE here begins an expression, and is no column's name."""
         following, then = self.peek(1), self.peek(2)
         if following.text == "." and then.kind == "number" and then.start == following.end:
             return True  # a number that begins with its point
