@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class ShowProcedures:
-    """SHOW PROCEDURES; an empty `namespace` stands for the whole catalog."""
+    """SHOW PROCEDURES; an empty `namespace` is the whole catalog."""
 
     catalog: str
     namespace: tuple[str, ...] = ()

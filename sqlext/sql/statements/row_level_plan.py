@@ -1,7 +1,7 @@
-"""MERGE, UPDATE and DELETE that the shim describes, because they come as plans and not as text.
+"""MERGE, UPDATE and DELETE that Spark has as plans and not as text, such as `DataFrame.mergeInto`.
 
-The shim gives texts where a statement has slices of its own: columns as `__target`.`c` and `__source`.`c`, and calls of
-its functions for anything else (`jvm-shim/rules/RowLevelPlan.scala`).
+The shim (`jvm-shim/rules/RowLevelPlan.scala`) describes them with texts in place of slices: columns are
+`__target`.`c` and `__source`.`c`, anything else is a call of a function of the shim.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TARGET, _SOURCE = "__target", "__source"
 
 
 def planned_statement(description: Mapping[str, Any], table: TableName) -> Merge | Update | Delete:
-    """The statement that changes `table` as described."""
+    """The statement of the description, with the target `table`."""
     condition = _slice(description["condition"])
     if description["verb"] == "delete":
         return Delete(table, _TARGET, condition)
@@ -29,7 +29,7 @@ def planned_statement(description: Mapping[str, Any], table: TableName) -> Merge
 
 
 def _clause(description: Mapping[str, Any], evolving: bool) -> MergeClause:
-    """Stars come written out, but for a MERGE that brings columns: there they have no assignments."""
+    """The shim expands stars, except with schema evolution, where a star has no assignments."""
     assignments = _assignments(description["assignments"])
     star = evolving and description["action"] != "delete" and not assignments
     return MergeClause(description["kind"], description["action"], _slice(description["condition"]), star, assignments)

@@ -33,8 +33,7 @@ class Slice:
 class TableName:
     """A table of a sqlext catalog.
 
-    `parts` is the whole name: catalog, namespace levels, table. `written` is the name as the statement spells it, by
-    which a table without alias is known in the statement's expressions.
+    `parts` is the full name: catalog, namespace levels, table. `written` is the name in the statement's spelling.
     """
 
     parts: tuple[str, ...]
@@ -79,7 +78,7 @@ class PartitionTerm:
 
 @dataclass(frozen=True, slots=True)
 class SortTerm:
-    """One term of ORDERED BY; Spark's rule for nulls when it is not written: first ascending, last descending."""
+    """One term of ORDERED BY; without NULLS in the text they are first if ascending, else last, as in Spark."""
 
     term: PartitionTerm
     descending: bool = False
@@ -88,7 +87,7 @@ class SortTerm:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """CHECK (condition); `name` is None where none is written."""
+    """CHECK (condition); `name` is None if it is not written."""
 
     name: str | None
     condition: Slice
@@ -98,8 +97,8 @@ class Check:
 class CreateTable:
     """CREATE [OR REPLACE] TABLE, REPLACE TABLE (`or_replace` and `must_exist`), with or without a query.
 
-    `primary_key` has the columns of a PRIMARY KEY (…) clause; a key that is written at a column is marked there. The
-    two that follow are ENFORCED and RELY, None where neither they nor their opposites are written.
+    `primary_key` has the columns of a PRIMARY KEY (…) clause; a column's own PRIMARY KEY is in its definition.
+    `key_enforced` and `key_rely` are None if neither the word nor its opposite is written.
     """
 
     name: TableName
@@ -139,9 +138,9 @@ class DropConstraint:
 
 @dataclass(frozen=True, slots=True)
 class AddPrimaryKey:
-    """ALTER TABLE … ADD [CONSTRAINT name] PRIMARY KEY, or MODIFY for one in the place of the table's key.
+    """ALTER TABLE … ADD [CONSTRAINT name] PRIMARY KEY, or MODIFY (`modifies`), which replaces the table's key.
 
-    The format has no place for the name.
+    The name is not kept, as the format has no place for it.
     """
 
     table: TableName
@@ -161,7 +160,7 @@ class DropPrimaryKey:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableLike:
-    """CREATE TABLE … LIKE; `properties` come to those of the source."""
+    """CREATE TABLE … LIKE; `properties` are added to those of the source."""
 
     name: TableName
     source: TableName
@@ -180,7 +179,7 @@ class ShowCreateTable:
 class CreateReference:
     """ALTER TABLE … CREATE [OR REPLACE] or REPLACE BRANCH or TAG (`must_exist`), at a snapshot or at main's head.
 
-    Retention: ages in milliseconds, None where the statement leaves them out.
+    Ages are milliseconds; those and the number of snapshots are None if not written.
     """
 
     table: TableName
@@ -207,7 +206,7 @@ class DropReference:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a CALL; no name for one by position. Spark evaluates the text."""
+    """One argument of a CALL, whose text Spark evaluates; `name` is None for a positional one."""
 
     name: str | None
     value: Slice
@@ -225,7 +224,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """RESTORE TABLE … TO VERSION or TIMESTAMP AS OF; one of the two is there."""
+    """RESTORE TABLE … TO VERSION or TIMESTAMP AS OF; one of the two is None."""
 
     table: TableName
     version: str | None = None
@@ -241,7 +240,7 @@ class Undrop:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`column = value`; `column` has the parts as written, so that binding can tell an alias from a struct field."""
+    """`column = value`; `column` has the parts as written: only binding can tell an alias from a struct's name."""
 
     column: tuple[str, ...]
     value: Slice
@@ -249,7 +248,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class OnConflict:
-    """ON CONFLICT [(columns)] DO NOTHING, or DO UPDATE with `assignments` and perhaps a condition."""
+    """ON CONFLICT [(columns)] DO NOTHING, or DO UPDATE with `assignments` and an optional condition."""
 
     columns: tuple[str, ...] | None = None
     assignments: tuple[Assignment, ...] = ()
@@ -261,10 +260,9 @@ class Insert:
     """INSERT INTO, INSERT OVERWRITE or UPSERT INTO (`upsert`).
 
     `columns` is None without a column list. `static_partition` has the PARTITION clause's columns in order, with None
-    as the value of a dynamic one. `ctes` is a WITH in front of the INSERT; one behind it is part of `source`.
-    `evolving` is WITH SCHEMA EVOLUTION: the table takes on what columns the rows bring. `options` are those of a
-    DataFrame's write, as the hint OPTIONS or WITH behind the table's name gives them. `alias` is what ON CONFLICT calls
-    the table.
+    as the value of a dynamic one. `ctes` is a WITH before the INSERT; one after it is part of `source`. `evolving` is
+    WITH SCHEMA EVOLUTION: new columns of the rows are added to the table. `options` are write options, from the hint
+    OPTIONS or from WITH after the table's name. `alias` is the table's name in ON CONFLICT.
     """
 
     table: TableName
@@ -283,7 +281,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """DELETE FROM; without `where` every row goes."""
+    """DELETE FROM; without `where` every row is deleted."""
 
     table: TableName
     alias: str | None = None
@@ -329,9 +327,9 @@ class MergeClause:
 class Merge:
     """MERGE INTO.
 
-    `source` is the relation between USING and its alias: a table name, or a query in its parentheses.
-    `source_name` is the parts of a source that is a table, by which it is known when it has no alias. `evolving` is
-    WITH SCHEMA EVOLUTION: the table takes on the source's columns that the clauses assign.
+    `source` is the relation after USING, without its alias: a table, a table function's call, or a query in
+    parentheses. `source_name` has the parts of a source table's name, by which it is known without alias. `evolving` is
+    WITH SCHEMA EVOLUTION: new columns of the source that the clauses assign are added to the table.
     """
 
     table: TableName
@@ -368,7 +366,7 @@ class ColumnType:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDefault:
-    """ALTER COLUMN … SET DEFAULT; None for DROP DEFAULT."""
+    """ALTER COLUMN … SET DEFAULT; `default` is None for DROP DEFAULT."""
 
     path: Path
     default: Slice | None
@@ -412,7 +410,7 @@ class AddPartitionField:
 
 @dataclass(frozen=True, slots=True)
 class DropPartitionField:
-    """`term` is a transform, or as a plain column it may be the name of a partition field."""
+    """`term` is a transform; a plain column may also be the name of a partition field."""
 
     term: PartitionTerm
 
@@ -442,14 +440,14 @@ class AlterWriteOrder:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN of a change; `mode` is simple, extended, codegen, cost or formatted."""
+    """EXPLAIN of a row-level statement; `mode` is simple, extended, codegen, cost or formatted."""
 
     statement: Insert | Delete | Update | Merge
     mode: str
 
     @property
     def table(self) -> TableName:
-        """The table that the statement would change."""
+        """The target of the explained statement."""
         return self.statement.table
 
 

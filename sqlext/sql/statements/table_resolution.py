@@ -1,4 +1,4 @@
-"""Which catalog a table's name belongs to, by Spark's rules."""
+"""The catalog that a table's name belongs to, by Spark's rules."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _GLOBAL_VIEWS = "global_temp"
 
 @dataclass(frozen=True, slots=True)
 class TableResolution:
-    """`catalogs` are ours, `other_catalogs` somebody else's, `current` is the current catalog and its namespace."""
+    """`catalogs` are sqlext's, `other_catalogs` are not; `current` is the current catalog and its namespace."""
 
     catalogs: frozenset[str]
     other_catalogs: frozenset[str]
     current: tuple[str, ...]
 
     def resolve(self, written: tuple[str, ...]) -> TableName | None:
-        """The whole name, or None if the table is not in a sqlext catalog."""
+        """The full name, or None if the table is not in a sqlext catalog."""
         if not self.owns(written):
             return None
         if len(written) == 1:
@@ -29,13 +29,13 @@ class TableResolution:
         return TableName((self.current[0], *written), written)
 
     def resolve_namespace(self, written: tuple[str, ...]) -> tuple[str, ...] | None:
-        """A namespace behind its catalog's name, or None if it is not in a sqlext catalog."""
+        """A namespace after its catalog's name, or None if it is not in a sqlext catalog."""
         if written[0] in self.catalogs:
             return written
         return (self.current[0], *written) if self.owns((*written, "")) else None
 
     def owns(self, written: tuple[str, ...]) -> bool:
-        """Whether the name is one of a sqlext catalog."""
+        """Whether the name belongs to a sqlext catalog."""
         if len(written) > 1:
             if written[0] in self.catalogs:
                 return True

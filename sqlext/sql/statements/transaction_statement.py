@@ -1,4 +1,4 @@
-"""Statements that begin, end and divide a transaction, as values."""
+"""Statements that begin and end a transaction, and those of savepoints, as frozen values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CommitTransaction:
 
 @dataclass(frozen=True, slots=True)
 class RollBackTransaction:
-    """ROLLBACK, of all, or of what came after a savepoint."""
+    """ROLLBACK of the transaction, or to a savepoint."""
 
     savepoint: str | None = None
 

@@ -33,7 +33,7 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True)
 class AlterViewQuery:
-    """ALTER VIEW … AS; `current` as in CreateView."""
+    """ALTER VIEW … AS; `current` is as in CreateView."""
 
     name: TableName
     query: Slice
@@ -42,7 +42,7 @@ class AlterViewQuery:
 
 @dataclass(frozen=True, slots=True)
 class AlterViewProperties:
-    """ALTER VIEW … SET or UNSET TBLPROPERTIES; `if_exists` is about the properties taken away."""
+    """ALTER VIEW … SET or UNSET TBLPROPERTIES; `if_exists` is about the removed properties."""
 
     name: TableName
     changed: Mapping[str, str] = field(default_factory=dict)
