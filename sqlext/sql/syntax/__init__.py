@@ -1,1 +1,1 @@
-"""One module for each kind of statement: tokens to a frozen value."""
+"""Tokens to frozen statements, one module per kind of statement or clause."""

@@ -1,4 +1,4 @@
-"""ALTER TABLE where it changes columns, partition fields, the write order or identifier fields.
+"""ALTER TABLE for columns, partition fields, the write order and identifier fields.
 
 ADD COLUMN[S] | DROP COLUMN[S] | RENAME COLUMN | ALTER COLUMN | CHANGE COLUMN | REPLACE COLUMNS
 ADD | DROP | REPLACE PARTITION FIELD
@@ -55,7 +55,7 @@ AlterTable = AlterColumns | AlterPartitioning | AlterWriteOrder
 
 
 def parse_alter_table(cursor: TokenCursor, name: TableName) -> AlterTable | None:
-    """The clauses behind ALTER TABLE and the table's name; None for what Spark or another module alters."""
+    """The clauses after ALTER TABLE and the table's name as a statement; None for those of Spark or another module."""
     statement = _parse_change(cursor, name)
     if statement is not None:
         cursor.expect_end()
@@ -123,7 +123,7 @@ def _parse_alteration(cursor: TokenCursor) -> tuple[ColumnChange, ...]:
 
 
 def _parse_hive_change(cursor: TokenCursor, path: Path) -> tuple[ColumnChange, ...]:
-    """`CHANGE COLUMN a b INT [COMMENT 'text'] [FIRST | AFTER c]`: a becomes b, of that type."""
+    """`CHANGE COLUMN a b INT [COMMENT 'text'] [FIRST | AFTER c]`: renames a to b and sets its type."""
     if cursor.peek().kind not in ("word", "quoted"):
         cursor.fail("TYPE, COMMENT, FIRST, AFTER, SET or DROP")
     name = cursor.name("a column name")
@@ -183,7 +183,7 @@ def _parse_position(cursor: TokenCursor) -> Position | None:
 
 
 def _maybe_bracketed(cursor: TokenCursor, parse: Callable[[TokenCursor], _T]) -> tuple[_T, ...]:
-    """One or more, with commas between, in parentheses or without."""
+    """One or more items, separated by commas, with or without parentheses."""
     bracketed = cursor.accept("(")
     parsed = [parse(cursor)]
     while cursor.accept(","):

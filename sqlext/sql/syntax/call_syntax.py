@@ -1,6 +1,6 @@
 """CALL [catalog.]system.procedure([name =>] value, …). Values are slices: Spark evaluates them.
 
-`sqlext.system.procedure` is a procedure of the current catalog, or of the one that the first argument's table is in.
+In `sqlext.system.procedure` the catalog is the current one, that of the first argument's table, or the only one.
 """
 
 from __future__ import annotations

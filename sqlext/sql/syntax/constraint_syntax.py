@@ -1,4 +1,4 @@
-"""Constraints: what stands behind PRIMARY KEY (…), CHECK, and ALTER TABLE … ADD, MODIFY (a key) and DROP."""
+"""Constraints: characteristics of PRIMARY KEY, CHECK, and ALTER TABLE … ADD, MODIFY (a key) and DROP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sqlext.sql.tokens.token_cursor import TokenCursor
 
 @dataclass(frozen=True, slots=True)
 class KeyCharacteristics:
-    """[NOT] ENFORCED and [NO]RELY of a key; None where it is not written."""
+    """[NOT] ENFORCED and [NO]RELY of a key; None if not written."""
 
     enforced: bool | None = None
     rely: bool | None = None
@@ -43,7 +43,7 @@ def parse_key_characteristics(cursor: TokenCursor) -> KeyCharacteristics:
 
 
 def parse_check(cursor: TokenCursor, name: str | None) -> Check:
-    """CHECK (condition) [ENFORCED] [RELY | NORELY]; one that is not enforced would be no more than a comment."""
+    """CHECK (condition) [ENFORCED] [RELY | NORELY]; NOT ENFORCED is refused, as it would be a mere comment."""
     cursor.expect("CHECK")
     if not cursor.at("("):
         cursor.fail("(")
@@ -65,7 +65,7 @@ ConstraintChange: TypeAlias = AddConstraint | AddPrimaryKey | DropConstraint | D
 
 
 def parse_constraint_change(cursor: TokenCursor, table: TableName) -> ConstraintChange | None:
-    """The clause behind ALTER TABLE and the table's name; None when it is about something else."""
+    """The clause after ALTER TABLE and the table's name; None if it is about something else."""
     if cursor.accept("DROP", "PRIMARY", "KEY"):
         if_exists = cursor.accept("IF", "EXISTS")
         cursor.expect_end()

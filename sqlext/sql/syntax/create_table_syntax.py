@@ -111,7 +111,7 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
 
 
 def _parse_like(cursor: TokenCursor, tables: TableResolution, name: TableName, if_not_exists: bool) -> CreateTableLike:
-    """LIKE source, or (LIKE source), with properties that come to those of the source."""
+    """LIKE source, or (LIKE source), with properties that are added to those of the source."""
     bracketed = cursor.accept("(")
     cursor.expect("LIKE")
     first = cursor.position
@@ -139,7 +139,7 @@ def _parse_like(cursor: TokenCursor, tables: TableResolution, name: TableName, i
 
 
 def _at_bracketed_like(cursor: TokenCursor) -> bool:
-    """Whether the bracket ahead is (LIKE source), and not the definition of a column that is called like."""
+    """Whether the next bracket is (LIKE source), and not the definition of a column named like."""
     if not cursor.at("(", "LIKE") or cursor.peek(2).kind not in ("word", "quoted"):
         return False
     if cursor.peek(3).text == ".":
@@ -197,7 +197,7 @@ def _parse_columns(cursor: TokenCursor) -> _Columns:
 
 
 def _parse_constraint(cursor: TokenCursor, columns: _Columns) -> bool:
-    """A constraint of the table, if one comes next."""
+    """Reads a table constraint into `columns`; False if none comes next."""
     name = None
     if cursor.at("CONSTRAINT") and cursor.peek(2).word in ("PRIMARY", "FOREIGN", "UNIQUE", "CHECK"):
         cursor.expect("CONSTRAINT")
@@ -316,7 +316,7 @@ def type_slice(cursor: TokenCursor, stop_words: frozenset[str]) -> Slice:
     return cursor.slice_from(first)
 
 
-# Clauses behind the columns
+# Clauses after the columns
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""ON CONFLICT behind the query of an INSERT, as PostgreSQL spells it."""
+"""ON CONFLICT after the query of an INSERT, in PostgreSQL's spelling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ParseAssignments = Callable[[TokenCursor, Callable[[], bool]], tuple[Assignment,
 
 
 def at_on_conflict(cursor: TokenCursor) -> bool:
-    """Whether the clause begins here; `ON conflict` may be the condition of a join too."""
+    """Whether the clause begins here, and not a join's condition `ON conflict`."""
     if not cursor.at("ON", "CONFLICT"):
         return False
     if cursor.peek(2).word in ("DO", "ON"):

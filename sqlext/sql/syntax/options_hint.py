@@ -1,9 +1,9 @@
 """`table /*+ OPTIONS('name'='value', …) */`, Flink's hint: options of one read of a table, or of one write.
 
-Spark knows no such hint. Behind a table that is read it becomes a version, which Spark hands to the catalog with the
-table's name: `table VERSION AS OF '@?name=value&…'`. Spark's own clause `WITH ('name'='value', …)` would not do: Spark
-looks a table up once for a whole query, whatever options it has at each place, and drops those of a view or of a name
-that WITH defines; a version is part of what is looked up, and is refused where there is none.
+Spark has no such hint. After a table that is read it is rewritten as a version, which Spark passes to the catalog with
+the table's name: `table VERSION AS OF '@?name=value&…'`. Spark's own clause `WITH ('name'='value', …)` does not serve:
+Spark resolves a table once per query, whatever its options at each place, and drops those of a view or a CTE. A version
+is part of what is resolved, and is refused for a relation without versions.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _VERSION_HEADS = frozenset({"VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TI
 
 
 def options_in_version(version: str) -> Mapping[str, str] | None:
-    """The options of a version that a hint became; None for any other version."""
+    """The options in a version that a hint was rewritten as; None for any other version."""
     if not version.startswith(_BEGINS_OPTIONS):
         return None
     return dict(parse_qsl(version.removeprefix(_BEGINS_OPTIONS), keep_blank_values=True))
 
 
 def version_with_options(options: Mapping[str, str]) -> str:
-    """A version that says the options; letters, digits and `@?&=%.-_~` only."""
+    """A version that encodes the options; it has letters, digits and `@?&=%.-_~` only."""
     return _BEGINS_OPTIONS + urlencode(options, quote_via=quote, safe="")
 
 
 def parse_options_hint(cursor: TokenCursor) -> dict[str, str]:
-    """The options of the hint that comes next; ParseError for another hint."""
+    """The options of the hint that comes next. Raises ParseError for another hint."""
     hint = cursor.peek()
-    # Its text keeps its place, so that an error tells the right line and column.
+    # Blanks before the hint's text keep the line and column of errors.
     first, end = hint.start + len("/*+"), hint.end - len("*/")
     within = cursor.over(re.sub(r"[^\n]", " ", cursor.text[:first]) + cursor.text[first:end])
     within.expect("OPTIONS")
@@ -50,10 +50,10 @@ def parse_options_hint(cursor: TokenCursor) -> dict[str, str]:
 
 
 def with_versions(text: str, *, escaped_string_literals: bool = False, double_quoted_identifiers: bool = False) -> str:
-    """The text with a version for each hint OPTIONS behind a table that is read; all else stays at its place.
+    """The text with a version for each hint OPTIONS after a table that is read; line numbers stay.
 
-    Hints of the table that an INSERT writes to stay as well. Errors: ParseError HINT_MISPLACED, AnalysisError
-    TIME_TRAVEL_TWICE for a hint beside VERSION or TIMESTAMP AS OF.
+    Hints of the target of an INSERT stay. Raises ParseError HINT_MISPLACED, and AnalysisError TIME_TRAVEL_TWICE for a
+    hint beside VERSION or TIMESTAMP AS OF.
     """
     if _OPTIONS.search(text) is None:
         return text
@@ -64,8 +64,8 @@ def with_versions(text: str, *, escaped_string_literals: bool = False, double_qu
             double_quoted_identifiers=double_quoted_identifiers,
         )
     except ParseError:
-        # To Spark a comment that has a hint within ends with the hint; to sqlglot it goes on. Where Spark finds a
-        # hint, it refuses it.
+        # For Spark a comment with a hint inside ends with the hint, for sqlglot it does not. A hint that Spark finds
+        # then, it refuses.
         return text
     pieces: list[str] = []
     done = 0
@@ -87,19 +87,19 @@ def with_versions(text: str, *, escaped_string_literals: bool = False, double_qu
 
 
 def misplaced_hint(cursor: TokenCursor) -> ParseError:
-    """HINT_MISPLACED for the hint that comes next."""
+    """The error HINT_MISPLACED for the hint that comes next."""
     line, column = cursor.line_and_column()
     return ParseError("HINT_MISPLACED", hint=cursor.peek().text, line=line, column=column)
 
 
 class _Place:
-    """What the hint that comes next stands behind, told by the words before it."""
+    """What the hint that comes next follows, by the tokens before it."""
 
     def __init__(self, cursor: TokenCursor) -> None:
         self._cursor = cursor
 
     def kind(self) -> str:
-        """`read`, `written` or `none`. AnalysisError TIME_TRAVEL_TWICE."""
+        """`read` or `written` after a table of that role, else `none`. Raises AnalysisError TIME_TRAVEL_TWICE."""
         name = self._begin_of_name()
         if name is not None:
             if self._reads(name) and self._word(name - 2) != "DELETE":
@@ -119,7 +119,7 @@ class _Place:
         return self._cursor.peek(ahead).word
 
     def _begin_of_name(self) -> int | None:
-        """Where the table's name begins that ends before the hint, counted from the hint."""
+        """The first token, counted from the hint, of the name that ends before the hint; None if there is no name."""
         at = -1
         while self._cursor.peek(at).kind in ("word", "quoted", "number"):
             if self._text(at - 1) != ".":
@@ -137,7 +137,7 @@ class _Place:
         return at
 
     def _reads(self, at: int) -> bool:
-        """Whether a relation begins there: behind FROM, JOIN or USING, be it in brackets, or further on in a list."""
+        """Whether a relation begins at `at`: after FROM, JOIN or USING, also in parentheses, or later in a list."""
         before = at - 1
         while self._text(before) == "(":
             before -= 1
@@ -162,7 +162,7 @@ class _Place:
             raise AnalysisError("TIME_TRAVEL_TWICE", name=self._text(-1))
 
     def _behind_version(self) -> bool:
-        """Whether VERSION AS OF or TIMESTAMP AS OF, with what it is of, ends before the hint."""
+        """Whether VERSION AS OF or TIMESTAMP AS OF, with its operand, ends before the hint."""
         at = -1
         while (
             self._cursor.peek(at).kind != "end"

@@ -20,7 +20,7 @@ _MILLISECONDS = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000}
 
 
 def parse_reference_change(cursor: TokenCursor, table: TableName) -> CreateReference | DropReference | None:
-    """The clause behind ALTER TABLE and the table's name; None when it is about something else."""
+    """The clause after ALTER TABLE and the table's name; None if it is about something else."""
     if not any(cursor.at(*head, kind) for head in _HEADS for kind in ("BRANCH", "TAG")):
         return None
     if cursor.accept("DROP"):
@@ -97,7 +97,8 @@ def _age_ms(cursor: TokenCursor) -> int:
 
 
 def _parse_snapshot_retention(cursor: TokenCursor, kind: str) -> tuple[int | None, int | None]:
-    """The least number of snapshots and the age up to which they are kept."""
+    """The least number of snapshots to keep, and the age in milliseconds up to which they are kept; None if not
+    written."""
     if not cursor.at("WITH", "SNAPSHOT", "RETENTION"):
         return None, None
     if kind == "tag":

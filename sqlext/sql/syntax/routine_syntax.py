@@ -14,7 +14,7 @@ from sqlext.sql.tokens.token_cursor import TokenCursor
 
 
 def parse_show_procedures(cursor: TokenCursor, tables: TableResolution) -> ShowProcedures | None:
-    """The statement, or None where the catalog is another's."""
+    """The statement, or None for a catalog that is not sqlext's."""
     cursor.expect("SHOW", "PROCEDURES")
     catalog, namespace = tables.current[0], tables.current[1:]
     if cursor.accept("FROM") or cursor.accept("IN"):
@@ -30,7 +30,7 @@ def parse_show_procedures(cursor: TokenCursor, tables: TableResolution) -> ShowP
 
 
 def parse_describe_routine(cursor: TokenCursor, tables: TableResolution) -> DescribeProcedure | DescribeFunction | None:
-    """The statement; None where something else is described, or a routine of another catalog."""
+    """The statement; None if something else is described, or a routine of another catalog."""
     if not (cursor.accept("DESCRIBE") or cursor.accept("DESC")):
         return None
     is_procedure = cursor.accept("PROCEDURE")

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and MERGE. Each function answers None for a table that is not of a sqlext catalog."""
+"""INSERT, UPDATE, DELETE, MERGE and TRUNCATE. Each function returns None for a table of no sqlext catalog."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
 
 
 def _write_options(cursor: TokenCursor) -> dict[str, str]:
-    """The options of `/*+ OPTIONS('name'='value', …) */` or `WITH ('name'='value', …)`; none where neither stands.
+    """The options of `/*+ OPTIONS('name'='value', …) */` or `WITH ('name'='value', …)`; empty without either.
 
-    ParseError for another hint: no other has a meaning here.
+    Raises ParseError for another hint, which would have no meaning here.
     """
     if cursor.at("WITH", "("):
         cursor.expect("WITH")
@@ -238,7 +238,8 @@ def parse_merge(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None
 
 
 def _parse_source(cursor: TokenCursor) -> tuple[Slice, tuple[str, ...]]:
-    """The relation behind USING: a query in parentheses, a table at any version, or a table function's call."""
+    """The relation after USING: a query in parentheses, a table at any version, or a table function's call; and the
+    parts of the table's name."""
     if cursor.at("("):
         return cursor.group(), ()
     first = cursor.position
@@ -255,7 +256,7 @@ def _parse_source(cursor: TokenCursor) -> tuple[Slice, tuple[str, ...]]:
 
 
 def _at_when(cursor: TokenCursor) -> bool:
-    """Whether a clause begins here, be it one that MERGE does not know; `when` may be a column's name too."""
+    """Whether a WHEN clause begins here, even an unknown one; `when` may be a column's name too."""
     after = cursor.peek(1)
     if cursor.at("WHEN") and after.word == "NOT":
         return cursor.peek(2).word == "MATCHED"
@@ -345,7 +346,7 @@ def _expect_clause_end(cursor: TokenCursor) -> None:
 
 
 def _check_conditions(clauses: Sequence[MergeClause]) -> None:
-    """Only the last clause of a kind may apply to every row."""
+    """Raises ParseError if a clause without condition is not the last of its kind."""
     for i, clause in enumerate(clauses):
         if clause.condition is None and any(later.kind == clause.kind for later in clauses[i + 1 :]):
             raise ParseError(_OMITTED_CONDITION[clause.kind])

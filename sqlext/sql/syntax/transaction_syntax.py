@@ -1,4 +1,4 @@
-"""Transactions, as PostgreSQL spells them. A text that goes on behind is Spark's, such as `BEGIN … END` of a script.
+"""Transactions, in PostgreSQL's spelling. Spark runs a text that continues, such as a script's `BEGIN … END`.
 
 {BEGIN [TRANSACTION | WORK] | START TRANSACTION} [ISOLATION LEVEL {SNAPSHOT | REPEATABLE READ | SERIALIZABLE}]
 COMMIT [TRANSACTION | WORK]
@@ -53,7 +53,7 @@ def _parsed(cursor: TokenCursor) -> TransactionStatement | None:
 
 
 def _is_serializable(cursor: TokenCursor) -> bool:
-    """By the isolation level, if one comes next; PostgreSQL calls that of snapshots REPEATABLE READ."""
+    """Whether the isolation level, if one comes next, is SERIALIZABLE; PostgreSQL calls SNAPSHOT REPEATABLE READ."""
     if not cursor.accept("ISOLATION", "LEVEL"):
         return False
     if cursor.accept("SERIALIZABLE"):

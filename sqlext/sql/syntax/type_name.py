@@ -89,9 +89,9 @@ def parse_type(
 ) -> Type:
     """The format type of a SQL type.
 
-    A bare TIMESTAMP is what Spark's `spark.sql.timestampType` says. With a precision, `TIMESTAMP(3)`, it is Flink's:
-    without time zone. Precisions up to 6 are kept as microseconds. Nested fields get their ids from `ids`, or from 1.
-    `lengths` takes the n of every VARCHAR(n) by field id, `id` being the column's; without it VARCHAR(n) is refused.
+    A bare TIMESTAMP is of `timestamp_type`, Spark's `spark.sql.timestampType`; with a precision, `TIMESTAMP(3)`, it is
+    Flink's, without time zone. Precisions up to 6 become microseconds. Nested fields get their ids from `ids`, or from
+    1. `lengths` receives the n of each VARCHAR(n) by field id, `id` for the column; without it VARCHAR(n) is refused.
     Raises ParseError and UnsupportedError.
     """
     cursor = TokenCursor(text)
@@ -255,7 +255,7 @@ class _TypeReader:
         return NestedField(id, name, type, required or self._nullability(), doc)
 
     def _nullability(self) -> bool:
-        """Whether NOT NULL comes next; a bare NULL says what holds anyway."""
+        """Whether NOT NULL comes next; skips it, or a bare NULL."""
         if self._cursor.accept("NOT", "NULL"):
             return True
         self._cursor.accept("NULL")
@@ -263,7 +263,7 @@ class _TypeReader:
 
 
 def spark_type_text(type: Type) -> str:
-    """The Spark type that values of the column have, without NOT NULL and comments: for casts and assignment."""
+    """The Spark type of values of `type`, without NOT NULL and comments, for casts and assignments."""
     match type:
         case StructType(fields=fields):
             return f"STRUCT<{', '.join(f'{quote_identifier(f.name)}: {spark_type_text(f.type)}' for f in fields)}>"
@@ -279,9 +279,9 @@ def spark_type_text(type: Type) -> str:
 
 
 def ddl_type_text(type: Type, id: int = 0, lengths: Mapping[int, int] = MappingProxyType({})) -> str:
-    """The type of field `id` as CREATE TABLE spells it, from which `parse_type` makes the same type again.
+    """The type of field `id` as CREATE TABLE spells it, which `parse_type` reads as an equal type.
 
-    `lengths` are those of VARCHAR(n), by field id.
+    `lengths` has the n of each VARCHAR(n), by field id.
     """
     if id in lengths:
         return f"VARCHAR({lengths[id]})"

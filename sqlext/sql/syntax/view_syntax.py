@@ -99,7 +99,7 @@ def parse_drop_view(cursor: TokenCursor, tables: TableResolution) -> DropView | 
 
 
 def parse_show_views(cursor: TokenCursor, tables: TableResolution) -> ShowViews | None:
-    """The statement, or None where the namespace is of another catalog."""
+    """The statement, or None for a namespace of another catalog."""
     if not cursor.accept("SHOW", "VIEWS"):
         return None
     namespace: tuple[str, ...] | None = tables.current if tables.current[0] in tables.catalogs else None
@@ -127,7 +127,7 @@ def _parse_columns(cursor: TokenCursor) -> tuple[ViewColumn, ...]:
 
 
 def _parse_schema_binding(cursor: TokenCursor) -> None:
-    """WITH SCHEMA COMPENSATION, which is how every view is read: a column of another type is cast to the view's."""
+    """Skips WITH SCHEMA COMPENSATION, by which every view is read: a column of another type is cast to the view's."""
     cursor.expect("WITH", "SCHEMA")
     if not cursor.accept("COMPENSATION"):
         cursor.refuse(
@@ -136,7 +136,7 @@ def _parse_schema_binding(cursor: TokenCursor) -> None:
 
 
 def _renamed(cursor: TokenCursor, tables: TableResolution, name: TableName) -> TableName:
-    """The new name; one of a single part stays in the view's namespace, as in Spark's session catalog."""
+    """The new name; a single part is a name in the view's namespace, as in Spark's session catalog."""
     first = cursor.position
     written = cursor.dotted_name("a view name")
     to = TableName((*name.parts[:-1], *written), written) if len(written) == 1 else tables.resolve(written)
