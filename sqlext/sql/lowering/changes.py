@@ -1,9 +1,9 @@
-"""The rows that came and went between snapshots, as one SELECT over the snapshots' rows in the files that matter.
+"""The changes of rows between snapshots, as one SELECT over the rows of the data files that differ.
 
-A row that a snapshot both takes and brings, with the same values, is no change: it was moved by a rewrite of its file.
-Where the table has a key, a row that goes and one of its key that comes in the same step are an update.
+A row that a snapshot both deletes and inserts, with equal values, was moved by a rewrite of its file and is no change.
+In a table with a key a deleted and an inserted row of one key in one step are an update.
 
-A snapshot's stored changelog says the same, or what its rows were given as, at the price of the changes alone.
+A snapshot's stored changelog has these changes, or the row kinds of its source, at the cost of the changes alone.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ SNAPSHOT_ID = "_commit_snapshot_id"
 INSERT, DELETE, UPDATE_BEFORE, UPDATE_AFTER = "INSERT", "DELETE", "UPDATE_BEFORE", "UPDATE_AFTER"
 ROW_KINDS = {INSERT: "+I", DELETE: "-D", UPDATE_BEFORE: "-U", UPDATE_AFTER: "+U"}
 _UNION = "\nUNION ALL\n"
-# In the words of Spark (connector.catalog.Changelog).
+# Spark's names of them (connector.catalog.Changelog).
 _KINDS = {INSERT: "insert", DELETE: "delete", UPDATE_BEFORE: "update_preimage", UPDATE_AFTER: "update_postimage"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeStep:
-    """What one snapshot, or the way between two, did. `before` and `after` are the relations' texts; None: no rows.
+    """The changes of one snapshot, or between two. `before` and `after` are the relations' texts; None: no rows.
 
-    The paths are those of `ChangedFiles`. Where there is `stored`, the text of a relation of rows with their kinds, it
-    tells the changes; where there are `parts`, they do together, less the rows that one brings and another takes.
+    The paths are those of `ChangedFiles`. `stored`, the text of a relation of rows with their kinds, has the changes
+    instead if it is set; so do `parts` together, less the rows that one inserts and another deletes.
     """
 
     before: str | None
@@ -69,7 +69,7 @@ def change_schema(schema: Schema) -> Schema:
 
 
 def lower_changes(steps: Sequence[ChangeStep], schema: Schema) -> str:
-    """The table's columns, and behind them what kind of change each row is, in which step and snapshot."""
+    """A SELECT of the changes: the table's columns, then the change type, the step's ordinal and the snapshot id."""
     columns = [quote_identifier(field.name) for field in schema.fields]
     told = [_stored(step, columns) for step in steps if step.stored is not None]
     found = [part for step in steps if step.stored is None for part in _step(step, columns, schema)]
@@ -80,14 +80,18 @@ def lower_changes(steps: Sequence[ChangeStep], schema: Schema) -> str:
 
 
 def lower_kinds(changes: str, schema: Schema) -> str:
-    """Such changes as the table's columns, and behind them the kind of each row."""
+    """A SELECT of the `changes` of `lower_changes`: the table's columns, then the row kind."""
     columns = ", ".join(quote_identifier(field.name) for field in schema.fields)
     kinds = " ".join(f"WHEN '{change}' THEN '{kind}'" for change, kind in ROW_KINDS.items())
     return f"SELECT {columns}, CASE `{CHANGE_TYPE}` {kinds} END AS `{ROW_KIND.name}` FROM ({changes})"
 
 
 def lower_clause(changes: str, schema: Schema, committed: Mapping[int, int], *, updates: bool) -> str:
-    """Such changes in the columns and words of Spark's own clause; `committed` has each snapshot's milliseconds."""
+    """A SELECT of the `changes` of `lower_changes` in the columns and names of Spark's clause CHANGES.
+
+    `committed` has each snapshot's commit time in milliseconds. Without `updates` the images of an update are a delete
+    and an insert.
+    """
     columns = [quote_identifier(field.name) for field in schema.fields]
     kinds = _KINDS if updates else {**_KINDS, UPDATE_BEFORE: _KINDS[DELETE], UPDATE_AFTER: _KINDS[INSERT]}
     branches = " ".join(f"WHEN {quote_string(kind)} THEN {quote_string(name)}" for kind, name in kinds.items())
@@ -136,7 +140,7 @@ def _rows(relation: str | None, columns: Sequence[str], paths: Sequence[str]) ->
 
 
 def _difference(step: ChangeStep, columns: Sequence[str], *, gone: bool) -> str | None:
-    """Live rows of the touched files, on one side only."""
+    """The rows of the touched files that are live on one side only."""
     if step.before is None or not step.touched:
         return None
     one, other = (step.before, step.after) if gone else (step.after, step.before)
@@ -150,7 +154,7 @@ def _difference(step: ChangeStep, columns: Sequence[str], *, gone: bool) -> str 
 
 
 def _without(rows: Sequence[str], others: Sequence[str]) -> list[str]:
-    """The rows less the others, each row as often as it is there."""
+    """The rows minus the others, as multisets."""
     return [f"({' UNION ALL '.join(rows)}) EXCEPT ALL ({' UNION ALL '.join(others)})"]
 
 
@@ -162,7 +166,7 @@ def _tagged(rows: str, columns: Sequence[str], kind: str, step: ChangeStep) -> s
 
 
 def _with_updates(rows: str, columns: Sequence[str], keys: Sequence[str]) -> str:
-    """A row that went and one that came, with one key in one step, are its images before and after an update."""
+    """The rows; if a key has one deleted and one inserted row in a step, these are the images of an update."""
     of_key = f"OVER (PARTITION BY `{ORDINAL}`, {', '.join(keys)})"
     counted = (
         f"SELECT *, count_if(`{CHANGE_TYPE}` = '{DELETE}') {of_key} AS `__sqlext_went`,"
@@ -180,7 +184,7 @@ def _nothing(steps: Sequence[ChangeStep], columns: Sequence[str]) -> str:
 
 
 def can_compare(schema: Schema) -> bool:
-    """Whether Spark can tell whether two rows are the same."""
+    """Whether Spark can compare rows of the schema for equality."""
     return all(_has_equality(field.type) for field in schema.fields)
 
 

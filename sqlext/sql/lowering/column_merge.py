@@ -1,4 +1,4 @@
-"""The values of one column of a key's rows as one value: an aggregate over the rows, the stored value in its place."""
+"""The values of a column in the rows of one key, merged into one: an aggregate over the rows and the stored value."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sqlext.sql.tokens.quoting import quote_string
 
 @dataclass(frozen=True, slots=True)
 class GivenValues:
-    """Texts: of each row its `value`, its `place` in the order of rows, whether it `counts`, whether it is `late` (it
-    comes before the stored row), and whether it `takes` its value back; of all rows the `stored` value and whether it
-    `is_stored`.
+    """Texts: of each row its `value`, its `place` in the order of rows, whether it `counts`, whether it is `late`, that
+    is, precedes the stored row, and whether it `takes` its value back (retracts it); of the key the `stored` value, and
+    whether a row `is_stored`.
 
-    `late` and `takes` are None where no row is or does so.
+    `late` and `takes` are None if no row is late or retracts.
     """
 
     value: str
@@ -46,7 +46,7 @@ class GivenValues:
 
 
 def merged_value(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
-    """The column's new value, of a type that goes into it by store assignment."""
+    """The column's new value, of a type that store assignment can convert to the column's."""
     return _FUNCTIONS[merge.function](merge, type, given)
 
 
@@ -69,7 +69,7 @@ def _last_non_null(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
         if given.late is not None:
             late = f", max_by({given.value}, {given.place}) {given.where(given.is_value, given.late)}"
         return f"coalesce({newest}, {given.stored}{late})"
-    # A value that is taken back leaves a null, which the value before it does not fill.
+    # A retracted value leaves a null, which no earlier value replaces.
     value = f"named_struct('v', CASE WHEN NOT {given.takes} THEN {given.value} END)"
     newest = f"max_by({value}, {given.place}) {given.where(given.is_value, *given.in_time)}"
     branches = [f"WHEN {newest} IS NOT NULL THEN {newest}.v"]
@@ -117,14 +117,14 @@ def _product(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
 
 
 def _within_range(merge: ColumnMerge, type: Type, given: GivenValues, total: str) -> str:
-    """Outside of ANSI mode Spark makes null of a decimal that does not fit."""
+    """The total, or an error for one out of range: outside of ANSI mode Spark makes such a decimal null."""
     any_value = f"count({given.value}) {given.where()} > 0"
     failure = quote_string(f"The {merge.function} of column {merge.column} is out of the range of {type}.")
     return f"CASE WHEN {any_value} THEN coalesce({total}, raise_error({failure})) ELSE {given.stored} END"
 
 
 def _wide(type: Type) -> str:
-    """A type in which sums and products stay exact; of decimals, for those that `merge_rules` lets have them."""
+    """A type in which sums and products of `type` are exact, for the decimals that `merge_rules` admits."""
     match type:
         case FloatType() | DoubleType():
             return "DOUBLE"
@@ -183,7 +183,7 @@ def _collection(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
 
 
 def _in_order(given: GivenValues, *conditions: str) -> str:
-    """The values that are not null, as an array."""
+    """The values that are not null, as an array in the order of rows."""
     pair = f"named_struct('p', {given.place}, 'v', {given.value})"
     listed = f"collect_list({pair}) {given.where(given.is_value, *conditions)}"
     compared = "CASE WHEN l.p < r.p THEN -1 WHEN l.p > r.p THEN 1 ELSE 0 END"

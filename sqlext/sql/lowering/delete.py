@@ -1,4 +1,4 @@
-"""DELETE as a SELECT of the positions that go."""
+"""DELETE as a SELECT of the deleted positions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A MERGE that is an upsert by primary key, recognised by its text.
+"""A MERGE that is an upsert by primary key, recognised by its text:
 
     MERGE INTO t USING s ON t.k = s.k WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
 
-and what amounts to the same with the columns written out. Each source row then is a row of the table afterwards,
-whether or not its key was there, so that only keys of the target need to be read, or nothing of it at all.
+or its equivalent with the columns written out. Each source row is a row of the table afterwards, whether or not its key
+existed, so only keys of the target need to be read, or nothing of it at all.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from sqlext.sql.tokens.token_cursor import tokenize
 
 @dataclass(frozen=True, slots=True)
 class KeyUpsert:
-    """`keys` has, by key column, the source's column that the condition compares it with; `values` has, by column of
-    the table, an expression over the source alone. Both are qualified texts."""
+    """`keys` has, by key column, the source column that the condition compares it with; `values` has, by column of the
+    table, an expression over the source alone. Both are qualified texts."""
 
     merge: Merge
     schema: Schema
@@ -50,9 +50,9 @@ def key_upsert(
 ) -> KeyUpsert | None:
     """The upsert that the statement is, or None if it is any other MERGE.
 
-    Types are not seen here. The condition compares before the source's key is put into the column's type: the caller
-    must see to it that this makes no difference, as it does for a fraction that becomes an integer.
-    Raises AnalysisError for names that do not fit.
+    Types are not known here. The condition compares before the source's key is cast to the column's type: the caller
+    must check that this makes no difference, as it does for a fraction that becomes an integer. Raises AnalysisError
+    for unknown names.
     """
     if [clause.kind for clause in merge.clauses] not in (["matched", "not matched"], ["not matched", "matched"]):
         return None
@@ -77,11 +77,11 @@ def key_upsert(
 
 
 def _spelled(text: str | None, source: Relation) -> tuple[str, ...] | None:
-    """The tokens of an expression over the source, each of its columns as `Relation.column` spells it, and functions in
-    upper case.
+    """The tokens of an expression over the source, with columns as `Relation.column` spells them and functions in upper
+    case; None for None.
 
-    Two expressions of equal tokens have the same value. All else has to be in the same case: strings, fields of structs
-    and paths into variants among it.
+    Expressions of equal tokens have equal values. Other tokens are compared with their case, such as strings, fields of
+    structs and paths into variants.
     """
     if text is None:
         return None
@@ -107,8 +107,8 @@ def _spelled(text: str | None, source: Relation) -> tuple[str, ...] | None:
 
 
 def lower_upsert_source(upsert: KeyUpsert, kind_column: str | None = None) -> str:
-    """The source's rows in the table's columns, with their `_row_kind` behind them where they have one, or where the
-    column `kind_column` of the table has the kinds."""
+    """The source's rows in the table's columns, and after them `_row_kind`, if the source has it or the table's column
+    `kind_column` has the kinds."""
     kind = upsert.source.find(ROW_KIND.name)
     kinds = [] if kind is None else [(f"CAST({upsert.source.column(kind)} AS STRING)", ROW_KIND.name)]
     kinds += [(_value(upsert, field), ROW_KIND.name) for field in upsert.schema.fields if field.name == kind_column]
@@ -136,7 +136,7 @@ def _value(upsert: KeyUpsert, field: NestedField) -> str:
 
 
 def compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relation) -> dict[str, str] | None:
-    """The source's column by key column, if the condition is one equality for each column of the key."""
+    """The source's column by key column, if the condition is one equality for each column of the key; else None."""
     pairs = equated_columns(merge.condition.text)
     if pairs is None:
         return None
@@ -153,7 +153,8 @@ def compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relati
 
 
 def _whole_column(parts: tuple[str, ...], side: Relation, other: Relation) -> str | None:
-    """The column of `side` that the name is, qualified, or bare where no column of the other side is called so."""
+    """The column of `side` that the parts name, qualified, or bare if the other side has none of that name; else
+    None."""
     located = side.locate(parts)
     if located is not None:
         return located[0] if located[1] == len(parts) and other.locate(parts) is None else None

@@ -1,6 +1,6 @@
-"""Changes by key as one SELECT: what each finds in the table under its key, and so what it does there.
+"""Changes by key as one SELECT: source rows outer joined with the target rows of their keys, which decide what they do.
 
-The rows come as a relation of `__operation` and the table's columns; of the table only the keys are read.
+The source is a relation of `__operation` and the table's columns; of the target only key and ordering columns are read.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def lower_keyed_changes(
     row_ids: bool = False,
     kinds: bool = False,
 ) -> str:
-    """Operation, file, position and columns of every change; with `row_ids` the row id of the row that it replaces, and
-    with `kinds` the column `GIVEN_KIND` that the rows have.
+    """Operation, file, position and columns of every change; with `row_ids` the row id of the replaced row, with
+    `kinds` the source's column `GIVEN_KIND`.
 
-    `rows` and `target` are texts of relations. Without `one_row_a_key` all rows are updates, and those of one key come
-    to one task, which so can tell a key that comes twice. A row that comes before the row that is there by `sequence`
-    does nothing. Where the table has a key more than once
-    an update replaces each of its rows, or with `one_copy` and with a `sequence` one of them: the others are deleted.
+    `rows` and `target` are texts of relations. Without `one_row_a_key` all rows are updates, and those of one key go to
+    one task, which can find duplicates. A row that precedes the target row by `sequence` is no change. If the target
+    has a key more than once, an update replaces each of its rows; with `one_copy` or a `sequence` it replaces one and
+    deletes the others.
     """
     keys = [quote_identifier(field.name) for field in schema.identifier_fields]
     ordering = [quote_identifier(name) for name in sequence.columns]
@@ -57,7 +57,7 @@ def lower_keyed_changes(
 
 
 def _operation(keys: Sequence[str], sequence: RowOrder, *, one_row_a_key: bool, one_copy: bool) -> str:
-    """A delete of no row does nothing, an update of none inserts; what is refused stays so."""
+    """The operation: without target row a delete is none and an update inserts; a refusal stays."""
     of_key = f"PARTITION BY {', '.join(f'`__source`.{key}' for key in keys)}"
     copy = ""
     if one_copy or sequence:

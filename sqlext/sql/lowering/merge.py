@@ -1,7 +1,7 @@
 """MERGE as one SELECT: target and source joined, each row with the clause that applies to it.
 
 The join is as narrow as the clauses allow. The clause of a row is computed once, as a lateral column alias, so that
-the texts of the user's conditions stand in the query once and their columns keep every name they are known by.
+each of the user's conditions is in the query once, and its columns can be referred to by any of their names.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from sqlext.sql.tokens.expression_slice import column_references, has_subquery
 from sqlext.sql.tokens.quoting import quote_identifier
 
 _OPERATIONS: Mapping[ClauseAction, str] = {"delete": "1Y", "update": "2Y", "insert": "3Y"}
-# A target row that stays as it is, beside a source row that matches it.
+# A target row that a source row matches and no clause changes.
 _MATCH = "0Y"
 
 
 class LoweredMerge(NamedTuple):
-    """`rows` gives operation, file, position and columns of every change; no columns where all of them are deletes.
+    """`rows` selects operation, file, position and columns of every change; no columns if all clauses are deletes.
 
-    `row_names` are the columns, each by the parts of its name, that tell the user which target row several source rows
-    match; None where a repeated position is lawful, since nothing but an unconditional DELETE applies to matched rows.
-    With `shows_matches` target rows that stay are among the rows, each beside a source row that matches it.
-    `kept_columns` are those that each new row has from the row in whose place it comes; none where rows are inserted.
+    `row_names` are the columns, each as the parts of its name, by which an error identifies a target row that several
+    source rows match; None if that is no error, as only an unconditional DELETE applies to matched rows, or none does.
+    With `shows_matches` matched target rows that no clause changes are among `rows`, once per source row that matches.
+    `kept_columns` are those that updated rows keep; none if a clause inserts.
     """
 
     rows: str
@@ -42,7 +42,7 @@ class LoweredMerge(NamedTuple):
 
 
 def source_select(merge: Merge) -> str:
-    """A query whose columns are the source's, under the names that the statement knows them by."""
+    """A query of the source's columns, under their names in the statement."""
     return with_ctes(merge.ctes, f"SELECT * FROM {source_text(merge)}")
 
 
@@ -60,12 +60,10 @@ def lower_merge(
 ) -> LoweredMerge:
     """The changes of any MERGE; `target` is the target relation's text, `source_columns` those of `source_select`.
 
-    With `row_ids` the row id of the changed row comes behind columns, null in an inserted one. With `narrows` the
-    source stands in the query twice where a join keeps all of it, which would move and sort all of the target: once
-    more in a semi join, to which Spark broadcasts it. With `counts_matches` no two source rows may match a target row,
-    even where no clause applies to one of them; else no two may change it. `coerces_structs` as of `bind_clause`.
-
-    Raises AnalysisError for names that do not fit, and errors of assignments as `bind_assignments` does.
+    With `row_ids` the row id of the changed row follows the columns, null in an inserted one. With `narrows` a join
+    that keeps all source rows, and would shuffle and sort the whole target, reads it through a semi join with the
+    source, which Spark broadcasts. With `counts_matches` no two source rows may match a target row, even if no clause
+    applies to one of them; else no two may change it. `coerces_structs` and errors are as in `bind_clause`.
     """
     target_side = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
     source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
@@ -82,7 +80,7 @@ def lower_merge(
 
 @dataclass(frozen=True, slots=True)
 class _Join:
-    """The FROM text, and by kind of clause the test that a row of it is of that kind; empty where all rows are."""
+    """The FROM text, and by kind of clause the test that a row is of that kind; empty if all rows are."""
 
     text: str
     tests: Mapping[ClauseKind, str]
@@ -183,7 +181,7 @@ class _MergeLowering:
         return f"{left}\n  {kind} JOIN {right}\n  ON ({self.merge.condition.text})"
 
     def _target_with_matches(self) -> str:
-        """The target, or of it the rows that a source row matches."""
+        """The target, or with `narrows` its rows that a source row matches."""
         if not self.narrows or has_subquery(self.merge.condition.text):
             return self._target_text()
         return f"({self._joined(self._target_text(), 'LEFT SEMI', source_text(self.merge))})"
@@ -198,8 +196,8 @@ class _MergeLowering:
     # The select list
 
     def _case(self, join: _Join, clauses: Sequence[BoundClause], *, shows_matches: bool) -> str:
-        """The number of the first clause that applies to the row, or null; with `shows_matches` the next number stands
-        for a match to which none does."""
+        """The index of the first clause that applies to the row, or null; with `shows_matches` the index after the last
+        for a match to which none applies."""
         branches = []
         for clause in clauses:
             test = join.tests[clause.clause.kind]
@@ -227,14 +225,14 @@ class _MergeLowering:
         return self._hidden(ROW_ID.name) if join.has_target else "CAST(NULL AS BIGINT)"
 
     def _value(self, clause: str, field: NestedField) -> str:
-        """The column's new value by clause; each distinct text once, since it may be long and dear."""
+        """The column's new value by clause; each distinct text once, since it may be long and costly."""
         by_text: dict[str, list[int]] = {}
         own: str | None = None
         for number, bound in enumerate(self.clauses):
             if field.name in bound.values:
                 by_text.setdefault(bound.values[field.name], []).append(number)
             elif bound.clause.action == "update":
-                own = self.target.column(field.name)  # null where no target row is, as an insert wants it
+                own = self.target.column(field.name)  # null without target row, as an insert needs it
         if by_text:
             return _chosen(clause, by_text, own)
         return own or f"CAST(NULL AS {spark_type_text(field.type)})"
@@ -255,7 +253,7 @@ class _MergeLowering:
 
 
 def _chosen(clause: str, numbers_by_text: Mapping[str, Sequence[int]], otherwise: str | None = None) -> str:
-    """A CASE that gives each text to the clauses of its numbers."""
+    """A CASE over the clause's index, with each text for the indices that it has."""
     name = quote_identifier(clause)
     branches = [f"WHEN {name} IN ({', '.join(map(str, ns))}) THEN {text}" for text, ns in numbers_by_text.items()]
     rest = "" if otherwise is None else f" ELSE {otherwise}"

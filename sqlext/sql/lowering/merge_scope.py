@@ -1,4 +1,4 @@
-"""Which rows of its target a MERGE depends on, as far as its text tells."""
+"""The rows of its target that a MERGE depends on, as far as its text shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from sqlext.sql.tokens.expression_slice import plain_column
 
 
 def compares_keys(merge: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool = False) -> bool:
-    """Whether the condition is that source and target have the same primary key, and rows come in with that key."""
+    """Whether the condition equates the primary keys of source and target, and inserted rows have the source's key.
+    Raises AnalysisError for unknown names."""
     target = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
     source = source_relation(merge, source_columns, case_sensitive=case_sensitive)
     keys = compared_keys(merge, schema, target, source)
@@ -21,7 +22,7 @@ def compares_keys(merge: Merge, schema: Schema, source_columns: Sequence[str], *
 
 
 def ends_unconditionally(merge: Merge, kind: ClauseKind) -> bool:
-    """Whether one of the clauses of that kind applies to each row."""
+    """Whether a clause of that kind has no condition, so that one applies to each row of the kind."""
     return any(clause.kind == kind and clause.condition is None for clause in merge.clauses)
 
 

@@ -8,14 +8,14 @@ from sqlext.sql.tokens.quoting import quote_identifier
 
 
 def source_text(merge: Merge) -> str:
-    """The source with its alias, for FROM."""
+    """The source with its alias, for a FROM clause."""
     return f"{merge.source.text}{_alias(merge, merge.source_columns)}"
 
 
 def marked_source_text(merge: Merge, marker: str) -> str:
-    """The source with one more column `marker`, true in every row, so that an outer join shows where it has no row."""
+    """The source with a further column `marker`, true in every row: an outer join has null there without source row."""
     if merge.source_alias is None and merge.source_name:
-        # A table that goes by its whole name: a subquery around it would take the name away.
+        # A subquery around a table without alias would hide the table's name.
         mark = f"(SELECT true AS {quote_identifier(marker)}) AS `__source_mark`"
         return f"({merge.source.text} CROSS JOIN {mark})"
     columns = (*merge.source_columns, marker) if merge.source_columns else ()

@@ -1,7 +1,7 @@
-"""A merge engine as one SELECT: the rows of each key, and the stored one in its place among them, become one row.
+"""A merge engine as one SELECT: the source rows of each key and its stored row are merged into one row.
 
-The stored row holds what came before it. In the order of rows it lies behind those that come before it by the sequence
-field, and before the others; so a late row counts as if it had come in time, as far as the stored row still tells.
+In the order of rows the stored row, which stands for all rows merged before, follows the source rows that precede it by
+the sequence field. So a late row counts as if it had arrived in time, as far as the stored row still shows.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _DELETES = f"{_TAKES} AND {_KIND} = '-D'"
 
 @dataclass(frozen=True, slots=True)
 class GivenRows:
-    """A relation of `__operation` and the table's columns, behind them `GIVEN_KIND` where the rows have `kinds`.
+    """A relation of `__operation` and the table's columns, after them `GIVEN_KIND` if the rows have `kinds`.
 
-    An operation is 1 where a row deletes (`-D`) or takes values back, 2 where it brings some, or the code of a refusal.
-    Where rows came in an order, columns named `arrival` tell where from, and of those of one place which came later.
+    The operation is 1 if a row deletes (`-D`) or retracts values, 2 if it brings values, or the code of a refusal. If
+    rows arrived in an order, `arrival` names two columns: a row's origin, and its number among the rows of that origin.
     """
 
     relation: str
@@ -51,11 +51,11 @@ def lower_merged_rows(
     tie: int,
     row_ids: bool = False,
 ) -> str:
-    """Operation, file, position and columns of every change; with `row_ids` the row id of the row that it replaces, and
-    `GIVEN_KIND` where the rows have kinds.
+    """Operation, file, position and columns of every change; with `row_ids` the row id of the replaced row, and
+    `GIVEN_KIND` if the rows have kinds.
 
-    Rows of a key whose order matters and is not told get the operation `tie`. Where the table has a key more than once
-    the copy that is last by the sequence field is merged, and the others are deleted.
+    Rows of a key whose order matters and is unknown get the operation `tie`. If the table has a key more than once, the
+    copy that is last by the sequence field is merged, and the others are deleted.
     """
     return _Lowering(rows, target, schema, engine, table, tie, row_ids).changes()
 
@@ -104,7 +104,7 @@ class _Lowering:
         return f"SELECT {group},\n  {selected(columns)}\nFROM (\n{self._joined()}\n)\nGROUP BY {group}"
 
     def _joined(self) -> str:
-        """The rows, each beside the stored row of its key."""
+        """The rows, outer joined with the stored rows of their keys."""
         hidden = ["`_file`", "`_pos`", *([_ROW_ID] if self.row_ids else [])]
         columns = [*(f"`__target`.{name}" for name in hidden)]
         columns += [f"`__target`.{quote_identifier(name)} AS {stored}" for name, stored in self._stored.items()]
@@ -122,7 +122,8 @@ class _Lowering:
         )
 
     def _told(self) -> str:
-        """The rows, and of each whether its order is in doubt, and whether a delete lies behind it."""
+        """The rows, with whether the order of each is in doubt, and whether it is not after the last delete of its
+        key."""
         columns = [(self._in_doubt(), self._plain("doubt"))]
         if self._removes:
             place = self._place(self.engine.sequence)
@@ -131,7 +132,7 @@ class _Lowering:
         return f"SELECT *,\n  {selected(columns)}\nFROM {self._ranked()}"
 
     def _ranked(self) -> str:
-        """The rows, with their ranks in a descending order: numbers that grow with the place."""
+        """The rows, in a descending order with their ranks, which grow with the place."""
         sequence = self.engine.sequence
         if not sequence.descending:
             return self.rows.relation
@@ -141,7 +142,7 @@ class _Lowering:
     # Conditions of a row
 
     def _in_doubt(self) -> str:
-        """Whether another row of the key is equal in the order, and it matters which of the two comes first."""
+        """Whether another row of the key has an equal place, and the result depends on which of the two comes first."""
         tests = []
         for order, counts in dict.fromkeys((one.order, self._weighs(one)) for one in self._ordered):
             tests.append(f"{counts} AND count_if({counts}) OVER {self._tied(order)} > 1{self._strewn(order)}")
@@ -152,7 +153,7 @@ class _Lowering:
         return " OR ".join(f"({test})" for test in tests) or "false"
 
     def _weighs(self, merge: ColumnMerge) -> str:
-        """Whether the row's place among those equal to it decides on the column: those of `-U` come first there."""
+        """Whether the row's order among rows of an equal place matters to the column; rows of `-U` come first there."""
         tests = self._takes_part(merge)
         if self.rows.kinds:
             tests.append(f"{_KIND} <> '-U'")
@@ -172,7 +173,7 @@ class _Lowering:
         return f"(PARTITION BY {', '.join((*self._keys, *map(quote_identifier, order.columns)))})"
 
     def _strewn(self, order: RowOrder) -> str:
-        """And the rows that are equal come from more than one place."""
+        """The further condition that rows of an equal place have several origins; empty without `arrival`."""
         if self.rows.arrival is None:
             return ""
         origin, window = quote_identifier(self.rows.arrival[0]), self._tied(order)
@@ -200,11 +201,11 @@ class _Lowering:
     def _removes(self) -> bool:
         return self.engine.removes_on_delete and self.rows.kinds
 
-    # Of all rows of a key
+    # Over all rows of a key
 
     @property
     def _is_deleted(self) -> str:
-        """Whether a row deletes the stored one, and does not lie before it."""
+        """Whether a row deletes the stored one, and does not precede it."""
         if not self._removes:
             return "false"
         late = f" AND NOT {self._name('late_0')}" if self.engine.sequence else ""
@@ -230,7 +231,7 @@ class _Lowering:
             yield merged_value(merge, field.type, given), field.name
 
     def _assigned(self, field: NestedField) -> str:
-        """A column of the result: the key as it is, a merged value as the column takes it."""
+        """A column of the result: the key as it is, a merged value by store assignment."""
         merged = quote_identifier(field.name)
         return merged if field.id in self.schema.identifier_field_ids else assigned_value(merged, field, self.table)
 
@@ -254,12 +255,12 @@ class _Lowering:
 
     @cached_property
     def _stored(self) -> dict[str, str]:
-        """What the stored values are called, by column."""
+        """The aliases of the stored values, by column."""
         return {field.name: self._name(f"stored_{number}") for number, field in enumerate(self._others)}
 
     @cached_property
     def _orders(self) -> Sequence[RowOrder]:
-        """The orders that there are, that of whole rows first."""
+        """All orders, that of whole rows first."""
         return list(dict.fromkeys((self.engine.sequence, *(one.order for one in self.engine.columns))))
 
     @cached_property

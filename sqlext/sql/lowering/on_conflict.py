@@ -1,7 +1,7 @@
-"""INSERT … ON CONFLICT as one SELECT: the rows proposed, each beside the row of its key if there is one.
+"""INSERT … ON CONFLICT as one SELECT: the proposed rows, outer joined with the stored rows of their keys.
 
-Expressions see both: the proposed row as `excluded`, the stored one under the table's name or alias. A bare name is the
-stored row's, as in PostgreSQL.
+Expressions see both: the proposed row as `excluded`, the stored one under the table's name or alias. A bare name is a
+column of the stored row, as in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NOBODY = Relation((), ())
 
 
 def replaces_whole_rows(insert: Insert, conflict: OnConflict, schema: Schema, *, case_sensitive: bool = False) -> bool:
-    """Whether the proposed row comes in the place of the stored one as it is, so that this is an upsert."""
+    """Whether DO UPDATE replaces the stored row by the whole proposed row, so that the statement is an upsert."""
     if not conflict.assignments or conflict.where is not None:
         return False
     assigned = _assigned(insert, conflict, schema, case_sensitive)
@@ -52,11 +52,11 @@ def lower_on_conflict(
     kinds: bool = False,
     case_sensitive: bool = False,
 ) -> str:
-    """Operation, file, position and columns of every change; with `row_ids` the row id of the row that is changed, and
-    with `kinds` the column `GIVEN_KIND` that the rows have.
+    """Operation, file, position and columns of every change; with `row_ids` the row id of the changed row, with `kinds`
+    the column `GIVEN_KIND` of `rows`.
 
-    `rows` is a relation of `__operation` and the table's columns, one row a key. Raises AnalysisError for a column of
-    the key that is assigned, and as `bind_assignments` does.
+    `rows` is a relation of `__operation` and the table's columns, one row per key. Raises AnalysisError
+    ON_CONFLICT_SETS_KEY, and as `bind_assignments`.
     """
     relation = target_relation(insert.table, insert.alias, schema, case_sensitive=case_sensitive)
     proposed_first = tuple(one for one in relation.columns if name_key(one, case_sensitive) != EXCLUDED)
@@ -100,7 +100,7 @@ def _condition(conflict: OnConflict, seen: Callable[[str], str]) -> str:
 
 
 def _operation(conflict: OnConflict, is_there: str, condition: str) -> str:
-    """A row that is refused as one of several of its key does no harm where nothing would be done with it."""
+    """The operation. With DO NOTHING a duplicate of a stored key is no error, as nothing is done with it."""
     given = f"{EXCLUDED}.`__operation`"
     deletes = f"WHEN {given} = 1Y THEN CASE WHEN {is_there} THEN 1Y END"
     if not conflict.assignments:
@@ -110,7 +110,7 @@ def _operation(conflict: OnConflict, is_there: str, condition: str) -> str:
 
 
 def _assigned(insert: Insert, conflict: OnConflict, schema: Schema, case_sensitive: bool) -> Mapping[str, Assigned]:
-    """What is assigned; a key column gets the proposed row's or nothing."""
+    """The assigned values. Raises AnalysisError for a key column that is not assigned the proposed row's."""
     relation = target_relation(insert.table, insert.alias, schema, case_sensitive=case_sensitive)
     assigned = bind_assignments(conflict.assignments, relation, schema, _WHERE)
     for field in schema.identifier_fields:

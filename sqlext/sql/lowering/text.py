@@ -1,4 +1,4 @@
-"""Pieces of SELECT text that every lowering writes alike."""
+"""Pieces of SELECT text that the lowerings share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ANY_UUID = f"^(?:urn:)?(?:uuid:)?[{{]?({_HEX}{{8}})-?({_HEX}{{4}})-?({_HEX}{{4}
 
 
 def with_ctes(ctes: Slice | None, query: str) -> str:
-    """The query behind the statement's own WITH."""
+    """The query after the statement's own WITH."""
     return query if ctes is None else f"{ctes.text}\n{query}"
 
 
@@ -22,10 +22,10 @@ def aliased(relation: str, alias: str | None) -> str:
 
 
 def showing_hidden(relation: str, alias: str | None, hidden: Sequence[str], *sides: Relation) -> str:
-    """The relation under its alias, which the texts of a statement put before its `hidden` columns.
+    """The relation under its alias, by which a statement's texts qualify its `hidden` columns.
 
-    Where a column of a side has the alias's name, Spark takes `alias._file` for a field of that column, unless it is a
-    column that is listed.
+    If a column of a side has the name of the alias, Spark takes `alias._file` for a field of that column, unless a
+    subquery lists the hidden column.
     """
     if alias is None or all(side.find(alias) is None for side in sides):
         return aliased(relation, alias)
@@ -34,11 +34,11 @@ def showing_hidden(relation: str, alias: str | None, hidden: Sequence[str], *sid
 
 
 def hidden_column(name: str, alias: str | None, target: Relation, *sides: Relation) -> str:
-    """A hidden column of the target, for the texts of a statement; `sides` are all relations that they see.
+    """A hidden column of the target, qualified for a statement's texts; `sides` are all relations that they see.
 
-    Without an alias it is qualified by the longest end of the target's name that does not begin with the name of a
-    column, and is no name of another side: hidden columns come last, so Spark takes `lake.db.t._file` for a field of
-    the column `lake` where there is one.
+    Hidden columns have the lowest precedence: Spark takes `lake.db.t._file` for a field of a column `lake` if there is
+    one. So without alias the qualifier is the longest suffix of the target's name that neither begins with a column's
+    name nor names another side; there may be none.
     """
     others = [side for side in sides if side is not target]
     for start in range(len(target.name)):
@@ -50,20 +50,20 @@ def hidden_column(name: str, alias: str | None, target: Relation, *sides: Relati
 
 
 def filtered(where: Slice | None) -> str:
-    """The WHERE behind a relation: in two brackets, as Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its
-    column `a`. A bare NULL, which Spark does not take for a condition, selects nothing."""
+    """The WHERE clause of a relation, empty for None: in two parentheses, as Spark takes `t WHERE (a)` for the alias
+    `WHERE` with a column `a`. A bare NULL, which Spark does not take for a condition, is cast to one."""
     if where is None:
         return ""
     return f"\nWHERE (({'CAST(NULL AS BOOLEAN)' if where.text.upper() == 'NULL' else where.text}))"
 
 
 def selected(columns: Iterable[tuple[str, str]]) -> str:
-    """A select list of (expression, name) pairs, one a line."""
+    """A select list of (expression, name) pairs, one per line."""
     return ",\n  ".join(f"{expression} AS {quote_identifier(name)}" for expression, name in columns)
 
 
 def fresh_name(wanted: str, taken: Iterable[str]) -> str:
-    """`wanted`, with as many underscores behind it as make it differ from all names taken."""
+    """`wanted`, with underscores appended until it differs, in any case, from all names in `taken`."""
     lower = {name.lower() for name in taken}
     while wanted.lower() in lower:
         wanted += "_"
@@ -71,5 +71,5 @@ def fresh_name(wanted: str, taken: Iterable[str]) -> str:
 
 
 def stored_uuid(text: str) -> str:
-    """The text of a uuid in the one spelling that stored ones have, since Spark compares texts; other text stays."""
+    """The text of a uuid in the spelling of stored uuids, since Spark compares texts; other text in lower case."""
     return f"lower(regexp_replace({text}, '{_ANY_UUID}', '$1-$2-$3-$4-$5'))"

@@ -1,4 +1,4 @@
-"""UPDATE as a SELECT of the positions that go and the rows that come in their place."""
+"""UPDATE as a SELECT of the old rows' positions and the new rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def lower_update(
     statement: Update, schema: Schema, target: str, *, row_ids: bool = False, case_sensitive: bool = False
 ) -> str:
     """Operation, file, position and all columns, assigned or kept, of every row that the condition selects; with
-    `row_ids` its row id behind them.
+    `row_ids` its row id after them.
 
     Raises AnalysisError and UnsupportedError for assignments as `bind_assignments` does.
     """
@@ -35,13 +35,13 @@ def lower_update(
 
 
 def kept_columns(statement: Update, schema: Schema, *, case_sensitive: bool = False) -> tuple[str, ...]:
-    """The columns of which nothing is assigned. Errors as `lower_update`."""
+    """The columns without any assignment. Raises as `lower_update`."""
     assigned = _assigned(statement, schema, case_sensitive)
     return tuple(field.name for field in schema.fields if field.name not in assigned)
 
 
 def keeps_keys(statement: Update, schema: Schema, *, case_sensitive: bool = False) -> bool:
-    """Whether no identifier field is assigned, by itself or with a struct around it. Errors as `lower_update`."""
+    """Whether no identifier field is assigned, by itself or with a struct around it. Raises as `lower_update`."""
     assigned = _assigned(statement, schema, case_sensitive)
     return not any(_is_assigned(assigned, schema.column_path(id)) for id in schema.identifier_field_ids)
 
