@@ -1,4 +1,4 @@
-"""Names of a statement against the columns they mean: assignments, stars, and what a clause may see."""
+"""Binding of a statement's names to columns: assignments, stars, and the columns visible to a clause."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from sqlext.sql.tokens.expression_slice import column_references
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string, unquote_identifier
 from sqlext.sql.tokens.token_cursor import tokenize
 
-# The alias of a query between USING and ON that has none of its own.
+# The alias of a MERGE source that is a query without alias.
 UNNAMED_SOURCE = "__source_rows"
 
-# Of an expression in a message, in characters.
+# The most characters of an expression in a message.
 _LONGEST_SHOWN = 200
 
 Assigned: TypeAlias = Union[Slice, "Mapping[str, Assigned]"]
-"""What a SET gives a column: a value, or values by name for some fields of the struct that it is."""
+"""The value that a SET assigns to a column, or values by name for some fields of a struct column."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A side of a statement: the name it goes by in expressions, and its columns.
+    """A relation of a statement: its name in expressions, and its columns.
 
-    Without an alias a table answers to its whole name and to every end of it: `lake.db.t`, `db.t` and `t`.
+    A table without alias is known by its full name and every suffix of it: `lake.db.t`, `db.t` and `t`.
     """
 
     name: tuple[str, ...]
@@ -46,7 +46,7 @@ class Relation:
         return quote_name((*self.name, name))
 
     def find(self, name: str) -> str | None:
-        """The column of that bare name, as the relation spells it."""
+        """The column of that bare name, in the relation's spelling; None if there is none."""
         return self._columns_by_key.get(self._key(name))
 
     def locate(self, parts: Sequence[str]) -> tuple[str, int] | None:
@@ -57,7 +57,7 @@ class Relation:
         return None
 
     def is_named(self, parts: Sequence[str]) -> bool:
-        """Whether the parts are an end of its name."""
+        """Whether the parts are a suffix of the relation's name."""
         return list(map(self._key, self.name[-len(parts) :])) == list(map(self._key, parts))
 
     def _key(self, name: str) -> str:
@@ -70,10 +70,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class BoundClause:
-    """A WHEN clause whose texts may stand in a join of target and source.
+    """A WHEN clause whose texts can be used over a join of target and source.
 
-    `values` has, by column name, texts that are of the column's type already. A column that is not there keeps its
-    value in an update, and has its default in an insert.
+    `values` has texts of the column's type, by column name. A column without one keeps its value in an update, and is
+    null in an insert.
     """
 
     clause: MergeClause
@@ -94,7 +94,7 @@ def source_relation(merge: Merge, columns: Sequence[str], *, case_sensitive: boo
 
 
 def resolve_column(schema: Schema, name: str, where: str = "the table", *, case_sensitive: bool = False) -> NestedField:
-    """The column of that name, whose dots are no path. Raises AnalysisError UNRESOLVED_COLUMN.WITH_SUGGESTION."""
+    """The column `name`, a single part. Raises AnalysisError UNRESOLVED_COLUMN.WITH_SUGGESTION."""
     return resolve_field(schema, (name,), where, case_sensitive=case_sensitive)
 
 
@@ -109,7 +109,7 @@ def resolve_field(
 
 
 def unresolved(name: str, where: str, candidates: Iterable[str]) -> AnalysisError:
-    """The error for a column that is not there, with the names nearest to it."""
+    """The error for an unknown column, with the nearest of the candidates."""
     by_lower_name = {candidate.lower(): candidate for candidate in candidates}
     near = get_close_matches(name.lower().rpartition(".")[2], by_lower_name, n=5, cutoff=0.0)
     suggestions = ", ".join(quote_identifier(by_lower_name[match]) for match in near)
@@ -122,9 +122,9 @@ def unresolved(name: str, where: str, candidates: Iterable[str]) -> AnalysisErro
 def bind_assignments(
     assignments: Sequence[Assignment], target: Relation, schema: Schema, where: str
 ) -> Mapping[str, Assigned]:
-    """What each column of the table is assigned, by the names that the table has.
+    """The value that each column is assigned, by the column's name in the table.
 
-    Errors: AnalysisError for a column or field that is unknown, or assigned twice, whole or in part; UnsupportedError
+    Raises AnalysisError for a column or field that is unknown, or assigned twice, whole or in part; UnsupportedError
     for a field of anything but a struct.
     """
     fields = {field.name: field for field in schema.fields}
@@ -145,7 +145,7 @@ def _assigned_column(parts: tuple[str, ...], target: Relation, where: str) -> tu
 
 
 def _assigned_path(column: NestedField, parts: tuple[str, ...], target: Relation) -> tuple[str, ...]:
-    """The names down to the field that `parts` lead to from the column."""
+    """The path, in the schema's names, of the field that `parts` name below the column."""
     path: tuple[str, ...] = (column.name,)
     field = column
     for part in parts:
@@ -191,10 +191,10 @@ def assigned_value(
     kept: str | None = None,
     fills: bool = False,
 ) -> str:
-    """The value as Spark's store assignment puts it into the field; `above` names the structs around it.
+    """The value converted to the field's type by Spark's store assignment; `above` names the structs around the field.
 
-    Fields that a struct of the value lacks are an error, unless they come from the struct `kept`; with `fills` those
-    that it does not have either are null, in lists and maps too.
+    Fields that a struct of the value lacks are an error, unless the struct `kept` has them; with `fills` the others are
+    null, in lists and maps too.
     """
     first, *rest = (*above, field.name)
     about = (first, spark_type_text(field.type), quote_name(table.parts), *rest)
@@ -215,10 +215,10 @@ def new_value(
     above: tuple[str, ...] = (),
     fills: bool = False,
 ) -> str:
-    """An expression of the field's type: the assigned value, or its struct with the assigned fields put into it.
+    """An expression of the field's type: the assigned value, or the struct `kept` with the assigned fields replaced.
 
-    `kept` is the field as it is; where its struct is null, fields that are not assigned are null. `seen` makes names
-    certain in the user's texts, which may name columns of the `visible` relations. `fills` as of `assigned_value`.
+    `kept` is the field's stored value; if it is null, fields that are not assigned are null. `seen` qualifies names in
+    the user's texts, which may name columns of the `visible` relations. `fills` is as in `assigned_value`.
     """
     if isinstance(assigned, Slice):
         return assigned_value(seen(value_text(assigned, field, visible)), field, table, above, fills=fills)
@@ -236,8 +236,7 @@ def new_value(
 
 
 def value_text(value: Slice, field: NestedField, visible: Sequence[Relation]) -> str:
-    """The value's text. DEFAULT is that of the column, which is null where it has none, unless a visible relation has a
-    column of that name."""
+    """The value's text; for DEFAULT the column's write default or NULL, unless a visible relation has such a column."""
     word = default_word(value.text)
     is_name = word is not None and any(relation.find(word) is not None for relation in visible)
     return value.text if word is None or is_name else write_default_text(field)
@@ -255,13 +254,13 @@ def bind_clause(
     *,
     coerces_structs: bool = False,
 ) -> BoundClause:
-    """The clause of a MERGE with its star written out and its names made certain.
+    """The clause of a MERGE with its star expanded and its names qualified.
 
-    With `coerces_structs` structs of the source may lack fields, as Spark's `spark.sql.mergeNestedTypeCoercion.enabled`
-    has it: `UPDATE SET *` keeps the target's, and with schema evolution they are null in every other clause.
+    With `coerces_structs`, Spark's `spark.sql.mergeNestedTypeCoercion.enabled`, structs of the source may lack fields:
+    `UPDATE SET *` keeps the target's, and with schema evolution they are null in every other clause.
 
-    An INSERT sees the source only, and a clause BY SOURCE the target only, but their texts go into a join of both:
-    bare names get the qualifier of the side that they belong to. Raises AnalysisError for names of the hidden side.
+    An INSERT sees the source only, and a clause BY SOURCE the target only, but their texts are used over a join of
+    both, so bare names are qualified. Raises AnalysisError for names of the hidden side, and as `bind_assignments`.
     """
     where = clause_name(clause)
     fields = {field.name: field for field in schema.fields}
@@ -298,12 +297,12 @@ def bind_clause(
 
 
 def checked_condition(condition: str, clause: str) -> str:
-    """The condition as Spark takes it if it is one; else the error names the clause."""
+    """The condition within the shim's check that it is one, whose error names the clause."""
     return f"sqlext_condition({condition}, {quote_string(clause)})"
 
 
 def require_whole_columns(assigned: Mapping[str, Assigned], where: str) -> None:
-    """UnsupportedError for a value of a field inside a column: an inserted row has no struct to put it into."""
+    """Raises UnsupportedError for a value of a field inside a column: an inserted row has no struct to change."""
     for name, value in assigned.items():
         if not isinstance(value, Slice):
             raise UnsupportedError(
@@ -315,14 +314,14 @@ def require_whole_columns(assigned: Mapping[str, Assigned], where: str) -> None:
 
 
 def clause_name(clause: MergeClause) -> str:
-    """How messages name the clause."""
+    """The clause's name in messages."""
     return f"WHEN {clause.kind.upper()} THEN {clause.action.upper()}"
 
 
 def star_values(source: Relation, target: Relation, where: str, *, partial: bool = False) -> dict[str, str]:
-    """For every column of the target the source's column of that name.
+    """The source's column of the same name for each column of the target.
 
-    Raises AnalysisError where there is none; with `partial` such a column is left out.
+    Raises AnalysisError for a column that the source lacks; with `partial` it is left out.
     """
     values: dict[str, str] = {}
     for name in target.columns:
@@ -338,8 +337,9 @@ def star_values(source: Relation, target: Relation, where: str, *, partial: bool
 def qualify(text: str, visible: Relation, hidden: Relation, where: str) -> str:
     """The expression with the bare column names of `visible` qualified, by insertion at their offsets.
 
-    Names inside subqueries stay as they are: a subquery's own columns come first there, and a name that both sides
-    have is ambiguous to Spark. Raises AnalysisError for a column of `hidden`.
+    Names inside subqueries stay as they are: the subquery's columns take precedence there, and a name that both sides
+    have is ambiguous to Spark. Raises AnalysisError for a column of `hidden`, and UnsupportedError if sqlglot cannot
+    read the expression and it may name one.
     """
     references = column_references(text)
     if references is None:
@@ -359,7 +359,7 @@ def qualify(text: str, visible: Relation, hidden: Relation, where: str) -> str:
 
 
 def _refuse_hidden_words(text: str, hidden: Relation, where: str) -> None:
-    """For an expression that sqlglot cannot read: no bare word of it may be a column of the hidden side."""
+    """Raises UnsupportedError if a bare word of the expression may be a column of the hidden side."""
     tokens = tokenize(text)
     for before, token in zip((None, *tokens), tokens, strict=False):
         is_bare = token.kind in ("word", "quoted") and (before is None or before.text != ".")

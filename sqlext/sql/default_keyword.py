@@ -1,4 +1,4 @@
-"""The keyword DEFAULT as a value: it stands for the default of the column that its place is for."""
+"""The keyword DEFAULT as a value: the default of the column that it is assigned to."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ _DEFAULT = "DEFAULT"
 
 
 def mentions_default(text: str) -> bool:
-    """Whether the word is in the text, be it the keyword or a name."""
+    """Whether the text has the word DEFAULT, as the keyword or a name."""
     return _DEFAULT in text.upper() and any(
         token.word == _DEFAULT or token.text.upper() == f"`{_DEFAULT}`" for token in tokenize(text)
     )
 
 
 def default_word(text: str) -> str | None:
-    """The word DEFAULT as a value spells it that is this word alone, in brackets or not; None for any other value."""
+    """The word DEFAULT in the spelling of `text`, if that is this word alone or in parentheses; else None."""
     cursor = TokenCursor(text)
     depth = 0
     while cursor.accept("("):

@@ -1,4 +1,4 @@
-"""Stored values as SQL literals: what a column's default is to Spark."""
+"""Stored values, such as column defaults, as SQL literals of Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from sqlext.sql.tokens.quoting import quote_string
 
 
 def literal_text(type: Type, value: Any) -> str:
-    """An expression of the column's type that gives the stored value, or NULL. UnsupportedError for nested types."""
+    """An expression of the column's type for a stored value; NULL for None. Raises UnsupportedError for other types,
+    such as nested ones."""
     if value is None:
         return "NULL"
     match type:
@@ -57,7 +58,7 @@ def literal_text(type: Type, value: Any) -> str:
 
 
 def write_default_text(field: NestedField) -> str:
-    """What an absent value of the column is written as."""
+    """The column's write default as an expression; NULL without one. Raises as `literal_text`."""
     return literal_text(field.type, field.write_default)
 
 

@@ -1,4 +1,4 @@
-"""Text to statement. A statement that does not concern a sqlext catalog is answered with None, at once."""
+"""SQL text to a statement; None, from its first words if possible, if it does not concern a sqlext catalog."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HEADS = frozenset(
     {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
     | {"DROP", "UNDROP", "TRUNCATE", "DESCRIBE", "DESC"}
 )
-# A gap is white space and comments. A comment within a comment does not match: such a text goes on to the tokens.
+# White space and comments. Nested comments do not match: text with them is left to the tokenizer.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
 _EVOLVING = r"(?:WITH~+SCHEMA~+EVOLUTION~+)?"
 _HEAD = re.compile(rf"{_GAP}*([A-Za-z]+)\b")
@@ -89,11 +89,10 @@ def parse(
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
-    catalog followed by its current namespace. Names are resolved as Spark does: a first part that is a catalog's name
-    wins, anything else belongs to the current catalog. A name of one part may also be a temporary view: that is for
-    the caller to look up. `escaped_string_literals`, `double_quoted_identifiers` and `case_sensitive` are Spark's
-    settings of these names; with the second, slices have backticks for the double quotes, and a view's query is as it
-    was written.
+    catalog followed by its current namespace. Names are resolved as in Spark: a first part that is a catalog's name
+    wins, anything else belongs to the current catalog. A name of one part may also be a temporary view, which the
+    caller must check. `escaped_string_literals`, `double_quoted_identifiers` and `case_sensitive` are Spark's settings;
+    with `double_quoted_identifiers` slices have backticks for double quotes, but a view's query is as written.
 
     Raises ParseError with line and column, UnsupportedError for syntax that is understood and refused, and
     AnalysisError for clauses that contradict each other.
@@ -102,12 +101,11 @@ def parse(
         "escaped_string_literals": escaped_string_literals,
         "double_quoted_identifiers": double_quoted_identifiers,
     }
-    # A hint that may not stand where it does is refused, whoever runs the statement. The others go on to Spark as they
-    # are written, within slices.
+    # A misplaced hint OPTIONS is refused in any statement. Other hints reach Spark as they are written, within slices.
     with_versions(text, **settings)
     explained = _EXPLAIN.match(text)
     if explained is not None:
-        # The statement stays at its own place, where its errors are told.
+        # Blanks for EXPLAIN keep the line and column of errors.
         statement = parse(
             re.sub(r"[^\n]", " ", explained[0]) + text[explained.end() :],
             catalogs=catalogs,
@@ -123,7 +121,7 @@ def parse(
         return parse_transaction(TokenCursor(text))
     if head is not None and head[1].upper() not in _HEADS:
         return None
-    # Nobody else has UPSERT: that of another catalog's table, or of a view, is refused as what it is.
+    # Only sqlext has UPSERT, so one into another catalog's table or a view gets an error of its own.
     upserts = head is not None and head[1].upper() == "UPSERT"
     if not upserts and current[0] not in catalogs and not any(catalog in text for catalog in catalogs):
         return None
@@ -134,7 +132,7 @@ def parse(
 
 
 def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bool:
-    """Whether a look at the statement's first words is enough to leave it to Spark."""
+    """Whether the statement's first words are enough to leave it to Spark."""
     if head == "WITH":
         return _ROW_VERB.search(text, start) is None
     target = _TARGET.match(text, start)

@@ -1,4 +1,4 @@
-"""The constraints of a table as SQL that tells, for a row about to be written, which of them it breaks."""
+"""A table's constraints as SQL that finds the first one that a row breaks before it is written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN_COLUMNS = 8
 
 
 def row_rules(schema: Schema, properties: Mapping[str, str]) -> tuple[RowRule, ...]:
-    """The rules for rows of the table, lengths before CHECKs: those may rely on them."""
+    """The rules for rows of the table, lengths before CHECKs, which may rely on them."""
     lengths = varchar_lengths(properties)
     limits = [
         RowRule(schema.column_name(id), test, (field.name,), lengths[id])
@@ -31,10 +31,10 @@ def row_rules(schema: Schema, properties: Mapping[str, str]) -> tuple[RowRule, .
 
 
 def violated_rule(rules: Sequence[RowRule], *, operations: bool) -> str:
-    """An expression that is the number of the first rule that the row breaks, else null.
+    """An expression for the index of the first rule that a row breaks, or null.
 
-    With `operations` the rows have an `__operation`, and those that bring no row are held to nothing. A test may end in
-    a comment, which a line ends.
+    With `operations` rows have an `__operation`, and those that write no row are not checked. A line break ends each
+    test, which may end in a comment.
     """
     deletes = "WHEN `__operation` < 2Y THEN NULL " if operations else ""
     branches = " ".join(f"WHEN NOT ({rule.test}\n) THEN {number}" for number, rule in enumerate(rules))
@@ -42,7 +42,7 @@ def violated_rule(rules: Sequence[RowRule], *, operations: bool) -> str:
 
 
 def checked_columns(schema: Schema, expression: str) -> tuple[str, ...]:
-    """The table's columns that a CHECK names; all of them where its text cannot be read."""
+    """The table's columns that a CHECK names; all columns if sqlglot cannot read it."""
     names = {field.name.lower(): field.name for field in schema.fields}
     references = column_references(expression)
     if references is None:
@@ -52,7 +52,7 @@ def checked_columns(schema: Schema, expression: str) -> tuple[str, ...]:
 
 
 def require_plain_check(name: str, expression: str, schema: Schema) -> None:
-    """AnalysisError INVALID_CHECK_CONSTRAINT for a subquery, or a column that is not there."""
+    """Raises AnalysisError INVALID_CHECK_CONSTRAINT for a subquery or an unknown column."""
     if any(token.word == "SELECT" for token in tokenize(expression)):
         raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason="it holds a subquery")
     names = {field.name.lower() for field in schema.fields}
@@ -63,7 +63,7 @@ def require_plain_check(name: str, expression: str, schema: Schema) -> None:
 
 
 def _length_tests(type: Type, id: int, text: str, lengths: Mapping[int, int], depth: int) -> Iterator[tuple[int, str]]:
-    """Field id and test of every length limit in a value of `type` that the expression `text` gives."""
+    """Field id and test of every length limit in the value of `type` of the expression `text`."""
     if id in lengths:
         yield id, f"char_length({text}) <= {lengths[id]}"
     match type:

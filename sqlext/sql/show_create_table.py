@@ -1,4 +1,4 @@
-"""The text of SHOW CREATE TABLE: a statement that makes the same table again."""
+"""The text of SHOW CREATE TABLE: a statement that creates an equal table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PERIODS: Mapping[type, str] = {
     DayTransform: "days",
     HourTransform: "hours",
 }
-# The partition field names that Iceberg gives when the statement gives none.
+# Suffixes of the partition field names that Iceberg derives if the statement names none.
 _DERIVED_SUFFIXES: Mapping[type, str] = {
     YearTransform: "_year",
     MonthTransform: "_month",
@@ -48,10 +48,10 @@ _DERIVED_SUFFIXES: Mapping[type, str] = {
 
 
 def create_table_text(name: TableName, metadata: TableMetadata) -> str:
-    """The statement, one line a column, a clause and a property.
+    """The statement, one line per column, clause and property.
 
-    The location is left out, since two tables in one folder would destroy each other; so are void partition fields,
-    which divide nothing. UnsupportedError for types and transforms that SQL has no spelling for.
+    The location is left out, since two tables in one folder would destroy each other, and so are void partition fields.
+    Raises UnsupportedError for types and transforms without a spelling in SQL.
     """
     schema, sort_order = metadata.schema(), metadata.sort_order()
     lengths = varchar_lengths(metadata.properties)

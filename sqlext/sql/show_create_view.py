@@ -1,4 +1,4 @@
-"""The text of SHOW CREATE TABLE for a view: a statement that makes the same view again."""
+"""The text of SHOW CREATE TABLE for a view: a statement that creates an equal view."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string
 def create_view_text(
     name: TableName, schema: Schema, sql: str, comment: str | None, properties: Mapping[str, str]
 ) -> str:
-    """The statement, one line a column and a clause; the query is as it was written.
+    """The statement, one line per column and clause; the query is as the user wrote it.
 
-    Names in the query mean what they meant when the view was made, if that catalog and namespace are current.
+    Names in the query are resolved as in the view only under the catalog and namespace in which it was created.
     """
     columns = []
     for field in schema.fields:
