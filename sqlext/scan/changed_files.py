@@ -10,8 +10,8 @@ from sqlext.scan.scan_plan import EqualityDeleteFile, FileScanTask, ScanPlan
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """Paths of data files: `removed` are only in the earlier snapshot, `added` only in the later, `touched` in both
-    with other deletes."""
+    """Paths of data files: `removed` have live rows only in the earlier snapshot, `added` only in the later, `touched`
+    in both, with other deletes."""
 
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
