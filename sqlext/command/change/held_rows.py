@@ -12,11 +12,10 @@ from sqlext.write.write_plan import WritePlan
 
 
 def hold(rows: DataFrame, plan: WritePlan, *, operations: bool = False) -> DataFrame:
-    """The rows with a column `VIOLATED` for the write task, or unchanged if the table has no constraints; see
-    `violated_rule`.
+    """The rows with a column `VIOLATED` for the write task, or unchanged if the table has no constraints.
 
-    `operations`: the rows begin with operation, file and position. Raises AnalysisError INVALID_CHECK_CONSTRAINT for a
-    CHECK in the metadata with a function that is not allowed.
+    The column is `violated_rule`; `operations`: the rows begin with operation, file and position. Raises AnalysisError
+    INVALID_CHECK_CONSTRAINT for a CHECK in the metadata with a function that is not allowed.
     """
     if not plan.rules:
         return rows

@@ -1,1 +1,1 @@
-"""Files written anew in a better shape: no row of the table changes."""
+"""Compaction: files are rewritten in fewer or better sorted ones, without a change of rows."""

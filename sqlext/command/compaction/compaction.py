@@ -1,7 +1,7 @@
-"""Compaction: runs of buckets, and files of other partitions, that are due are written anew, in a commit of its own.
+"""Compaction of buckets (sorted runs) and of other partitions' files, in commits of its own.
 
-It gives way to whoever else writes: where another commit has deleted rows of its files it runs again, or gives up. What
-was committed before it stays, whatever becomes of it.
+Other writers go first: if another commit deletes rows of the files it rewrites, compaction tries again or gives up. The
+commit that it follows stays in any case.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What a compaction did. `given_up` are the buckets that others went on changing."""
+    """What a compaction did; `given_up` counts the merges that concurrent changes of their files prevented."""
 
     buckets: int = 0
     replaced_files: int = 0
@@ -68,17 +68,17 @@ _Due = Callable[[Target, Sequence[Bucket]], DueCompaction]
 def compact_after_commit(
     environment: Environment, spark: SparkSession, target: Target, trigger_ms: int | None = None
 ) -> None:
-    """Merges what a commit to the table has made due, where the table compacts itself.
+    """Compacts what is due after a commit, if the table is configured to compact itself.
 
-    `trigger_ms` is the time between the batches of a stream. A failure is a warning: the commit has landed. While
-    statements of the process wait to run again on the table, it is left to the last of them.
+    `trigger_ms` is the time between the batches of a stream. Failures are logged as warnings, since the commit is done.
+    While statements of the process wait for a rerun on the table, compaction is left to the last of them.
     """
     metadata = target.table.metadata
     if target.destination.wap_id is not None or environment.statements_run_again(target.table):
         return
 
     def after_commit(target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
-        """By the table's rules; all of it where its changes are to be stored."""
+        """What the table's properties make due; all buckets if a full compaction is to store the changelog."""
         metadata, head = target.table.metadata, target.version.snapshot
         if head is not None and full_compaction_is_due(metadata, head, environment.clock(), trigger_ms):
             return everything(environment, target, buckets, tells=True)
@@ -106,10 +106,10 @@ def compact_table(
     full: bool = False,
     chosen: Callable[[Target], Predicate] | None = None,
 ) -> Compacted:
-    """Merges what is due; with `full` all that can be, of an earlier partitioning too.
+    """Compacts what is due; with `full` all that can be compacted, files of earlier partition specs too.
 
-    `chosen` gives a predicate on the table's rows: buckets, or partitions, that have none of them are left as they are.
-    Errors: those of reading and writing, ValidationConflict where the branch was set back meanwhile.
+    `chosen` gives a predicate: buckets or partitions without a file that may match are left as they are. Raises errors
+    of reading and writing, and ValidationConflict if the branch was rolled back meanwhile.
     """
 
     def asked(target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
@@ -120,14 +120,14 @@ def compact_table(
         if full:
             return everything(environment, target, buckets, tells=chosen is None)
         found = due(environment, target, buckets)
-        # Rows are marked in all buckets, not only in those.
+        # The conversion of equality deletes is not limited to the chosen buckets.
         return replace(found, marks=False) if chosen is not None else found
 
     return _compact(environment, spark, name, branch, asked)
 
 
 def _remove_unneeded_changelogs(environment: Environment, name: TableName) -> None:
-    """Each time that the table is looked after: it is others who expire its snapshots."""
+    """Removes changelogs of expired snapshots after each compaction, since other engines expire snapshots."""
     catalog = environment.catalogs.catalog(name.catalog)
     remove_unneeded_changelogs(catalog.io, environment.catalogs.load(name.parts).metadata, environment.clock())
 
@@ -162,7 +162,7 @@ def _compact(environment: Environment, spark: SparkSession, name: TableName, bra
 
 
 def _rewrite_deletes(environment: Environment, target: Target, found: DueCompaction) -> bool:
-    """Whether it has committed other delete files."""
+    """Rewrites delete files as found due; returns whether it has committed."""
     if found.marks and mark_deleted_keys(environment, target):
         return True
     return bool(found.merged_deletes) and merge_position_deletes(environment, target, found.merged_deletes)
@@ -180,8 +180,10 @@ def _buckets(environment: Environment, target: Target) -> list[Bucket]:
 
 
 def _commits(target: Target, merges: Sequence[Merge], *, apart: bool) -> list[Sequence[Merge]]:
-    """What is committed together: all that stays in its bucket, and all that moves; bucket by bucket where a first try
-    was overtaken."""
+    """Merges by commit: one for those within the current spec, one for those that move rows to it.
+
+    With `apart`, after a conflict, each merge is a commit of its own.
+    """
     if apart:
         return [[one] for one in merges]
     spec_id = target.table.metadata.default_spec_id
@@ -193,7 +195,7 @@ def _commits(target: Target, merges: Sequence[Merge], *, apart: bool) -> list[Se
 def _rewrite(
     environment: Environment, spark: SparkSession, target: Target, merges: Sequence[Merge], *, tells: bool
 ) -> Sequence[ContentFile]:
-    """Writes and commits; the new files. StaleRead where others have changed rows of the files since."""
+    """Writes and commits; returns the new files. Raises StaleRead if others have changed rows of the files since."""
     snapshot = target.version.snapshot
     assert snapshot is not None
     files = [file for merge in merges for file in merge.files]
@@ -212,14 +214,15 @@ def _rewrite(
 
 
 def _parts(target: Target, merges: Sequence[Merge]) -> Sequence[frozenset[str]]:
-    """The paths of what is written together: each bucket or file to be, or all where rows go to others."""
+    """Paths of files that are written together: of each bucket or new file, or all files if rows move to another
+    spec."""
     if any(merge.bucket.spec_id != target.table.metadata.default_spec_id for merge in merges):
         return [frozenset(file.file_path for merge in merges for file in merge.files)]
     return [frozenset(part) for merge in merges for part in _divided(merge) if part]
 
 
 def _divided(merge: Merge) -> Sequence[Sequence[str]]:
-    """Its files' paths by the file that they become, each of about as many rows."""
+    """Paths of the merge's files, grouped by new file with about equal numbers of rows."""
     parts: list[list[str]] = [[] for _ in range(merge.written_as)]
     rows = [0] * merge.written_as
     for file in sorted(merge.files, key=lambda one: one.record_count, reverse=True):
@@ -236,7 +239,7 @@ def _written(
     operation: WriteOperation,
     merges: Sequence[Merge],
 ) -> Sequence[ContentFile]:
-    """The live rows of their files, in the table's distribution and order."""
+    """Writes the live rows of the merges' files, in the table's distribution and order."""
     metadata = target.table.metadata
     paths = [file.file_path for merge in merges for file in merge.files]
     in_buckets = bucket_count(metadata) is not None
@@ -254,7 +257,10 @@ def _written(
 def _require_all_rows(
     environment: Environment, target: Target, files: Sequence[ContentFile], added: Sequence[ContentFile]
 ) -> None:
-    """Counts the rows once more before the old files go; how many equality deletes take, only a reader knows."""
+    """Checks that the new files have all live rows of the old ones, or at most all if there are equality deletes.
+
+    Raises SqlextError INTERNAL_ERROR.
+    """
     paths = {file.file_path for file in files}
     plan = environment.scans.plan(target.version, AlwaysTrue(), keep_deleted=True)
     tasks = [task for task in plan.tasks if task.file.file_path in paths]
@@ -277,7 +283,8 @@ def _added(done: Compacted, merges: Sequence[Merge], added: Sequence[ContentFile
 
 
 def _grown(environment: Environment, target: Target) -> Target:
-    """The table with as many buckets as its rows need, where their number goes by itself; its files are not moved."""
+    """The target after its number of buckets, if dynamic, is doubled until it suffices for the rows; no file is
+    moved."""
     metadata = target.table.metadata
     count = bucket_count(metadata)
     if count is None or not is_dynamic(metadata):
@@ -293,7 +300,7 @@ def _grown(environment: Environment, target: Target) -> Target:
 
 
 def _rows_to_divide(metadata: TableMetadata, buckets: Sequence[Bucket]) -> int:
-    """Those of the largest partition of the user's, over its buckets."""
+    """Rows of the largest partition, over its buckets."""
     divided = bucket_field(metadata.schema(), metadata.spec())
     places = [place for place, field in enumerate(metadata.spec().fields) if field != divided]
     rows: dict[tuple[Any, ...], int] = {}

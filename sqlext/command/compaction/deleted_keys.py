@@ -1,4 +1,4 @@
-"""Rows that are deleted by key, marked by position instead: readers and compactions need not look keys up any more."""
+"""Conversion of equality deletes to position deletes, so that scans and compactions need not look up keys."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sqlext.spec.expression import AlwaysTrue
 
 
 def mark_deleted_keys(environment: Environment, target: Target) -> bool:
-    """Takes the table's equality deletes out, in a commit that marks the rows which they hit.
+    """Replaces the table's equality deletes by position deletes, in one commit; returns whether it did.
 
-    False where the driver cannot look all keys up, and where there are none. Errors: those of a scan and of writing,
-    StaleRead where another commit has taken out a file of such a row.
+    It does not if there are none, or if the driver cannot look up all keys. Raises errors of a scan and of writing, and
+    StaleRead if another commit removed a file with such a row.
     """
     version = target.version
     whole = environment.scans.plan(version, AlwaysTrue(), keep_deleted=True)
@@ -33,9 +33,9 @@ def mark_deleted_keys(environment: Environment, target: Target) -> bool:
 
 
 def _rows_deleted_by_key(environment: Environment, target: Target, whole: ScanPlan) -> Mapping[str, BitMap64] | None:
-    """The positions, by data file, of rows that no position delete takes; None where only a join can tell them.
+    """Positions, by data file, of rows that only equality deletes delete; None if the driver cannot find them.
 
-    `whole` is the plan of a whole scan, with the files of which no row is left.
+    `whole` is a plan without predicate and with `keep_deleted`.
     """
     plan = environment.scans.with_positions(target.version, whole)
     if plan is None:
@@ -50,7 +50,7 @@ def _rows_deleted_by_key(environment: Environment, target: Target, whole: ScanPl
 
 
 def _deleted(task: FileScanTask | None, of: FileScanTask) -> BitMap64:
-    """All rows of a file that has none left."""
+    """Deleted positions of a file; all positions if no task is left for it."""
     return BitMap64(range(of.file.record_count)) if task is None else task.deleted_positions()
 
 
@@ -61,7 +61,7 @@ def converted(
     use: EqualityDeleteUse,
     positions: Mapping[str, BitMap64],
 ) -> RewriteDeleteFiles:
-    """The action, with the delete files that it adds. They are gone where it fails."""
+    """Writes the position deletes and returns the action. The files are deleted if writing fails."""
     snapshot = target.version.snapshot
     assert snapshot is not None
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)

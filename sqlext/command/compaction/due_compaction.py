@@ -1,7 +1,7 @@
-"""What of a table a compaction writes anew, and which files become one.
+"""The files that a compaction rewrites, and which of them become one file.
 
-A bucket has sorted runs, of which the newest are merged. A partition of a table without buckets has files in no order,
-of which small ones are merged, and those written anew of which many rows are gone.
+In a bucket the newest sorted runs are merged. In a partition of a table without buckets, small files are merged, and
+files with many deleted rows are rewritten.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """The files of a bucket that become one run, or of another partition that become `written_as` files."""
+    """Files of a bucket that become one run, or of another partition that become `written_as` files."""
 
     bucket: Bucket
     files: tuple[ContentFile, ...]
@@ -43,9 +43,9 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class DueCompaction:
-    """What is to be merged. `tells`: with the last of it the changes since the last time are stored. `marks`: less is,
-    once the rows that are deleted by key are marked. `merged_deletes` are partitions whose position-delete files are to
-    become fewer."""
+    """The merges to do. `tells`: the last commit stores the changelog since the last full compaction. `marks`: equality
+    deletes are converted first, after which less is due. `merged_deletes`: partitions whose position-delete files are
+    merged."""
 
     merges: Sequence[Merge]
     tells: bool = False
@@ -54,14 +54,16 @@ class DueCompaction:
 
 
 def compacts_itself(metadata: TableMetadata) -> bool:
-    """Whether what a commit makes due is compacted after it: of buckets unless `write-only` leaves that to others, of
-    other tables only where that property is false. AnalysisError INVALID_TABLE_PROPERTY."""
+    """Whether the table is compacted after commits: with buckets unless `write-only` is true, else only if it is false.
+
+    Raises AnalysisError INVALID_TABLE_PROPERTY.
+    """
     write_only = WRITE_ONLY.of(metadata.properties)
     return bucket_count(metadata) is not None if write_only is None else not write_only
 
 
 def due(environment: Environment, target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
-    """By the table's rules; of an earlier partitioning all where the number of buckets goes by itself."""
+    """What the table's properties make due; of earlier specs all buckets if the number of buckets is dynamic."""
     metadata = target.table.metadata
     rules = CompactionRules.of(metadata.properties)
     marks = any(has_many_deleted_keys(one, rules) for one in buckets)
@@ -72,7 +74,10 @@ def due(environment: Environment, target: Target, buckets: Sequence[Bucket]) -> 
 
 
 def everything(environment: Environment, target: Target, buckets: Sequence[Bucket], *, tells: bool) -> DueCompaction:
-    """All that can be merged, of an earlier partitioning too. `tells`: its changes are stored, if the table's are."""
+    """All that can be merged, of earlier partition specs too.
+
+    `tells`: the changelog is stored, if the table has `changelog-producer` = `full-compaction`.
+    """
     metadata = target.table.metadata
     if bucket_count(metadata) is None:
         return DueCompaction(_all_files(environment, target, buckets))
@@ -92,7 +97,7 @@ def _due_runs(metadata: TableMetadata, buckets: Sequence[Bucket], rules: Compact
 
 
 def _due_files(environment: Environment, target: Target, partitions: Sequence[Bucket]) -> list[Merge]:
-    """Of the table's own partitioning; rows of an earlier one stay."""
+    """Merges of partitions of the current spec."""
     metadata = target.table.metadata
     rules = RewriteRules.of(metadata.properties)
     own = [one for one in partitions if one.spec_id == metadata.default_spec_id]
@@ -102,7 +107,7 @@ def _due_files(environment: Environment, target: Target, partitions: Sequence[Bu
 
 
 def _many_position_deletes(metadata: TableMetadata, partitions: Sequence[Bucket]) -> frozenset[PartitionKey]:
-    """Of format version 2, since later ones have vectors."""
+    """Partitions with many position-delete files; none from format version 3 on, which has deletion vectors."""
     rules = RewriteRules.of(metadata.properties)
     many = [one for one in partitions if has_many_position_deletes(one, rules)]
     return frozenset(partition_key(one.files[0]) for one in many) if metadata.format_version == 2 else frozenset()
@@ -124,5 +129,5 @@ def _merges(partitions: Sequence[Bucket], groups: Callable[[Bucket], Sequence[Re
 
 
 def _tasks(environment: Environment, target: Target) -> Mapping[str, FileScanTask]:
-    """By path, with those of which no row is left."""
+    """Scan tasks by path, with those of files without a live row."""
     return environment.scans.plan(target.version, AlwaysTrue(), keep_deleted=True).by_path()

@@ -1,4 +1,4 @@
-"""Many position-delete files of a partition become one, or one for each data file; no data file is written anew."""
+"""Merging of position-delete files, into one of a partition or one of a data file; no data file is rewritten."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from sqlext.spec.manifests.content_file import Content
 
 
 def merge_position_deletes(environment: Environment, target: Target, partitions: Set[PartitionKey]) -> bool:
-    """Puts fewer files in the place of the position-delete files of some partitions, in a commit, without the rows of
-    data files that are gone.
+    """Replaces the position-delete files of `partitions` by fewer ones, in one commit; returns whether it did.
 
-    False where they would be more than half as many. Errors: those of a scan and of writing, StaleRead where another
-    commit has taken out a data file that has such rows.
+    It does not if more than half as many would remain. Positions in data files that are removed are left out. Raises
+    errors of a scan and of writing, and StaleRead if another commit removed a data file with such positions.
     """
     version, snapshot = target.version, target.version.snapshot
     assert snapshot is not None

@@ -1,7 +1,7 @@
-"""Small runs of buckets, and small files of other tables, merged by the driver: no query and no task of Spark's.
+"""Merging of small runs and small files on the driver, without a Spark job.
 
-Rows go from file to file, a part at a time in each of a few threads: as many are in memory as in tasks of a job. A part
-is sorted as a whole where the table has an order; else its rows are in memory file by file, the oldest first.
+A few threads each write one part at a time. If the table has a sort order, a part is sorted in memory as a whole; else
+its files are read one by one, the oldest first.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.task import write_rows
 
 _THREADS = 2
-# What a text is taken to have, as Spark does.
+# Spark's estimate for strings.
 _TEXT_BYTES = 20
 
 
 def merge_small_runs(
     environment: Environment, target: Target, operation: WriteOperation, parts: Sequence[Collection[str]]
 ) -> Sequence[ContentFile] | None:
-    """Writes the live rows of the target's data files, of which each part has the paths of some, part by part in the
-    table's order, with their lineage where the table has row ids.
+    """Writes the live rows of `parts`, each the paths of data files, in the table's order and with row lineage if any.
 
-    None where they are many, or where only a query can read them, tell which are live, or sort them: nothing is left
-    then. Errors: those of a scan and of writing; the caller removes the files of the operation.
+    Returns None, and no file is left, if the rows are many, or if only a query can read them, find the live ones or
+    sort them. Raises errors of a scan and of writing; the caller removes the files of the operation.
     """
     whole = environment.scans.plan(target.version, AlwaysTrue())
     paths = {path for part in parts for path in part}
@@ -62,7 +61,7 @@ def merge_small_runs(
 
 
 def _of_parts(plan: ScanPlan, parts: Sequence[Collection[str]]) -> Sequence[ScanPlan]:
-    """The scan of each part, with its oldest files first."""
+    """The scan plan of each part, the oldest files first."""
     oldest_first = sorted(plan.tasks, key=lambda task: (task.sequence_number, task.file.file_path))
     return [replace(plan, tasks=tuple(t for t in oldest_first if t.file.file_path in part)) for part in parts]
 
@@ -105,8 +104,8 @@ def _merge(target: Target, operation: WriteOperation, plan: ScanPlan, number: in
 
 
 def rows_of(target: Target, plan: ScanPlan) -> pa.Table | None:
-    """The rows of a scan without equality deletes in the table's columns and order, with their lineage behind them
-    where the table has row ids; None where only a query can read or sort them."""
+    """The rows of a plan without equality deletes, in the table's columns and order, followed by the lineage columns if
+    the table has row ids; None if only a query can read or sort them."""
     found = []
     for rows in _live_rows(target, plan):
         if rows is None:
@@ -116,7 +115,7 @@ def rows_of(target: Target, plan: ScanPlan) -> pa.Table | None:
 
 
 def _live_rows(target: Target, plan: ScanPlan) -> Iterator[pa.Table | None]:
-    """No rows, and those of each file; None for a file that only a query can read."""
+    """An empty table with the columns, then the live rows of each file; None for a file that only a query can read."""
     schema, lineage = target.table.metadata.schema(), has_row_ids(target)
     arrow = schema_to_arrow(schema)
     behind = (ROW_ID, LAST_UPDATED) if lineage else ()
@@ -128,7 +127,8 @@ def _live_rows(target: Target, plan: ScanPlan) -> Iterator[pa.Table | None]:
 
 
 def _bytes(plan: ScanPlan, arrow: pa.Schema) -> int:
-    """In memory as far as types tell, or in files where that is more, as it is with long texts."""
+    """Estimated bytes in memory, by the columns' types; at least the size of the files, which is larger for long
+    strings."""
     return max(plan.record_count * sum(_value_bytes(field.type) for field in arrow), plan.size_in_bytes)
 
 
