@@ -1,1 +1,1 @@
-"""How a change of rows is going to be carried out: pure values and the planner that chooses among them."""
+"""Planning of row-level changes: facts, plans, and the planner, all without I/O."""

@@ -1,7 +1,7 @@
-"""A plan of a change of rows: its way, who writes, and what takes its place where it turns out not to fit.
+"""The plan of a change: its way, the writer of new rows, and alternatives.
 
-A plan is decided before the change runs. What only a run can tell, such as how many rows a condition leaves, is in the
-plan as a limit with the plan that is carried out beyond it.
+A plan is decided before the change runs. What only execution can tell, such as how many rows match a condition, is a
+limit in the plan, with the plan that replaces it beyond the limit.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from sqlext.thresholds import ALL_ROWS
 
 
 class Way(Enum):
-    """How a change gets into the table."""
+    """A strategy to write a change. All ways give the same rows."""
 
     EVERYTHING = "everything"
-    """All files leave the table; none is read."""
+    """All files are removed; none is read."""
 
     COVERED = "covered files"
-    """Files of which metadata says that all rows go leave the table unread; there are no others with such rows."""
+    """Files of which all rows match, by metadata, are removed unread; no other file has matching rows."""
 
     PARTLY_COVERED = "partly covered files"
-    """Such files leave it too, and rows of others are marked by position."""
+    """Files of which all rows match, by metadata, are removed; matching rows of other files are deleted by position."""
 
     EQUALITY = "equality"
-    """Equality deletes of the keys, and the new rows; the table is not read."""
+    """Equality deletes of the source's keys, and new rows; the table is not read."""
 
     LOOK_UP = "look-up"
-    """The driver looks the keys up in the table, and marks the rows it finds by position."""
+    """The driver looks up the source's keys in the table, and deletes the rows by position."""
 
     INSERT_ONLY = "insert-only"
-    """New rows alone, of which the query has found that they are not there."""
+    """New rows are appended, after a query has found that they match no target row."""
 
     COPY_ON_WRITE = "copy-on-write"
-    """Files with a row that goes are replaced by new ones with their other rows."""
+    """Files with a deleted or replaced row are replaced by new files, which also have their other rows."""
 
     AUTO = "auto"
-    """The rows are found first; then merge-on-read or copy-on-write by the share of them in their files."""
+    """The rows are found first; their share of the files' rows decides between merge-on-read and copy-on-write."""
 
     MERGE_ON_READ = "merge-on-read"
-    """Old rows are marked by position, new ones go to new files."""
+    """Old rows are deleted by position, new rows are written to new files."""
 
     APPEND = "append"
-    """New rows in new files; those that are there are not looked at."""
+    """New rows in new files; stored rows are not read."""
 
     OVERWRITE = "overwrite"
     """New rows in new files, which replace all files of the table."""
@@ -53,11 +53,11 @@ class Way(Enum):
     """New rows in new files, which replace all files of the partitions that get rows."""
 
     OVERWRITE_WHERE = "overwrite where"
-    """New rows in new files; the rows that a condition selects are deleted."""
+    """New rows in new files; rows that match a condition are deleted."""
 
     @property
     def shown(self) -> str:
-        """The name in EXPLAIN."""
+        """The way's name in EXPLAIN."""
         return _SHOWN.get(self, self.value)
 
 
@@ -72,13 +72,13 @@ _SHOWN = {
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes the new rows: Python workers in Spark's tasks, or the driver, where that is cheaper than their start.
+    """The writer of new rows: Python workers in Spark's tasks, or the driver, where that costs less than their start.
 
-    The driver takes a result that Spark estimates at `most_bytes` at most, and any other as long as it has no more than
-    `tried_rows` rows; beyond them, or beyond `most_bytes` as they come, the query starts anew in tasks. With
-    `tries_filtered` that is tried only where a condition of the query may leave few rows. With `given` the driver has
-    the rows before the change begins. Where the driver writes up to `completed_rows`, columns that a change keeps are
-    left out of the query, and read from the data files of the rows that are replaced.
+    The driver takes a result that Spark estimates at `most_bytes` or less. It tries others up to `tried_rows` rows; if
+    there are more, or more than `most_bytes`, the query starts again in tasks. With `tries_filtered` it tries only if a
+    condition of the query may leave few rows. `given`: the driver has the rows already. Up to `completed_rows` rows,
+    the driver reads columns that the change does not assign from the data files of the replaced rows, instead of the
+    query.
     """
 
     most_bytes: int
@@ -103,7 +103,8 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """The plan that takes the place of another one, which has written nothing by then, where `when` turns out so."""
+    """An alternative to a plan, which is executed if the condition `when` turns out true; nothing has been written by
+    then."""
 
     when: str
     plan: ChangePlan
@@ -111,10 +112,10 @@ class Instead:
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """A change's way, the reason for it in words, and the writer of its new rows, if it has any.
+    """The way to write a change, the reason in words, and the writer of its new rows.
 
-    `too_many`: what is done where a LOOK_UP finds more rows than its writer takes. `rewrites`: what is done where it
-    finds that so large a share of their files' rows goes that these are better written anew.
+    `too_many`: the alternative if LOOK_UP finds more rows than its writer takes. `rewrites`: the alternative if it
+    finds that so large a share of the files' rows is deleted that files are better rewritten.
     """
 
     way: Way
@@ -125,7 +126,7 @@ class ChangePlan:
     has_new_rows: bool = True
 
     def lines(self) -> Iterator[str]:
-        """The plan as EXPLAIN shows it."""
+        """The lines of the plan in EXPLAIN."""
         yield f"{self.way.shown}: {self.reason}"
         if self.has_new_rows:
             yield f"  written by {self.writer}"

@@ -1,6 +1,6 @@
-"""What the planner is told of a change of rows: of the statement, of the target, and of the source by Spark's estimate.
+"""The planner's input: facts about the statement, the target, and the source (Spark's estimate).
 
-Facts that a manifest has to be read for are functions, which the planner calls only where a way depends on them.
+Facts that need manifests are functions, which the planner calls only if a way depends on them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Mode:
 @dataclass(frozen=True, slots=True)
 class SourceSize:
     """Spark's estimate of a source: its rows, and whether it fits into the driver. `may_be_few`: a condition may leave
-    few of its rows, and a try costs little."""
+    few rows, and an attempt costs little."""
 
     rows: int
     is_small: bool = False
@@ -34,7 +34,7 @@ class SourceSize:
 
 @dataclass(frozen=True, slots=True)
 class TargetSize:
-    """Bytes and rows of the target's files, by its snapshot's summary: an estimate that no result depends on."""
+    """Bytes and rows of the target's files, by the snapshot's summary; an estimate, on which no result depends."""
 
     bytes: int = 0
     rows: int = 0
@@ -42,7 +42,7 @@ class TargetSize:
 
 @dataclass(frozen=True, slots=True)
 class CoveredFiles:
-    """How many of the files that may have rows to delete have no others (`whole`), and how many have to be read."""
+    """Numbers of files that may match a DELETE: of `whole` all rows match, `undecided` must be read."""
 
     whole: int
     undecided: int
@@ -50,12 +50,12 @@ class CoveredFiles:
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts:
-    """Of a change whose rows each take the place of the row with their key.
+    """Facts about a change whose source rows each replace the target row with their key.
 
-    `upsert_mode` is the table's mode for these. `deletes_reach_all`: equality deletes of the current partitioning reach
-    all files, and the key tells the partition. `keys_fit`: the driver can look keys up in the target, by types and
-    size. `compares_stored`: a new row may lie behind the stored one, and then leaves it. `is_given`: the rows are
-    literals in the table's columns. `in_order`: the last row of a key that came from one place counts.
+    `upsert_mode` is the table's property. `deletes_reach_all`: equality deletes of the current spec apply to all files,
+    and the key determines the partition. `keys_fit`: the driver can look up keys in the target, by type and size.
+    `compares_stored`: a new row may be older than the stored row, which then stays. `is_given`: the rows are literals
+    in the table's columns. `in_order`: of rows with one key the last from its source is written.
     """
 
     upsert_mode: Mode
@@ -69,7 +69,7 @@ class KeyFacts:
 
 @dataclass(frozen=True, slots=True)
 class CompactionFacts:
-    """The rows that a compaction writes anew: their bytes in memory, and those of the largest file to be.
+    """Facts about the rows that a compaction rewrites: bytes in memory, in total and of the `largest` new file.
 
     `sorts`: each file is sorted as a whole. `is_readable`: the driver can read the files without a query.
     """
@@ -82,12 +82,11 @@ class CompactionFacts:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFacts:
-    """Of one statement, or one write of a DataFrame or stream, that changes rows.
+    """Facts about a statement, DataFrame write or stream batch that changes rows.
 
-    `expected_rows` is how many rows it is likely to change, None where nothing tells; `is_guess` unless Spark has
-    counted them. A change by key changes as many as its source has. `keeps_columns`: new rows have columns of the rows
-    that they replace. `covered` is of a DELETE whose condition metadata can test; `deletes_all`: of one without a
-    condition.
+    `expected_rows`: how many rows it probably changes, None if unknown; `is_guess` unless Spark has counted them. A
+    change by key changes as many rows as its source has. `keeps_columns`: new rows keep columns of the rows that they
+    replace. `covered`: for a DELETE whose condition metadata can decide. `deletes_all`: a DELETE without condition.
     """
 
     mode: Mode

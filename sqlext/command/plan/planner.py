@@ -1,7 +1,7 @@
-"""The planner of changes and compactions: the ways in their order, what each needs, and when it is chosen.
+"""The planner of changes and compactions: the ways in the order of preference, and the conditions of each.
 
-A way that a statement admits gives the same rows as any other that it admits. `sqlext.plan.force` takes the first of
-the forced ways that is admitted, else the plan is as without it; `tests/golden/run_strategies.py` compares the rows.
+All ways that a statement admits give the same rows. Of the ways in `sqlext.plan.force` the first admitted one is taken;
+if none is, the plan is as without it. `tests/golden/run_strategies.py` compares the rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sqlext.thresholds import ALL_ROWS
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A plan that the facts admit. `chosen`: it is taken unless another one before it is."""
+    """A plan that the facts admit. `chosen`: it is taken unless an earlier one is."""
 
     plan: ChangePlan
     chosen: bool
@@ -28,7 +28,7 @@ _Rule: TypeAlias = Callable[[ChangeFacts, Planning], _Candidate | None]
 
 
 def plan_change(facts: ChangeFacts, planning: Planning) -> ChangePlan:
-    """The plan of a DELETE, UPDATE, MERGE, upsert, or rows of a merge engine."""
+    """The plan of a DELETE, UPDATE, MERGE, upsert, or write to a table with a merge engine."""
     for way, rule in _RULES:
         if way in planning.forced_ways and (candidate := rule(facts, planning)) is not None:
             return candidate.plan if candidate.chosen else replace(candidate.plan, reason=f"{FORCE} says so")
@@ -36,9 +36,9 @@ def plan_change(facts: ChangeFacts, planning: Planning) -> ChangePlan:
 
 
 def plan_own_keys(facts: ChangeFacts, planning: Planning) -> ChangePlan | None:
-    """The plan of a batch of a stream should it be small and each of its rows have a key of its own.
+    """The plan of a small stream batch in which no two rows have the same key.
 
-    None where the driver may not write it, or look its keys up.
+    None if the driver may not write it, or cannot look up its keys.
     """
     key = facts.key
     if key is None or not key.in_order or facts.format_version < 2 or planning.in_tasks or planning.forced_ways:
@@ -53,9 +53,9 @@ def plan_own_keys(facts: ChangeFacts, planning: Planning) -> ChangePlan | None:
 def plan_insert(
     planning: Planning, way: Way = Way.APPEND, *, is_given: bool = False, is_enforced: bool = False
 ) -> ChangePlan:
-    """The plan of rows that are added: by APPEND, or by the OVERWRITE that the statement asks for.
+    """The plan of an insert: APPEND, or the OVERWRITE that the statement requests.
 
-    `is_given`: they are literals in the table's columns. `is_enforced`: the table has an ENFORCED key.
+    `is_given`: the rows are literals in the table's columns. `is_enforced`: the table has an ENFORCED key.
     """
     reason = _INSERTED[way]
     if way is Way.APPEND and is_enforced:
@@ -73,7 +73,8 @@ _INSERTED = {
 
 
 def plan_compaction(facts: CompactionFacts, planning: Planning) -> Writer:
-    """The writer of a compaction: the driver, which needs no query and no Python workers, for what it has room for."""
+    """The writer of a compaction: the driver if it has memory for the rows and can read them without a query, else
+    tasks."""
     limits = planning.thresholds
     fits = facts.bytes <= limits.compacted_bytes and not (facts.sorts and facts.largest > limits.sorted_bytes)
     if planning.in_tasks or not (fits or planning.forced_writer == ON_DRIVER) or not facts.is_readable():
@@ -82,14 +83,14 @@ def plan_compaction(facts: CompactionFacts, planning: Planning) -> Writer:
 
 
 def most_rows(facts: ChangeFacts, planning: Planning, most: int) -> int:
-    """As many rows as the driver tries to take: at most `most`, fewer where the target's rows are large."""
+    """How many rows the driver tries to take: at most `most`, fewer if the target's rows are large."""
     limits = planning.thresholds
     fitting = limits.driver_bytes * max(facts.target.rows, 1) // max(limits.unpacked * facts.target.bytes, 1)
     return min(most, fitting)
 
 
 def is_likely_few(facts: ChangeFacts, planning: Planning) -> bool | None:
-    """Whether the driver may try to take the rows; None where nothing tells how many they are."""
+    """Whether the driver may try to take the changed rows; None if their number is unknown."""
     expected = facts.expected_rows if facts.key is None else facts.key.size().rows
     if expected is None:
         return None
@@ -137,7 +138,7 @@ def _equality(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
 
 
 def _look_up(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
-    """The driver reads the keys of the target: cheaper than a join with it while the source is small."""
+    """Admitted if the driver can look up the keys, which costs less than a join while the source is small."""
     key = facts.key
     if key is None or facts.format_version < 2 or planning.in_tasks or key.compares_stored or not key.keys_fit():
         return None
@@ -197,7 +198,7 @@ def _merge_on_read(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
 
 
 def _writer_of_held(facts: ChangeFacts, planning: Planning) -> Writer:
-    """Of rows that Spark holds: a try is not in vain, whatever the estimate."""
+    """The writer of cached rows, for which a failed attempt on the driver does not run the query twice."""
     return planning.writer(most_rows(facts, planning, planning.thresholds.driver_rows))
 
 
@@ -217,12 +218,12 @@ _RULES: Sequence[tuple[Way, _Rule]] = (
 
 
 def _by_mode(facts: ChangeFacts, planning: Planning) -> ChangePlan:
-    """The plan by the mode of the statement's verb, which any change of rows can be written by."""
+    """The plan by the mode of the statement's verb, which every change admits."""
     return next(one.plan for _, rule in _MODES if (one := rule(facts, planning)) is not None and one.chosen)
 
 
 def _of_key(facts: ChangeFacts, key: KeyFacts | None, reason: str) -> str:
-    """The reason behind that for finding the replaced rows, where a change goes by keys."""
+    """`reason`, after that for the choice of how replaced rows are found if the change is by key."""
     if key is None:
         return reason
     found = key.upsert_mode.reason

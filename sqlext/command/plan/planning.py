@@ -1,4 +1,4 @@
-"""What a session says of how its changes are planned: thresholds, and ways that it forces."""
+"""The session's settings for planning: thresholds, and forced ways."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FORCED_WAYS: Mapping[str, Way] = {
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """`forced_ways` are taken before all others by statements that admit them. `forced_writer` is `ON_DRIVER`, for all
-    that fits into it, or `IN_TASKS`, for all rows, literals too."""
+    """`forced_ways` are preferred by statements that admit them. `forced_writer` is `ON_DRIVER`, for all rows that fit
+    into it, or `IN_TASKS`, for all rows, including literals."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
     forced_ways: frozenset[Way] = frozenset()
@@ -27,7 +27,7 @@ class Planning:
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> Planning:
-        """By the settings of a session that begin with `PREFIX`. AnalysisError SETTING_INVALID."""
+        """Parses the session settings that begin with `PREFIX`. Raises AnalysisError SETTING_INVALID."""
         known = {FORCE, *(setting(one.name) for one in fields(Thresholds))}
         for name, value in settings.items():
             if name not in known:
@@ -48,11 +48,12 @@ class Planning:
 
     @property
     def in_tasks(self) -> bool:
-        """Whether the driver may write nothing."""
+        """Whether the driver may not write rows."""
         return self.forced_writer == IN_TASKS
 
     def writer(self, tried_rows: int = 0, completed_rows: int = 0) -> Writer:
-        """The writer of a result of which the driver may try to take so many rows."""
+        """The writer of a result of which the driver tries up to `tried_rows` rows, or `completed_rows` with kept
+        columns left out."""
         if self.in_tasks:
             return Writer(0)
         tried = ALL_ROWS if self.forced_writer == ON_DRIVER else tried_rows
