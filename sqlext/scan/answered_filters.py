@@ -29,8 +29,8 @@ def answered_filters(
 ) -> list[bool]:
     """Whether, by metadata, all rows of the scanned files satisfy a filter, for each of `filters`.
 
-    The scanned files are those that may match `planned_by`, which implies each filter. A filter selects exactly its
-    rows; None, one that is no predicate, gives False. `schema` has the fields of all predicates. Raises NotFoundError,
+    The scanned files are those that may match `planned_by`, which implies each filter. A filter that no predicate
+    expresses exactly is None, and gives False. `schema` has the fields of all predicates. Raises NotFoundError,
     CorruptionError or UnsupportedError for manifests.
     """
     specs = metadata.specs_by_id()

@@ -36,7 +36,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def format_year(year: int) -> str:
-    """The year with at least four digits, and with the sign that ISO-8601 requires before 0 and after 9999."""
+    """At least four digits, with the sign that ISO-8601 requires before 0 and after 9999."""
     if year > 9999:
         return f"+{year}"
     return f"{year:04d}" if year >= 0 else f"-{-year:04d}"
@@ -49,7 +49,7 @@ def format_date(days: int) -> str:
 
 
 def format_time(units: int, units_per_second: int) -> str:
-    """The time `units` after midnight, as `22:31:08.1234`: without trailing zeros or an empty fraction."""
+    """The time `units` after midnight, as `22:31:08.1234`, without trailing zeros of the fraction."""
     seconds, fraction = divmod(units, units_per_second)
     text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
     digits = len(str(units_per_second)) - 1
@@ -63,7 +63,7 @@ def format_timestamp(units: int, units_per_second: int) -> str:
 
 
 def parse_date(text: str) -> int:
-    """Days since 1970-01-01. Raises ValueError unless `text` is an ISO date that exists."""
+    """Days since 1970-01-01 of an ISO date. Raises ValueError."""
     match = _DATE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an ISO date")
@@ -75,7 +75,7 @@ def parse_date(text: str) -> int:
 
 
 def parse_time(text: str, units_per_second: int) -> int:
-    """Units since midnight. Raises ValueError unless `text` is an ISO time without digits finer than the unit."""
+    """Units since midnight of an ISO time. Raises ValueError, also for digits finer than the unit."""
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an ISO time")
@@ -90,7 +90,7 @@ def parse_time(text: str, units_per_second: int) -> int:
 
 
 def parse_timestamp(text: str, units_per_second: int) -> int:
-    """Units since 1970-01-01T00:00:00. Raises ValueError unless `text` is an ISO timestamp without offset."""
+    """Units since 1970-01-01T00:00:00 of an ISO timestamp without offset. Raises ValueError."""
     date, separator, time = text.partition("T")
     if not separator:
         raise ValueError(f"{text!r} is not an ISO timestamp")
@@ -98,7 +98,7 @@ def parse_timestamp(text: str, units_per_second: int) -> int:
 
 
 def parse_timestamptz(text: str, units_per_second: int) -> int:
-    """Units since 1970-01-01T00:00:00Z. Raises ValueError unless `text` is an ISO timestamp with a UTC offset."""
+    """Units since 1970-01-01T00:00:00Z of an ISO timestamp with offset. Raises ValueError."""
     match = _OFFSET.search(text)
     if match is None:
         raise ValueError(f"{text!r} has no UTC offset")

@@ -1,5 +1,4 @@
-"""Single values as bytes (bounds) and as JSON (defaults), and as Python objects (spec: Appendix D, Single-value
-serialization).
+"""Single values as bytes (bounds) and as JSON (defaults) (spec: Appendix D, Single-value serialization).
 
 Stored values in Python: bool, int, float, `decimal.Decimal`, str, `uuid.UUID`, bytes; dates in days, times and
 timestamps in microseconds (`_ns` types: nanoseconds) since 1970-01-01 or midnight. Nested defaults: a list is a tuple,
@@ -243,8 +242,8 @@ def _typed(type: Type, value: Any) -> Any:
 def are_bounds_in_any_order(lower: UUID, upper: UUID) -> bool:
     """Whether uuids between the bounds in byte order are between them in Java's order, too.
 
-    Parquet and this code order uuids by bytes. Iceberg's Java library uses `java.util.UUID.compareTo`, which compares
-    two signed 64-bit halves, so it would skip files with matching rows if bounds differ in the sign of a half.
+    Parquet and this code order uuids by bytes. Iceberg's Java library compares signed 64-bit halves (`UUID.compareTo`),
+    and skips files with matching rows if bounds differ in the sign of a half.
     """
     differing = lower.int ^ upper.int
     return not (differing >> 127 & 1 or differing >> 63 & 1)

@@ -60,13 +60,11 @@ class _BySequence(Generic[K, D]):
             self._numbers[key] = [sequence_number(delete.entry) for delete in deletes]
 
     def at_least(self, key: K, number: int) -> Sequence[D]:
-        """Deletes of `key` with a sequence number >= `number`."""
         if key not in self._numbers:
             return ()
         return self._deletes[key][bisect_left(self._numbers[key], number) :]
 
     def above(self, key: K, number: int) -> Sequence[D]:
-        """Deletes of `key` with a sequence number > `number`."""
         if key not in self._numbers:
             return ()
         return self._deletes[key][bisect_right(self._numbers[key], number) :]
@@ -166,7 +164,6 @@ class DeleteFileIndex:
         self._positions_by_partition.add(partition_key(entry.file), _PositionDelete(entry, paths))
 
     def _add_vector(self, path: str | None, entry: ManifestEntry) -> None:
-        """Raises CorruptionError if the vector refers to no data file, or to one that has a vector already."""
         if path is not None and self._vectors.setdefault(path, entry) is entry:
             return
         reason = "its entry names no data file" if path is None else f"{path} has another one"

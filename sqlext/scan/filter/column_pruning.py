@@ -95,7 +95,6 @@ def must_match(
 
 
 def _by_partition(columns: ManifestColumns, position: int, outcome_of: Callable[[Any], Outcome]) -> Outcomes:
-    """Outcomes by the values of one partition field, which are fewer than entries."""
     column = columns.partition[position]
     found: Outcomes = np.asarray([outcome_of(value) for value in column.values], np.uint8)[column.codes]
     return found

@@ -131,7 +131,6 @@ class FileFilter:
         return self._whole_partitions[key]
 
     def _must_match(self, file: ContentFile, range_of: RangeOf) -> bool:
-        """Whether all rows match, by the partition of a file and the ranges of its columns."""
         spec = self._specs[file.spec_id]
 
         def of_term(term: Any) -> Outcome:

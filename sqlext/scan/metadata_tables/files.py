@@ -54,7 +54,7 @@ def files_schema(metadata: TableMetadata) -> pa.Schema:
 
 
 def file_rows(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]]:
-    """A function from a content file to its values of `file_fields`."""
+    """A function that gives a file's values of `file_fields`."""
     names = [field.name for field in file_fields(metadata) if field.name != "partition"]
     partition = partition_values(metadata)
 

@@ -45,7 +45,7 @@ def partition_type(fields: Sequence[NestedField]) -> pa.DataType:
 
 
 def partition_values(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]]:
-    """A function from a content file to its value of each `partition_fields`, None for a field that its spec lacks."""
+    """A function that gives a file's value of each of `partition_fields`; None for a field that its spec lacks."""
     fields, specs = partition_fields(metadata), metadata.specs_by_id()
 
     def values(file: ContentFile) -> dict[str, Any]:

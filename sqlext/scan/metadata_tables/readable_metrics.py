@@ -57,7 +57,7 @@ def _primitive_fields(fields: Iterable[NestedField]) -> Iterator[NestedField]:
 
 
 def readable_metrics(metadata: TableMetadata) -> Callable[[ContentFile], dict[str, Any]]:
-    """A function from a content file to its metrics of all columns."""
+    """A function that gives a file's metrics of all columns."""
     columns = _metrics_columns(metadata)
     return lambda file: {name: _column_metrics(file, field_id, of) for name, field_id, of in columns}
 

@@ -1,7 +1,7 @@
 """Updates of table metadata (REST spec: TableUpdate).
 
-`apply` of an update returns the next metadata value. A transaction gives updates with requirements
-(`sqlext.spec.metadata.requirement`), so that they can be checked and applied to newer metadata.
+`apply` of an update returns the next metadata value. Requirements (`sqlext.spec.metadata.requirement`) say whether
+updates can be applied to newer metadata.
 """
 
 from __future__ import annotations
