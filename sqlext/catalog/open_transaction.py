@@ -116,7 +116,7 @@ class OpenTransaction:
         raise AnalysisError("SAVEPOINT_NOT_FOUND", savepoint=name)
 
     def _require_one_catalog(self) -> None:
-        """Tables of another catalog, read serializably, could change before this catalog's commit."""
+        """Raises UnsupportedError if serializable reads are of another catalog, which may change during the commit."""
         changed = [name for name, catalog in self._catalogs.items() if catalog.tables.changed()]
         read = [name for name, catalog in self._catalogs.items() if catalog.tables.only_read()]
         others = [name for name in read if changed and name not in changed]

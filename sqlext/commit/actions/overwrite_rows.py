@@ -23,8 +23,8 @@ class OverwriteRows:
     removed, even if added since `base_snapshot_id`: the last writer wins. Other files that may match were read at that
     snapshot. Of these, `deleted_files` hold matching rows only and are removed; `delete_files`, or `deleted_rows` from
     format version 3 on, delete rows of `referenced_data_files` by position; and `rewritten_files` are removed, their
-    other rows being in `added`. Conflicts: a commit since that removed one of these, deleted rows of a
-    rewritten file, or added a file of which only some rows may match.
+    other rows being in `added`. Conflicts: a commit since that removed one of these, deleted rows of a rewritten file,
+    or added a file of which only some rows may match.
 
     A commit that added rows matching `read_filter` conflicts too. Without `row_filter` all files were read, and any
     added row conflicts.

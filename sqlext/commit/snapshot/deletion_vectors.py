@@ -60,8 +60,8 @@ class VectorProduction:
     def __init__(
         self, context: CommitContext, deleted: Mapping[str, DeletedRows], delete_files: Iterable[ContentFile]
     ) -> None:
-        """`deleted` is by path of the data file. Rows of `delete_files` are put into vectors too: these are earlier
-        vectors of the data files, or position-delete files written before the table's upgrade to format version 3."""
+        """`deleted` is by path of the data file. Rows of `delete_files` are put into vectors too: these are vectors
+        for an earlier version of the table, or position-delete files written before its upgrade to format version 3."""
         self._context = context
         self._given = deleted
         self._delete_files = tuple(delete_files)
