@@ -338,8 +338,7 @@ def qualify(text: str, visible: Relation, hidden: Relation, where: str) -> str:
     """The expression with the bare column names of `visible` qualified, by insertion at their offsets.
 
     Names inside subqueries stay as they are: the subquery's columns take precedence there, and a name that both sides
-    have is ambiguous to Spark. Raises AnalysisError for a column of `hidden`, and UnsupportedError if sqlglot cannot
-    read the expression and it may name one.
+    have is ambiguous to Spark. Raises AnalysisError for a column of `hidden`, UnsupportedError if it may be one.
     """
     references = column_references(text)
     if references is None:

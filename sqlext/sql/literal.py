@@ -29,8 +29,7 @@ from sqlext.sql.tokens.quoting import quote_string
 
 
 def literal_text(type: Type, value: Any) -> str:
-    """An expression of the column's type for a stored value; NULL for None. Raises UnsupportedError for other types,
-    such as nested ones."""
+    """An expression of the type for a stored value, NULL for None. Raises UnsupportedError for nested types."""
     if value is None:
         return "NULL"
     match type:

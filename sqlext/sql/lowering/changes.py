@@ -133,7 +133,6 @@ def _went_and_came(step: ChangeStep, columns: Sequence[str]) -> tuple[list[str],
 
 
 def _rows(relation: str | None, columns: Sequence[str], paths: Sequence[str]) -> str | None:
-    """The live rows of some files."""
     if relation is None or not paths:
         return None
     return f"SELECT {', '.join(columns)} FROM {relation} WHERE {_in(paths)}"

@@ -153,8 +153,7 @@ def compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relati
 
 
 def _whole_column(parts: tuple[str, ...], side: Relation, other: Relation) -> str | None:
-    """The column of `side` that the parts name, qualified, or bare if the other side has none of that name; else
-    None."""
+    """The column of `side` that the parts name unambiguously, qualified or bare; else None."""
     located = side.locate(parts)
     if located is not None:
         return located[0] if located[1] == len(parts) and other.locate(parts) is None else None

@@ -1,4 +1,4 @@
-"""Changes by key as one SELECT: source rows outer joined with the target rows of their keys, which decide what they do.
+"""Changes by key as one SELECT, which joins source rows with the target rows of their keys to find their operations.
 
 The source is a relation of `__operation` and the table's columns; of the target only key and ordering columns are read.
 """

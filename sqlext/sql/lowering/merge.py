@@ -196,8 +196,7 @@ class _MergeLowering:
     # The select list
 
     def _case(self, join: _Join, clauses: Sequence[BoundClause], *, shows_matches: bool) -> str:
-        """The index of the first clause that applies to the row, or null; with `shows_matches` the index after the last
-        for a match to which none applies."""
+        """The index of the first clause that applies, or null; with `shows_matches` a further one for other matches."""
         branches = []
         for clause in clauses:
             test = join.tests[clause.clause.kind]
@@ -238,7 +237,6 @@ class _MergeLowering:
         return own or f"CAST(NULL AS {spark_type_text(field.type)})"
 
     def _compared_columns(self) -> list[str]:
-        """The target's columns that the condition compares."""
         compared: list[str] = []
         for reference in column_references(self.merge.condition.text) or ():
             located = self.target.locate(reference.parts)
@@ -253,7 +251,6 @@ class _MergeLowering:
 
 
 def _chosen(clause: str, numbers_by_text: Mapping[str, Sequence[int]], otherwise: str | None = None) -> str:
-    """A CASE over the clause's index, with each text for the indices that it has."""
     name = quote_identifier(clause)
     branches = [f"WHEN {name} IN ({', '.join(map(str, ns))}) THEN {text}" for text, ns in numbers_by_text.items()]
     rest = "" if otherwise is None else f" ELSE {otherwise}"

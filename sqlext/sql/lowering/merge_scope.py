@@ -22,7 +22,7 @@ def compares_keys(merge: Merge, schema: Schema, source_columns: Sequence[str], *
 
 
 def ends_unconditionally(merge: Merge, kind: ClauseKind) -> bool:
-    """Whether a clause of that kind has no condition, so that one applies to each row of the kind."""
+    """Whether a clause of that kind has no condition."""
     return any(clause.kind == kind and clause.condition is None for clause in merge.clauses)
 
 

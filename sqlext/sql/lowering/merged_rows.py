@@ -104,7 +104,6 @@ class _Lowering:
         return f"SELECT {group},\n  {selected(columns)}\nFROM (\n{self._joined()}\n)\nGROUP BY {group}"
 
     def _joined(self) -> str:
-        """The rows, outer joined with the stored rows of their keys."""
         hidden = ["`_file`", "`_pos`", *([_ROW_ID] if self.row_ids else [])]
         columns = [*(f"`__target`.{name}" for name in hidden)]
         columns += [f"`__target`.{quote_identifier(name)} AS {stored}" for name, stored in self._stored.items()]
@@ -142,7 +141,7 @@ class _Lowering:
     # Conditions of a row
 
     def _in_doubt(self) -> str:
-        """Whether another row of the key has an equal place, and the result depends on which of the two comes first."""
+        """Whether another row of the key has an equal place, and the result depends on their order."""
         tests = []
         for order, counts in dict.fromkeys((one.order, self._weighs(one)) for one in self._ordered):
             tests.append(f"{counts} AND count_if({counts}) OVER {self._tied(order)} > 1{self._strewn(order)}")
@@ -153,7 +152,7 @@ class _Lowering:
         return " OR ".join(f"({test})" for test in tests) or "false"
 
     def _weighs(self, merge: ColumnMerge) -> str:
-        """Whether the row's order among rows of an equal place matters to the column; rows of `-U` come first there."""
+        """Whether the row's order among rows of an equal place matters to the column; rows of `-U` come first."""
         tests = self._takes_part(merge)
         if self.rows.kinds:
             tests.append(f"{_KIND} <> '-U'")
@@ -173,7 +172,7 @@ class _Lowering:
         return f"(PARTITION BY {', '.join((*self._keys, *map(quote_identifier, order.columns)))})"
 
     def _strewn(self, order: RowOrder) -> str:
-        """The further condition that rows of an equal place have several origins; empty without `arrival`."""
+        """The condition that rows of an equal place have several origins; empty without `arrival`."""
         if self.rows.arrival is None:
             return ""
         origin, window = quote_identifier(self.rows.arrival[0]), self._tied(order)
@@ -255,7 +254,7 @@ class _Lowering:
 
     @cached_property
     def _stored(self) -> dict[str, str]:
-        """The aliases of the stored values, by column."""
+        """Aliases of the stored values, by column."""
         return {field.name: self._name(f"stored_{number}") for number, field in enumerate(self._others)}
 
     @cached_property

@@ -97,8 +97,7 @@ def _age_ms(cursor: TokenCursor) -> int:
 
 
 def _parse_snapshot_retention(cursor: TokenCursor, kind: str) -> tuple[int | None, int | None]:
-    """The least number of snapshots to keep, and the age in milliseconds up to which they are kept; None if not
-    written."""
+    """The least number of snapshots to keep, and their age in milliseconds; None if not written."""
     if not cursor.at("WITH", "SNAPSHOT", "RETENTION"):
         return None, None
     if kind == "tag":

@@ -238,8 +238,7 @@ def parse_merge(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None
 
 
 def _parse_source(cursor: TokenCursor) -> tuple[Slice, tuple[str, ...]]:
-    """The relation after USING: a query in parentheses, a table at any version, or a table function's call; and the
-    parts of the table's name."""
+    """A query in parentheses, a table at any version, or a table function's call; and the parts of the table's name."""
     if cursor.at("("):
         return cursor.group(), ()
     first = cursor.position

@@ -77,7 +77,6 @@ def expression_pieces(text: str, most: int = MOST_BRACKETS) -> list[Piece]:
 
 
 def _height(tokens: Sequence[Token]) -> int:
-    """The greatest depth of nested brackets."""
     opened = highest = 0
     for token in tokens:
         opened += (token.text in _CLOSED_BY) - (token.text in (")", "]", "}"))

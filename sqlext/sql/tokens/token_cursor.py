@@ -76,7 +76,6 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _with_hints(text: str, tokens: Sequence[Token]) -> list[Token]:
-    """The tokens, and the hints between them."""
     found: list[Token] = []
     done = 0
     for token in (*tokens, None):
