@@ -187,7 +187,7 @@ def _hiding_none(array: pa.Array, field: pa.Field) -> pa.Array:
 
 
 def _all_valid(array: pa.Array) -> pa.Array:
-    """The array with some value in place of each null."""
+    """The array with any value in place of each null."""
     if not array.null_count:
         return array
     if array.offset:

@@ -12,8 +12,7 @@ from sqlext.storage.file_io import FileIO, FileStatus
 class CreatedFiles:
     """A `FileIO` over another one that records what it creates.
 
-    Sent to an executor it becomes that other one; from then on files may exist that this process does not know, such as
-    those of a killed task.
+    Sent to an executor it becomes that other one; then killed tasks may leave files that this process does not know.
     """
 
     def __init__(self, io: FileIO) -> None:

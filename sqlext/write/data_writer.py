@@ -207,7 +207,7 @@ class ContentWriter:
             self._finish_file(rows)
 
     def _bound_open_files(self) -> None:
-        """Finishes the file whose partition has had no rows for longest, if no further file may be open."""
+        """Finishes the file whose partition has had no rows for longest, if no further one may be open."""
         open_files = [rows for rows in self._partitions.values() if rows.file is not None]
         if len(open_files) >= MAX_OPEN_FILES:
             self._finish_file(open_files[0])
@@ -250,8 +250,7 @@ class ContentWriter:
 
 
 class _PartitionRows:
-    """The rows of one partition for its next row group, those spilled before them, and its open file if there is
-    one."""
+    """The rows of one partition for its next row group, those spilled before them, and its open file."""
 
     def __init__(self, partition: Partition, plan: WritePlan) -> None:
         self.partition = partition

@@ -138,7 +138,7 @@ def _orc(io: FileIO, location: str) -> _Head:
 
 
 def _without_nanos(field: pa.Field) -> pa.Field:
-    """A timestamp in microseconds: every timestamp of ORC has nanoseconds, which readers truncate."""
+    """Timestamps in microseconds: those of ORC have nanoseconds, which readers truncate."""
     if pa.types.is_timestamp(field.type):
         return field.with_type(pa.timestamp("us", field.type.tz))
     return field
@@ -172,8 +172,7 @@ def _told(file: ExistingFile, table: TableShape) -> Mapping[int, Any]:
 
 
 def _require_not_null(schema: Schema, head: _Head, leaves: Sequence[MatchedLeaf], told: Mapping[int, Any]) -> None:
-    """Raises Misfit for nulls in NOT NULL columns; where they are not counted, for a column that the file's schema
-    declares as nullable."""
+    """Raises Misfit for nulls in NOT NULL columns; without counts, for columns that the file declares nullable."""
     for field_id, value in told.items():
         if value is None and schema.field(field_id).required:
             raise Misfit(f"its folder tells null for {schema.column_name(field_id)}, which is NOT NULL")
@@ -190,8 +189,7 @@ def _require_not_null(schema: Schema, head: _Head, leaves: Sequence[MatchedLeaf]
 def _partition_value(
     field: PartitionField, schema: Schema, told: Mapping[int, Any], head: _Head, leaves: Sequence[MatchedLeaf]
 ) -> Any:
-    """The partition value that all rows of the file share, from its path, else from the source column's limits.
-    Raises Misfit if they do not share one, or it is unknown."""
+    """The partition value of all rows, from the path, else from the source column's limits. Raises Misfit for none."""
     leaf = next((leaf for leaf in leaves if leaf.field_id == field.source_id and not leaf.repeated), None)
     known = None if leaf is None or head.footer is None else column_range(head.footer, leaf)
     if isinstance(field.transform, VoidTransform) or not head.rows:

@@ -38,7 +38,7 @@ def column_range(footer: pq.FileMetaData, leaf: MatchedLeaf) -> ColumnRange:
 
 
 def existing_metrics(footer: pq.FileMetaData, leaves: Sequence[MatchedLeaf], modes: Sequence[MetricsMode]) -> Metrics:
-    """The metrics of the leaves, each in its mode."""
+    """Metrics of the leaves, by their modes."""
     metrics = Metrics()
     for leaf, mode in zip(leaves, modes, strict=True):
         if mode == NONE:
@@ -83,7 +83,7 @@ def _limits(leaf: MatchedLeaf, statistics: Sequence[Any]) -> tuple[Any, Any] | N
 
 
 def _float_limits(lowest: Sequence[float], highest: Sequence[float]) -> tuple[float, float] | None:
-    """None for a limit NaN; a limit zero may stand for either sign, as writers differ in both."""
+    """Limits of floats, None if one is NaN; a zero gets the sign that bounds both zeros, as writers differ."""
     if any(math.isnan(limit) for limit in (*lowest, *highest)):
         return None
     return min(lowest) or -0.0, max(highest) or 0.0

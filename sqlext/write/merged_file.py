@@ -64,7 +64,7 @@ def merge_data_files(
     plan = replace(plan, schema=stored_schema(plan.schema), sort_order_id=order.order_id)
     layout = ParquetLayout.of(plan.schema, plan.metrics, plan.compression, plan.compression_level)
     if layout.variants:
-        # Reading variants back from Parquet is not supported here.
+        # Variants are not read back here.
         return (), ()
     of_spec = (file for file in files if file.spec_id == metadata.default_spec_id)
     read = [(file, rows) for file in of_spec if (rows := _rows(io, file.file_path, layout)) is not None]
@@ -95,7 +95,7 @@ def _is_kept(schema: Schema, field: SortField) -> bool:
 
 
 def _rows(io: FileIO, location: str, layout: ParquetLayout) -> pa.Table | None:
-    """The rows of a file; None if it was written under another schema."""
+    """None for a file that was written under another schema."""
     try:
         with pq.ParquetFile(BytesIO(io.read(location))) as file:
             written_by = (file.metadata.metadata or {}).get(SCHEMA_KEY.encode())

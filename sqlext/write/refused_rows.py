@@ -63,6 +63,5 @@ def _refusal(plan: WritePlan, codes: NDArray[np.int8], columns: list[pa.Array], 
 
 
 def _named_kinds(kinds: pa.Array | None, rows: pa.Array) -> str:
-    """Up to five kinds of the rows, as the text of a message."""
     given = [] if kinds is None else kinds.filter(rows).unique().to_pylist()[:NAMED_KEYS]
     return ", ".join("null" if kind is None else f"'{shortened(kind)}'" for kind in given)
