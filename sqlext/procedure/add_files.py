@@ -26,8 +26,7 @@ from sqlext.write.metrics import MetricsConfig
 def add_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
     """Row: the numbers of added files and of changed partitions.
 
-    Raises UnsupportedError FILES_NOT_ADDED for a table that cannot take the files, FILE_NOT_ADDED for a file that does
-    not fit, and AnalysisError for the source or an argument.
+    Raises UnsupportedError FILES_NOT_ADDED or, for one file, FILE_NOT_ADDED; AnalysisError for an argument.
     """
     arguments = invocation.arguments
     table = invocation.load(arguments["table"])
@@ -65,10 +64,7 @@ def _require_no_row_rules(metadata: TableMetadata, name: str) -> None:
 
 
 def _fitting_spec(metadata: TableMetadata, source: Source, name: str) -> PartitionSpec:
-    """The current partition spec, or else the newest, with an identity field for each column of the source's folders.
-
-    Raises UnsupportedError FILES_NOT_ADDED if there is none.
-    """
+    """The current partition spec, else the newest, with an identity field for each column of the source's folders."""
     told, schema = set(source.folder_columns), metadata.schema()
     others = sorted(metadata.partition_specs, key=lambda spec: -spec.spec_id)
     for spec in (metadata.spec(), *others):

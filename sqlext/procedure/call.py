@@ -21,8 +21,7 @@ _TABLE = "table"
 
 
 def call(environment: Environment, spark: SparkSession, statement: Call) -> Outcome:
-    """Runs the procedure and returns its rows. Raises NotFoundError PROCEDURE_NOT_FOUND, AnalysisError
-    PROCEDURE_ARGUMENT, and as the procedure."""
+    """Runs the procedure and returns its rows. Raises NotFoundError for its name, AnalysisError for an argument."""
     procedure = find_procedure(statement.catalog, statement.procedure)
     bound = _bound(procedure, statement)
     arguments = _evaluated(spark, procedure, bound)

@@ -44,8 +44,7 @@ def compact(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def rescale(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """One row, about the compaction of main that moves all rows. An interrupted call is completed by another one, or by
-    `compact` with `full`."""
+    """One row, about the compaction that moves all rows of main. After an interrupt, call it or a full `compact`."""
     arguments, environment = invocation.arguments, invocation.environment
     name = TableName(invocation.table_parts(arguments["table"]))
     table, count = invocation.load(arguments["table"]), arguments["bucket_num"]

@@ -29,10 +29,7 @@ def consumers(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def drop_consumer(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Drops the consumer and the tag that keeps its snapshot from expiry. Rows: the remaining consumers.
-
-    Raises NotFoundError CONSUMER_NOT_FOUND.
-    """
+    """Drops the consumer and its tag, which keeps snapshots from expiry. Rows: the remaining consumers."""
     table, consumer_id = _named(invocation)
     _move(invocation, table, consumer_id, None)
     return _rows(invocation, invocation.load(invocation.arguments["table"]))
@@ -59,7 +56,7 @@ def reset_consumer(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def _named(invocation: Invocation) -> tuple[LoadedTable, str]:
-    """The table and the consumer's id. Raises NotFoundError CONSUMER_NOT_FOUND."""
+    """Raises NotFoundError CONSUMER_NOT_FOUND."""
     table, consumer_id = invocation.load(invocation.arguments["table"]), str(invocation.arguments["consumer_id"])
     if consumer_id not in consumers_of(table.metadata, invocation.arguments["table"]):
         raise NotFoundError("CONSUMER_NOT_FOUND", name=invocation.arguments["table"], consumer=consumer_id)

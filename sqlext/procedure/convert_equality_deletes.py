@@ -24,8 +24,8 @@ from sqlext.sql.statements.statement import TableName
 
 
 def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Row: the numbers of equality-delete files that were converted, of new delete files or vectors, and of
-    equality-delete files dropped because they apply to no data file. Raises as `load_target` and a commit."""
+    """Row: the numbers of equality-delete files converted, of new delete files or vectors, and of equality-delete files
+    dropped because they apply to no data file."""
     environment, spark, arguments = invocation.environment, invocation.spark, invocation.arguments
     name = TableName(invocation.table_parts(arguments["table"]))
     target = load_target(environment, spark, name, arguments["branch"])

@@ -25,10 +25,8 @@ DESCRIBE_PROCEDURE_COLUMNS = (("procedure_desc", "string"),)
 
 
 def show_procedures(environment: Environment, spark: SparkSession, statement: ShowProcedures) -> Outcome:
-    """Runs the statement; rows of `SHOW_PROCEDURES_COLUMNS`, by name, none for a namespace other than `system`.
-
-    Raises NotFoundError SCHEMA_NOT_FOUND for a namespace that the catalog does not have.
-    """
+    """Rows of `SHOW_PROCEDURES_COLUMNS`, by name; none for a namespace other than `system`. Raises NotFoundError for
+    one that the catalog does not have."""
     namespace = statement.namespace
     if namespace and tuple(level.lower() for level in namespace) != (SYSTEM,):
         if not environment.catalogs.catalog(statement.catalog).namespace_exists(namespace):
@@ -38,7 +36,7 @@ def show_procedures(environment: Environment, spark: SparkSession, statement: Sh
 
 
 def describe_procedure(environment: Environment, spark: SparkSession, statement: DescribeProcedure) -> Outcome:
-    """Runs the statement; one row per line. Raises NotFoundError PROCEDURE_NOT_FOUND."""
+    """One row per line. Raises NotFoundError PROCEDURE_NOT_FOUND."""
     procedure = find_procedure(statement.catalog, statement.name)
     lines = [f"Procedure:   {statement.catalog}.{SYSTEM}.{procedure.name}", "Parameters:"]
     lines += [f"  {one.name} {one.type}{'' if one.required else ' (optional)'}" for one in procedure.parameters]

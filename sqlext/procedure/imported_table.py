@@ -40,10 +40,10 @@ def import_table(
     properties: Mapping[str, str],
     threads: int,
 ) -> int:
-    """Creates a table over the source's files in one commit; returns how many it has. `parts` is the table's name.
+    """Creates the table `parts` over the source's files in one commit; returns the number of files.
 
-    Its columns are those of `rows`, the source as Spark reads it, its partition fields the source's partition columns.
-    A failure deletes none of the files. Raises UnsupportedError FILE_NOT_ADDED.
+    Its columns are those of `rows`, the source as Spark reads it, and it is partitioned like the source. A failure
+    deletes no file. Raises UnsupportedError FILE_NOT_ADDED.
     """
     environment = invocation.environment
     catalog = environment.catalogs.catalog(parts[0])

@@ -31,7 +31,7 @@ def migrate(invocation: Invocation) -> Sequence[Sequence[Any]]:
 
 
 def _entry(path: str, folder: str) -> str:
-    """The entry of `folder` that the path is in: Spark reads the entries, as it must not read `metadata`."""
+    """The entry of `folder` that the path is in. Spark reads the entries, without `metadata`."""
     return f"{folder}/{path.removeprefix(folder + '/').partition('/')[0]}"
 
 

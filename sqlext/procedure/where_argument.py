@@ -1,4 +1,4 @@
-"""The argument `where` of procedures that work on a part of a table, and the branch that they work on."""
+"""The arguments `where` and `branch` of procedures that work on a part of a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 def condition(spark: SparkSession, target: Target, where: str | None) -> Predicate:
-    """What partitions and bounds can tell of the condition."""
+    """The part of the condition that scan planning uses, by partitions and bounds; AlwaysTrue for None."""
     if where is None:
         return AlwaysTrue()
     query = lowered_query(spark, f"SELECT * FROM {target.relation}").where(lowered_expression(where))
@@ -23,6 +23,6 @@ def condition(spark: SparkSession, target: Target, where: str | None) -> Predica
 
 
 def require_branch(metadata: TableMetadata, branch: str, name: object) -> None:
-    """NotFoundError: a branch that is not there has nothing to work on, and is not made."""
+    """Raises NotFoundError REFERENCE_NOT_FOUND for a branch that does not exist, which procedures do not create."""
     if branch not in (MAIN_BRANCH, *metadata.refs):
         raise NotFoundError("REFERENCE_NOT_FOUND", type="branch", ref=branch, name=name)
