@@ -1,4 +1,4 @@
-"""The command that runs each statement, and each write that the shim passes on."""
+"""The command that runs each statement, and each write of the shim."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ class Dispatch:
         return {"rows": [list(row) for row in outcome.rows]}
 
     def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
-        """Creates or replaces a table with the rows of a DataFrame."""
+        """Creates or replaces a table with a DataFrame's rows."""
         assert rows is not None
         create_of_data_frame(self._within(spark, arguments), spark, arguments, rows)
         self._renew_caches(spark, (arguments["catalog"], *arguments["namespace"], arguments["name"]))

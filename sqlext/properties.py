@@ -256,7 +256,7 @@ _ISOLATION = _one_of("serializable", "snapshot")
 DELETE_ISOLATION_LEVEL = TableProperty("write.delete.isolation-level", "serializable", _ISOLATION)
 UPDATE_ISOLATION_LEVEL = TableProperty("write.update.isolation-level", "serializable", _ISOLATION)
 MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializable", _ISOLATION)
-# The source rows that may match a target row only once: all, or those to which a clause applies.
+# The source rows of which only one may match a target row: all, or those to which a clause applies.
 MERGE_CARDINALITY = TableProperty("write.merge.cardinality-check", "matches", _one_of("matches", "changes"))
 MAX_RERUNS = TableProperty("write.conflict.max-reruns", 10, _integer(0))
 UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)

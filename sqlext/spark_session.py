@@ -1,4 +1,4 @@
-"""Spark sessions with sqlext: how they are configured and attached, and transactions in them."""
+"""Spark sessions with sqlext, and transactions in them."""
 
 from __future__ import annotations
 

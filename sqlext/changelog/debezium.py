@@ -123,7 +123,6 @@ def _read_as(columns: StructType) -> StructType:
 
 
 def _value(field: StructField) -> Column:
-    """The column of an image, in the column's type."""
     read = F.col(f"image.row.{_quoted(field.name)}")
     if not isinstance(field.dataType, TimestampType):
         return read
