@@ -9,21 +9,18 @@ all, and takes the rows of the snapshot before to its own. (I-11 is of streams.)
 
 from __future__ import annotations
 
-import gzip
 import io
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import fastavro
-from pyroaring import BitMap64
 
 from simulator.changelogs import RecordedChange
 from simulator.database import SharedDatabase
-from simulator.files import CHANGES, EQUALITY, POSITIONS, ROWS
+from simulator.files import CHANGES
 from simulator.server import SharedServer
 from simulator.statements import (
     STATEMENT,
@@ -39,6 +36,24 @@ from simulator.statements import (
     Statement,
 )
 from simulator.store import Store
+from simulator.stored_table import (
+    DATA,
+    EQUALITY_DELETE,
+    METADATA,
+    POSITION_DELETE,
+    Document,
+    LiveFile,
+    Observer,
+    bases,
+    changelog_location,
+    decoded,
+    identifier_of,
+    live_rows,
+    path_of,
+    record_count,
+    shown,
+    version_of,
+)
 from simulator.streams import Consume, StreamedBatch
 from simulator.together import Snapshotted, Together
 from simulator.transactions import Transaction
@@ -50,11 +65,8 @@ from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.errors import SqlextError
 
 _ROOT = WAREHOUSE.removeprefix("file://")
-_METADATA = re.compile(r"(.*)/metadata/v([0-9]+)(?:\.gz)?\.metadata\.json")
-_DATA, _POSITION, _EQUALITY_DELETE = 0, 1, 2
 _GONE = 2
 
-Document = Mapping[str, Any]
 By = tuple[Process, Statement]
 
 
@@ -80,10 +92,10 @@ class Oracle:
         self._store = store
         self._shared = shared
         self._observer: WarehouseCatalog | SqlCatalog | RestCatalog = WarehouseCatalog(
-            "observer", WAREHOUSE, _Observer(store)
+            "observer", WAREHOUSE, Observer(store)
         )
         if shared is not None:
-            self._observer = shared.catalog("observer", WAREHOUSE, _Observer(store))
+            self._observer = shared.catalog("observer", WAREHOUSE, Observer(store))
             shared.moved = self._moved
         self.tables: dict[str, TableHistory] = {}
         self.drops = 0
@@ -97,10 +109,10 @@ class Oracle:
     def created(self, path: str, data: bytes, by: By) -> None:
         if not path.startswith(_ROOT + "/"):
             raise Violation(f"I-5: {path} lies outside of the warehouse")
-        match = _METADATA.fullmatch(path)
+        match = METADATA.fullmatch(path)
         if match is None or self._shared is not None:
             return
-        self._new_version(match.group(1), int(match.group(2)), path, _document(data), by)
+        self._new_version(match.group(1), int(match.group(2)), path, decoded(data), by)
         self.check_current(match.group(1))
 
     def _moved(self, identifier: TableIdentifier, before: str | None, after: str | None, by: By) -> None:
@@ -113,17 +125,17 @@ class Oracle:
             return
         if isinstance(by[1], Transaction):
             by = by[0], by[1].of(identifier)
-        path = _path(after)
+        path = path_of(after)
         if path not in self._store.files:
             raise Violation(f"I-4: {by[1]} has {identifier} lead to {path}, which is not there")
         # A table that is made while another of the name goes gets a folder beside that one's.
         if not re.fullmatch(re.escape(location) + r"(-[0-9a-f]{8})?/metadata/[^/]+", path):
             raise Violation(f"I-5: {by[1]} has {identifier} lead to {path}")
         table = self.tables.get(location)
-        if before is not None and (table is None or _path(before) != table.path):
+        if before is not None and (table is None or path_of(before) != table.path):
             raise Violation(f"I-3: {by[1]} moved {identifier} from {before}")
         number = 1 if table is None else table.number + 1
-        self._new_version(location, number, path, _document(self._store.files[path]), by)
+        self._new_version(location, number, path, decoded(self._store.files[path]), by)
         self.check_current(location)
 
     def deleted(self, path: str, by: By) -> None:
@@ -171,12 +183,12 @@ class Oracle:
         table = self.tables.get(location)
         if table is None:
             return
-        identifier = _identifier(location)
+        identifier = identifier_of(location)
         try:
             found = self._observer.current_metadata_location(identifier)
         except SqlextError as error:
             raise Violation(f"0 unreadable: {location}: {error}") from error
-        if _path(found) != table.path:
+        if path_of(found) != table.path:
             raise Violation(f"I-1, I-3: a reader finds {found}, the history ends in {table.path}")
 
     # one version after the other
@@ -189,11 +201,11 @@ class Oracle:
                 raise Violation(f"I-3: {statement} made {path}, where there is no table")
             table = self.tables[location] = TableHistory(location, 0, "", {})
         elif number <= table.number:
-            if any(_path(one["metadata-file"]) == path for one in table.document.get("metadata-log", ())):
+            if any(path_of(one["metadata-file"]) == path for one in table.document.get("metadata-log", ())):
                 raise Violation(f"I-3: {statement} made {path}, which is there")
-            if _version_of(table.path) == number:
+            if version_of(table.path) == number:
                 raise Violation(f"I-3: {statement} made {path} beside {table.path}")
-            if any(_version_of(_path(one["metadata-file"])) == number for one in table.document["metadata-log"]):
+            if any(version_of(path_of(one["metadata-file"])) == number for one in table.document["metadata-log"]):
                 raise Violation(f"I-3: {statement} made {path}, a second version {number}")
             self.strays.add(path)
             return
@@ -203,7 +215,7 @@ class Oracle:
         if before:
             if document["table-uuid"] != before["table-uuid"]:
                 raise Violation(f"I-3: {statement} made {path}, which is another table's")
-            log = [_path(entry["metadata-file"]) for entry in document["metadata-log"]]
+            log = [path_of(entry["metadata-file"]) for entry in document["metadata-log"]]
             if log[-1:] != [table.path]:
                 raise Violation(f"I-3: {path} has {log[-1:]} before it in its log, not {table.path}")
         self._check_metadata(table, before, document, statement)
@@ -215,7 +227,7 @@ class Oracle:
                 raise Violation(f"I-1: {statement} has landed {statement.landed} times, now in {path}")
             if statement.outcome == "refused" and not self._may_land_again(statement):
                 raise Violation(f"I-2: {statement} was refused and lands in {path}")
-        logged = (_path(entry["metadata-file"]) for entry in document.get("metadata-log", ()))
+        logged = (path_of(entry["metadata-file"]) for entry in document.get("metadata-log", ()))
         table.referenced = frozenset((path, *logged)).union(*table.files.values())
 
     def _may_land_again(self, statement: Statement) -> bool:
@@ -244,7 +256,7 @@ class Oracle:
         parent = heads.get(branch, heads.get("main"))
         if not before or isinstance(statement, Replace):
             parent = None
-        for snapshot, on in zip(new, _one_by_one(before, new), strict=True):
+        for snapshot, on in zip(new, bases(before, new), strict=True):
             self._check_snapshot(table, on, after, snapshot, parent, statement)
             parent = snapshot["snapshot-id"]
         if new and after["refs"].get(branch, {}).get("snapshot-id") != parent:
@@ -309,10 +321,10 @@ class Oracle:
         vectors = [one.file["referenced_data_file"] for one in live if one.file.get("content_offset") is not None]
         if len(set(vectors)) < len(vectors):
             raise Violation(f"{statement} left two deletion vectors of one data file")
-        rows = _rows(self._store, live)
+        rows = live_rows(self._store, live)
         expected = made.apply(table.rows[parent] if parent is not None else Counter())
         if rows != +expected:
-            raise Violation(f"I-6, I-7: {made} left {_told(rows)} and should have left {_told(+expected)}")
+            raise Violation(f"I-6, I-7: {made} left {shown(rows)} and should have left {shown(+expected)}")
         table.rows[id] = rows
         self._check_changelog(table, snapshot, parent, statement)
         self._check_totals(snapshot, live, statement)
@@ -322,7 +334,7 @@ class Oracle:
     def _check_changelog(
         self, table: TableHistory, snapshot: Document, parent: int | None, statement: Statement
     ) -> None:
-        changelog = _changelog(snapshot)
+        changelog = changelog_location(snapshot)
         if changelog is None:
             if isinstance(statement, RecordedChange) and snapshot["summary"]["operation"] != "append":
                 raise Violation(f"I-12: {statement} landed without what it changed")
@@ -332,7 +344,7 @@ class Oracle:
             for row_id, text, kind in CHANGES[f"file://{path}"] if path.endswith(".parquet") else ():
                 rows[row_id, text] += 1 if kind == "+I" else -1
         if {row: count for row, count in rows.items() if count} != table.rows[snapshot["snapshot-id"]]:
-            raise Violation(f"I-12: the changelog of {statement} leads to {_told(rows)}")
+            raise Violation(f"I-12: the changelog of {statement} leads to {shown(rows)}")
 
     def _check_parts(self, table: TableHistory, made: Snapshotted, snapshot: Document) -> None:
         """The parts of a group that a snapshot holds have not landed before, nor been refused."""
@@ -346,15 +358,15 @@ class Oracle:
             table.statements[part.name] = snapshot["snapshot-id"]
             part.landed, part.landed_in = part.landed + 1, table.document.get("table-uuid")
 
-    def _check_totals(self, snapshot: Document, live: list[_Live], statement: Statement) -> None:
-        data = [one.file for one in live if one.file["content"] == _DATA]
-        deletes = [one.file for one in live if one.file["content"] != _DATA]
+    def _check_totals(self, snapshot: Document, live: list[LiveFile], statement: Statement) -> None:
+        data = [one.file for one in live if one.file["content"] == DATA]
+        deletes = [one.file for one in live if one.file["content"] != DATA]
         found = {
             "total-data-files": len(data),
             "total-delete-files": len(deletes),
             "total-records": sum(one["record_count"] for one in data),
-            "total-position-deletes": _count(deletes, _POSITION),
-            "total-equality-deletes": _count(deletes, _EQUALITY_DELETE),
+            "total-position-deletes": record_count(deletes, POSITION_DELETE),
+            "total-equality-deletes": record_count(deletes, EQUALITY_DELETE),
         }
         for name, number in found.items():
             if int(snapshot["summary"].get(name, -1)) != number:
@@ -366,7 +378,7 @@ class Oracle:
             raise Violation(f"I-3: {statement}: its first row id is {snapshot.get('first-row-id')}, and not {first}")
         for manifest in self._records(snapshot["manifest-list"]):
             start, count = manifest["first_row_id"], manifest["added_rows_count"] + manifest["existing_rows_count"]
-            is_new = manifest["content"] == _DATA and manifest["added_snapshot_id"] == snapshot["snapshot-id"]
+            is_new = manifest["content"] == DATA and manifest["added_snapshot_id"] == snapshot["snapshot-id"]
             if is_new and (start is None or start < first or start + count > first + snapshot["added-rows"]):
                 raise Violation(f"I-3: {statement}: rows have the ids {start}, … beside those from {first} on")
 
@@ -374,29 +386,29 @@ class Oracle:
 
     def _paths(self, table: TableHistory, snapshot: Document) -> Iterator[str]:
         yield from self._listed(snapshot["manifest-list"])
-        changelog = _changelog(snapshot)
+        changelog = changelog_location(snapshot)
         if changelog is not None:
             yield from self._listed(changelog)
 
     def _listed(self, manifest_list: str) -> Iterator[str]:
-        yield _path(manifest_list)
+        yield path_of(manifest_list)
         for manifest in self._records(manifest_list):
-            yield _path(manifest["manifest_path"])
+            yield path_of(manifest["manifest_path"])
             for entry in self._records(manifest["manifest_path"]):
                 if entry["status"] != _GONE:
-                    yield _path(entry["data_file"]["file_path"])
+                    yield path_of(entry["data_file"]["file_path"])
 
-    def _live_files(self, snapshot: Document) -> Iterator[_Live]:
+    def _live_files(self, snapshot: Document) -> Iterator[LiveFile]:
         for manifest in self._records(snapshot["manifest-list"]):
             if manifest["sequence_number"] > snapshot["sequence-number"]:
                 raise Violation(f"I-3: a manifest of {snapshot['snapshot-id']} has the sequence number of another")
             for entry in self._records(manifest["manifest_path"]):
                 if entry["status"] != _GONE:
                     number = entry["sequence_number"]
-                    yield _Live(entry["data_file"], manifest["sequence_number"] if number is None else number)
+                    yield LiveFile(entry["data_file"], manifest["sequence_number"] if number is None else number)
 
     def _records(self, location: str) -> list[dict[str, Any]]:
-        path = _path(location)
+        path = path_of(location)
         if path not in self._avro:
             data = self._store.files.get(path)
             if data is None:
@@ -417,7 +429,7 @@ class Oracle:
             expected = table.rows.get(statement.snapshot_id)
         if statement.found != expected:
             found = Counter() if statement.found is None else statement.found
-            raise Violation(f"I-8: {statement} read {_told(found)} of snapshot {statement.snapshot_id}")
+            raise Violation(f"I-8: {statement} read {shown(found)} of snapshot {statement.snapshot_id}")
 
     def _is_dropped(self, table_uuid: str | None) -> bool:
         return table_uuid is not None and all(one.document["table-uuid"] != table_uuid for one in self.tables.values())
@@ -435,94 +447,3 @@ class Oracle:
         empties = isinstance(statement, Replace) and not statement.with_row
         idle = isinstance(statement, SetProperty | Compact | Convert | Drop | MakeBranch | Consume)
         return statement.landed == 0 and (idle or empties)
-
-
-def _document(data: bytes) -> Document:
-    document: Document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-    return document
-
-
-def _one_by_one(before: Document, new: list[Document]) -> Iterator[Document]:
-    """What each of the new snapshots was made on: the version before them, with the snapshots before it."""
-    for snapshot in new:
-        yield before
-        before = {**before, "last-sequence-number": snapshot["sequence-number"]}
-        if "first-row-id" in snapshot:
-            before = {**before, "next-row-id": snapshot["first-row-id"] + snapshot["added-rows"]}
-
-
-@dataclass(frozen=True, slots=True)
-class _Live:
-    file: dict[str, Any]
-    sequence_number: int
-
-
-class _Observer:
-    """Reads the store without being a step of anybody."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("read", "size", "exists", "list", "open_input", "folder_exists", "list_folders"):
-            return getattr(self._store, name)
-        raise AttributeError(name)
-
-
-def _rows(store: Store, live: list[_Live]) -> Rows:
-    """The rows of a snapshot (spec: Scan Planning), as those know them who made the files."""
-    rows: Rows = Counter()
-    deletes = [one for one in live if one.file["content"] != _DATA]
-    for one in live:
-        if one.file["content"] != _DATA:
-            continue
-        location = one.file["file_path"]
-        gone: set[int] = set()
-        keys: set[int] = set()
-        for delete in deletes:
-            if delete.file["content"] == _EQUALITY_DELETE:
-                if delete.sequence_number > one.sequence_number:
-                    keys.update(EQUALITY[delete.file["file_path"]])
-            elif delete.sequence_number >= one.sequence_number:
-                gone.update(_positions(store, delete.file, location))
-        rows.update(row for at, row in enumerate(ROWS[location]) if at not in gone and row[0] not in keys)
-    return rows
-
-
-def _positions(store: Store, delete: dict[str, Any], location: str) -> list[int]:
-    if delete.get("referenced_data_file") != location:
-        return []
-    if delete.get("content_offset") is None:
-        return POSITIONS[delete["file_path"]][1]
-    start, length = delete["content_offset"], delete["content_size_in_bytes"]
-    blob = store.files[_path(delete["file_path"])][start : start + length]
-    return list(BitMap64.deserialize(blob[8:-4]))
-
-
-def _count(files: list[dict[str, Any]], content: int) -> int:
-    return sum(one["record_count"] for one in files if one["content"] == content)
-
-
-def _changelog(snapshot: Document) -> str | None:
-    """The manifest list of its changelog, in the table's folder."""
-    id = snapshot["summary"].get("sqlext.changelog")
-    folder = snapshot["manifest-list"].rpartition("/metadata/")[0]
-    return None if id is None else f"{folder}/_changelog/snap-{id}.avro"
-
-
-def _version_of(path: str) -> int:
-    match = _METADATA.fullmatch(path)
-    return int(match.group(2)) if match else 0
-
-
-def _path(location: str) -> str:
-    return location.removeprefix("file://")
-
-
-def _identifier(location: str) -> TableIdentifier:
-    *_, namespace, name = location.split("/")
-    return TableIdentifier((namespace,), name)
-
-
-def _told(rows: Rows) -> str:
-    return ", ".join(f"{row}×{count}" if count > 1 else str(row) for row, count in sorted(rows.items())) or "no rows"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from simulator.faults import Fault
-from simulator.planted_bugs import BUGS, BUGS_OF_DATABASES, BUGS_OF_SERVERS
+from simulator.planted.commits import BUGS
+from simulator.planted.databases import BUGS_OF_DATABASES
+from simulator.planted.servers import BUGS_OF_SERVERS
 from simulator.server import CHANGE
 from simulator.simulation import simulate
 

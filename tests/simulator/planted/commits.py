@@ -1,9 +1,9 @@
-"""Bugs that a simulator must find, each as a patch of one function of the code under test."""
+"""Bugs of commits that the simulator must find, each as a patch of one function of the code under test."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -12,14 +12,6 @@ from simulator.store import Store
 from simulator.world import ProcessIO
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.metadata_file import MetadataFolder
-from sqlext.catalog.metadata_pointer import MetadataFiles
-from sqlext.catalog.rest.client import NoAnswer as NoReply
-from sqlext.catalog.rest.client import RestClient
-from sqlext.catalog.rest.metadata_difference import requirements
-from sqlext.catalog.rest.rest_catalog import RestCatalog
-from sqlext.catalog.sql.database import NoAnswer, SqliteDatabase, answered
-from sqlext.catalog.sql.records import CatalogRecords
-from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.catalog.warehouse_commit import WarehouseCommits
 from sqlext.commit.actions.compaction import _RewriteCommit
@@ -33,7 +25,7 @@ from sqlext.commit.snapshot.deletion_vectors import VectorProduction
 from sqlext.commit.snapshot.manifest_writer import ManifestWriter
 from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.commit.snapshot.snapshot_production import SnapshotProduction
-from sqlext.errors import CommitConflict, CommitStateUnknown, CorruptionError, StorageError
+from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
 from sqlext.spec.manifests.manifest import ManifestContent
 from sqlext.spec.manifests.row_lineage import assign_first_row_ids
 
@@ -88,7 +80,7 @@ def _a_changelog_is_of_the_first_attempt() -> Patch:
     return patch.object(RecordedStaging, "stage", planted)
 
 
-def _token_is_not_looked_for() -> Patch:
+def token_is_not_looked_for() -> Patch:
     return patch("sqlext.catalog.sent_changes.is_in", lambda change, metadata: False)
 
 
@@ -96,7 +88,7 @@ def _what_is_not_seen_has_not_landed() -> Patch:
     return patch("sqlext.catalog.sent_changes.is_missing_from", lambda change, current, io: True)
 
 
-def _validates_the_first_attempt_only() -> Patch:
+def validates_the_first_attempt_only() -> Patch:
     stage = SnapshotProduction.stage
 
     def planted(self: Any, base: Any) -> Any:
@@ -302,186 +294,6 @@ def _merged_files_go_when_the_outcome_is_unknown() -> Patch:
     return patch.object(_Group, "_abandon_failed", planted)
 
 
-def _swaps_without_a_look() -> Patch:
-    swapping = CatalogRecords._swapping
-
-    def planted(self: Any, identifier: Any, before: Any, after: Any) -> Any:
-        statement, values = swapping(self, identifier, before, after)
-        return statement.replace("AND metadata_location = ?", "AND ? IS NOT NULL"), values
-
-    return patch.object(CatalogRecords, "_swapping", planted)
-
-
-def _makes_a_table_that_is_there() -> Patch:
-    insertion = CatalogRecords._insertion
-
-    def planted(self: Any, identifier: Any, record: Any) -> Any:
-        statement, values = insertion(self, identifier, record)
-        return statement.replace("INSERT INTO", "INSERT OR REPLACE INTO"), values
-
-    return patch.object(CatalogRecords, "_insertion", planted)
-
-
-def _a_swap_that_lost_counts_as_landed() -> Patch:
-    swap = CatalogRecords.swap
-    return patch.object(CatalogRecords, "swap", lambda *given: swap(*given) or True)
-
-
-def _a_commit_without_an_answer_counts_as_refused() -> Patch:
-    change = SqliteDatabase.change
-
-    def planted(self: Any, *steps: Any, **given: Any) -> Any:
-        try:
-            return change(self, *steps, **given)
-        except NoAnswer:
-            raise StorageError("CATALOG_FAILURE", name="lake", reason="no answer") from None
-
-    return patch.object(SqliteDatabase, "change", planted)
-
-
-def _discards_what_may_have_landed() -> Patch:
-    def planted(self: Any, identifier: Any, location: str, change: Callable[[], object]) -> object:
-        try:
-            with answered(str(identifier)):
-                return change()
-        except (CommitStateUnknown, CommitConflict):
-            self._files.discard(location)
-            raise
-
-    return patch.object(SqlCatalog, "_settled", planted)
-
-
-def _trims_the_current_file() -> Patch:
-    def planted(self: Any, before: Any, after: Any, pointers: Any) -> None:
-        self.discard(pointers[-1])
-
-    return patch.object(MetadataFiles, "trim", planted)
-
-
-BUGS_OF_DATABASES: Mapping[str, Callable[[], Patch]] = {
-    "a pointer is swapped whatever it was": _swaps_without_a_look,
-    "a table is made in the place of another": _makes_a_table_that_is_there,
-    "a swap that lost its race counts as landed": _a_swap_that_lost_counts_as_landed,
-    "a commit without an answer counts as refused": _a_commit_without_an_answer_counts_as_refused,
-    "a metadata file is deleted when the outcome is unknown": _discards_what_may_have_landed,
-    "the current metadata file is trimmed": _trims_the_current_file,
-    "the token of a commit without an answer is not looked for": _token_is_not_looked_for,
-    "a retry is not validated": _validates_the_first_attempt_only,
-}
-"""As `BUGS`, where the catalog is in a database."""
-
-
-def _a_failure_of_the_server_counts_as_refused() -> Patch:
-    understood = RestClient._understood
-
-    def planted(self: Any, answer: Any) -> Any:
-        try:
-            return understood(self, answer)
-        except NoReply:
-            raise StorageError("CATALOG_FAILURE", name="lake", reason="the server has failed") from None
-
-    return patch.object(RestClient, "_understood", planted)
-
-
-def _a_lost_reply_counts_as_refused() -> Patch:
-    commit = RestCatalog.commit
-
-    def planted(self: Any, identifier: Any, base: Any, updated: Any) -> Any:
-        try:
-            return commit(self, identifier, base, updated)
-        except CommitStateUnknown:
-            raise StorageError("CATALOG_FAILURE", name="lake", reason="no answer") from None
-
-    return patch.object(RestCatalog, "commit", planted)
-
-
-def _only_the_table_is_required() -> Patch:
-    def planted(base: Any) -> Any:
-        return requirements(base)[:1]
-
-    return patch("sqlext.catalog.rest.rest_catalog.requirements", planted)
-
-
-def _a_commit_that_the_server_refused_counts_as_landed() -> Patch:
-    commit = RestCatalog.commit
-
-    def planted(self: Any, identifier: Any, base: Any, updated: Any) -> Any:
-        try:
-            return commit(self, identifier, base, updated)
-        except CommitStateUnknown as unknown:
-            if isinstance(unknown.refusal, CommitConflict):
-                return LoadedTable(identifier, updated, "file:///nowhere/v1.metadata.json")
-            raise
-
-    return patch.object(RestCatalog, "commit", planted)
-
-
-def _a_refusal_settles_a_commit() -> Patch:
-    """One that was delivered twice, too."""
-    commit = RestCatalog.commit
-
-    def planted(self: Any, identifier: Any, base: Any, updated: Any) -> Any:
-        try:
-            return commit(self, identifier, base, updated)
-        except CommitStateUnknown as unknown:
-            raise _as_refused(unknown) from None
-
-    return patch.object(RestCatalog, "commit", planted)
-
-
-def _as_refused(unknown: CommitStateUnknown) -> Exception:
-    """What is no lost race ends the commit."""
-    if isinstance(unknown.refusal, CommitConflict):
-        return StorageError("CATALOG_FAILURE", name="lake", reason="refused")
-    return unknown.refusal or unknown
-
-
-@contextmanager
-def _any_newer_version_overtakes() -> Iterator[None]:
-    """And the attempt that was staged last is taken for the one that has landed."""
-    with (
-        patch.object(RestCatalog, "may_still_land", lambda self, change, current: False),
-        patch("sqlext.commit.loop.transaction._is_as_staged", lambda metadata, sent: True),
-    ):
-        yield
-
-
-def _several_tables_that_were_refused_have_not_landed_in_part() -> Patch:
-    def planted(catalog: Any, changes: Any, answer: Any, send: Any, checks: Any) -> Any:
-        raise getattr(answer, "refusal", None) or answer
-
-    return patch("sqlext.catalog.pending_catalog.settled", planted)
-
-
-def _an_answer_that_cannot_be_read_counts_as_refused() -> Patch:
-    loaded = RestCatalog._loaded
-
-    def planted(self: Any, identifier: Any, answer: Any) -> Any:
-        try:
-            return loaded(self, identifier, answer)
-        except (NoReply, CorruptionError):
-            raise StorageError("CATALOG_FAILURE", name="lake", reason="unreadable") from None
-
-    return patch.object(RestCatalog, "_loaded", planted)
-
-
-BUGS_OF_SERVERS: Mapping[str, Callable[[], Patch]] = {
-    "a failure of the server counts as refused": _a_failure_of_the_server_counts_as_refused,
-    "a commit whose reply is lost counts as refused": _a_lost_reply_counts_as_refused,
-    "a commit requires the table, whatever its version": _only_the_table_is_required,
-    "a commit that the server refused counts as landed": _a_commit_that_the_server_refused_counts_as_landed,
-    "what a server refuses has not landed": _a_refusal_settles_a_commit,
-    "any newer version overtakes a request": _any_newer_version_overtakes,
-    "several tables that were refused have not landed in part": (
-        _several_tables_that_were_refused_have_not_landed_in_part
-    ),
-    "an answer that cannot be read counts as refused": _an_answer_that_cannot_be_read_counts_as_refused,
-    "the token of a commit without an answer is not looked for": _token_is_not_looked_for,
-    "a retry is not validated": _validates_the_first_attempt_only,
-}
-"""As `BUGS`, where the catalog is behind a REST server."""
-
-
 def _compacted_rows_are_new() -> Patch:
     """Deletes by key that landed meanwhile miss them."""
     add = ManifestWriter.add
@@ -508,9 +320,9 @@ BUGS: Mapping[str, Callable[[], Patch]] = {
     "a changelog is that of the first attempt": _a_changelog_is_of_the_first_attempt,
     "a lost race counts as landed": _lost_race_counts_as_landed,
     "files are deleted when the outcome is unknown": _deletes_when_the_outcome_is_unknown,
-    "the token of a commit without an answer is not looked for": _token_is_not_looked_for,
+    "the token of a commit without an answer is not looked for": token_is_not_looked_for,
     "what newer metadata do not show has not landed": _what_is_not_seen_has_not_landed,
-    "a retry is not validated": _validates_the_first_attempt_only,
+    "a retry is not validated": validates_the_first_attempt_only,
     "a retry goes on from the old metadata": _retries_on_the_old_metadata,
     "a retry keeps the manifests of its first base": _keeps_the_manifests_of_the_first_base,
     "a retry names its first parent": _names_the_first_parent,
