@@ -1,1 +1,1 @@
-"""The changes of a table as rows with kinds: told from its history, and stored by its `changelog-producer`."""
+"""The changes of a table as rows with row kinds: computed from snapshots, and stored as `changelog-producer` says."""

@@ -1,4 +1,4 @@
-"""The history between two snapshots, in the parts that a change feed tells one by one."""
+"""The snapshots between two of a table, as the steps of a change feed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sqlext.spec.metadata.stored_changelog import BEGINNING, INPUT, StoredChange
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 Pair: TypeAlias = tuple[Snapshot | None, Snapshot]
-"""A snapshot behind the one before it; None: behind nothing."""
+"""The parent of a snapshot, None for the first, and the snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What lies behind `before` up to `after`; `changelog` is the snapshot whose stored changelog tells it."""
+    """The changes after `before` up to `after`; `changelog` is the snapshot whose stored changelog has them, if any."""
 
     before: Snapshot | None
     after: Snapshot
@@ -24,8 +24,8 @@ class Span:
 
     @property
     def costs_its_changes(self) -> bool:
-        """Whether it is read at the price of what changed, and told as the difference of its ends: by a changelog, or
-        by the files that it adds."""
+        """Whether reading it costs as much as its changes, and gives the difference of its ends: by a changelog, or
+        because `after` only added files."""
         if self.changelog is None:
             return self.after.operation == "append"
         stored = StoredChangelog.of(self.changelog)
@@ -33,8 +33,8 @@ class Span:
 
 
 def history_between(metadata: TableMetadata, start: Snapshot | None, end: Snapshot) -> Sequence[Pair] | None:
-    """Each snapshot behind `start` up to `end` with the one before it, oldest first; None where `start` is not behind
-    `end`, as far as is known."""
+    """Each snapshot after `start` up to `end` with its parent, oldest first; None if `start` is no known ancestor of
+    `end`."""
     chain = ancestors(metadata, end)
     if start is not None:
         if start not in chain:
@@ -45,7 +45,7 @@ def history_between(metadata: TableMetadata, start: Snapshot | None, end: Snapsh
 
 
 def ancestors(metadata: TableMetadata, end: Snapshot) -> list[Snapshot]:
-    """The snapshot and those before it, newest first, as far as they are known."""
+    """The snapshot and its known ancestors, newest first."""
     known = {one.snapshot_id: one for one in metadata.snapshots}
     chain: list[Snapshot] = []
     at: Snapshot | None = end
@@ -56,13 +56,14 @@ def ancestors(metadata: TableMetadata, end: Snapshot) -> list[Snapshot]:
 
 
 def changing(history: Sequence[Pair]) -> Sequence[Pair]:
-    """Those whose rows may differ: rewrites of files change none. The first one where there is no other."""
+    """The pairs whose rows may differ, so without rewrites of files; the first pair if there is no other."""
     found = [(before, one) for before, one in history if before is None or one.operation != "replace"]
     return found or history[:1]
 
 
 def told_spans(history: Sequence[Pair]) -> list[Span]:
-    """The parts of a history: each one snapshot, or as many as one changelog tells together. See `changing`."""
+    """The history as spans: of one snapshot each, or of the snapshots that one changelog has together. See
+    `changing`."""
     wide = _wide_spans(history)
     told = {id(one) for _, one in changing(history)}
     spans: list[Span] = []
@@ -80,7 +81,8 @@ def told_spans(history: Sequence[Pair]) -> list[Span]:
 
 
 def _wide_spans(history: Sequence[Pair]) -> dict[int, tuple[int, Snapshot]]:
-    """By the number of its first snapshot: the number of the last one of a changelog's, and the one that names it."""
+    """Changelogs of several snapshots, by the index of their first: the index of the last, and the snapshot that names
+    it."""
     begins = {BEGINNING if before is None else before.snapshot_id: number for number, (before, _) in enumerate(history)}
     ends = {one.snapshot_id: number for number, (_, one) in enumerate(history)}
     wide: dict[int, tuple[int, Snapshot]] = {}

@@ -1,7 +1,7 @@
-"""What stores the changes of a table's snapshots, where its `changelog-producer` says so.
+"""Recorders of changelogs, for tables with `changelog-producer`.
 
-The changes of a commit are found on the snapshot that is about to land, against the one that it follows, so that they
-are right whatever landed before it. A snapshot that only adds files has none stored: its files are its changes.
+A commit's changes are computed from its staged snapshot and the parent, so they are correct whatever was committed
+before. A snapshot that only adds files has no changelog: its files are its changes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CHANGING = ("overwrite", "delete")
 
 @dataclass(frozen=True, slots=True)
 class LookupRecorder:
-    """Stores each commit's changes with the rows that they replaced, as `Recorder`."""
+    """A `Recorder` of each commit's changes, with the rows before them (`changelog-producer` = `lookup`)."""
 
     environment: Environment
     spark: SparkSession
@@ -58,7 +58,7 @@ class LookupRecorder:
             return {}
         catalogs = self.environment.catalogs
         metadata = apply_updates(change.start, change.updates, now_ms=self.environment.clock())
-        # The snapshot is in no file yet: scans find it by a name of its own.
+        # The snapshot is in no metadata file yet, so scans find it by a unique name.
         name = str(uuid.UUID(int=self.environment.rng.getrandbits(128), version=4))
         location = f"{self.table.metadata_location.rpartition('/')[0]}/{name}.metadata.json"
         catalogs.keep_pending(location, metadata)
@@ -76,8 +76,10 @@ class LookupRecorder:
 
 
 class CompactionRecorder:
-    """Stores the net changes since the last full compaction with the snapshot of the next, as `Recorder`: those up to
-    the snapshot `until` that is compacted. They are the same for each attempt of its commit."""
+    """A `Recorder` of the net changes after the last full compaction up to the snapshot `until`, which is compacted.
+
+    They are computed once, for all attempts of the commit.
+    """
 
     def __init__(
         self, environment: Environment, spark: SparkSession, catalog: str, table: LoadedTable, until: Snapshot
@@ -110,7 +112,7 @@ def _store_difference(
     before: Snapshot | None,
     after: Snapshot,
 ) -> str:
-    """Stores what lies between two snapshots; the changelog's id."""
+    """Stores the changes between two snapshots; returns the changelog's id."""
     schema, name, handle = table.metadata.schema(), str(table.identifier), handle_of(catalog, table)
     io = environment.catalogs.catalog(catalog).io
     likely = _likely_rows(after) if before is not None and before.snapshot_id == after.parent_snapshot_id else None
@@ -131,7 +133,7 @@ def _discard(environment: Environment, catalog: str, table: LoadedTable, entries
 def recorder_of(
     environment: Environment, spark: SparkSession, catalog: str, table: LoadedTable
 ) -> LookupRecorder | None:
-    """What stores the changes of each commit to the table; None where nothing does."""
+    """The recorder of the table's commits; None unless `changelog-producer` is `lookup`."""
     metadata = table.metadata
     if CHANGELOG_PRODUCER.of(metadata.properties) != LOOKUP or not can_store_changes(metadata):
         return None
@@ -139,16 +141,16 @@ def recorder_of(
 
 
 def can_store_changes(metadata: TableMetadata) -> bool:
-    """Whether the rows have room for their kinds: a table of another engine may have a column of that name."""
+    """Whether the table has no column with the name of the row-kind column, as a table of another engine may have."""
     return metadata.schema().column(ROW_KIND.name, case_sensitive=False) is None
 
 
 def write_changelog(
     environment: Environment, io: FileIO, metadata: TableMetadata, name: str, rows: DataFrame, likely: int | None = None
 ) -> str:
-    """Stores rows of the columns of the table `name` with `ROW_KIND` behind them; the changelog's id.
+    """Stores rows with the table's columns followed by `ROW_KIND`; returns the changelog's id.
 
-    `likely` is how many there are, as far as that is known before. If it fails nothing is left.
+    `name` is the table's, `likely` the expected number of rows, if known. All files are removed if it fails.
     """
 
     most = environment.planning.thresholds.changelog_rows
@@ -175,7 +177,7 @@ def _write_changelog(
 
 
 def _likely_rows(snapshot: Snapshot) -> int | None:
-    """As many changes as the summary tells of; what equality deletes hit is not known."""
+    """The number of changes by the snapshot's summary; None with equality deletes, whose rows are not counted."""
     summary = snapshot.summary
     if summary.get("added-equality-deletes", "0") != "0":
         return None

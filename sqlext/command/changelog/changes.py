@@ -1,4 +1,5 @@
-"""`table_changes('catalog.namespace.table', from, to)` and `catalog.namespace.table.changes`: a table's change feed."""
+"""The change feed of a table: `table_changes('catalog.namespace.table', from, to)` and
+`catalog.namespace.table.changes`."""
 
 from __future__ import annotations
 
@@ -26,20 +27,20 @@ _EACH = "each"
 
 
 class ChangeFeed:
-    """Answers what a change feed is as SQL."""
+    """Change feeds as SQL text for Spark."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
 
     def sql(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """{"sql": …} for the changes behind the place `from` up to `to`: a snapshot's id, a reference or a time.
+        """{"sql": …} for the changes after `from` up to `to`, each a snapshot id, a reference or a time.
 
-        Without `from` everything is a change, without `to` the newest snapshot is meant. `mode` is `each` for the
-        changes of every snapshot, or `net` for the difference between the two places.
+        Without `from` the feed begins with the first snapshot, without `to` it ends with the newest. `mode` is `each`
+        for the changes of every snapshot, or `net` for the difference between the ends.
 
-        Errors: NotFoundError for a place that is not there; AnalysisError CHANGES_ARGUMENTS for those that the shim has
-        `refused`, CHANGES_MODE_INVALID, CHANGES_OF_NO_TABLE,
-        CHANGES_NOT_BEHIND where `from` is not behind `to`, CHANGES_EXPIRED where snapshots between them have expired.
+        Raises NotFoundError if `from` or `to` does not exist, AnalysisError CHANGES_ARGUMENTS for arguments that the
+        shim has `refused`, CHANGES_MODE_INVALID, CHANGES_OF_NO_TABLE, CHANGES_NOT_BEHIND if `from` is no ancestor of
+        `to`, and CHANGES_EXPIRED if snapshots between them are expired.
         """
         if "refused" in arguments:
             raise AnalysisError("CHANGES_ARGUMENTS", reason=arguments["refused"])
@@ -52,7 +53,7 @@ class ChangeFeed:
         return {"sql": lower_changes(self.steps(handle, metadata, start, end, net=mode == _NET), metadata.schema())}
 
     def view(self, parts: tuple[str, ...]) -> ChangeView:
-        """What `catalog.namespace.table.changes` is: all changes that the table still knows of."""
+        """The view `catalog.namespace.table.changes`: the changes of all snapshots that are not expired."""
         text = self.sql({"table": parts, "from": None, "to": None, "mode": None})["sql"]
         schema = self._environment.catalogs.locate(parts)[1].metadata.schema()
         return ChangeView(text, change_schema(schema))
@@ -60,7 +61,7 @@ class ChangeFeed:
     def steps(
         self, handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot | None, *, net: bool
     ) -> Sequence[ChangeStep]:
-        """What each snapshot behind `start` up to `end` did, or with `net` what lies between the two."""
+        """A step for each snapshot after `start` up to `end`, or with `net` one step for the difference."""
         if end is None:
             return [self.nothing(handle)]
         if net:
@@ -71,8 +72,8 @@ class ChangeFeed:
     def net_step(
         self, handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot, ordinal: int
     ) -> ChangeStep:
-        """What lies between two snapshots, by the stored changelogs where all between them have some: then no row is
-        read that has not changed."""
+        """The difference of two snapshots; from stored changelogs, if all snapshots between have them, so that only
+        changed rows are read."""
         chain = history_between(metadata, start, end) if can_compare(metadata.schema()) else None
         spans = told_spans(chain or ())
         changelogs = [one.changelog for one in spans if one.changelog is not None]
@@ -82,7 +83,7 @@ class ChangeFeed:
         return replace(self.nothing(handle), ordinal=ordinal, snapshot_id=end.snapshot_id, parts=parts)
 
     def _told(self, handle: TableHandle, span: Span, ordinal: int) -> ChangeStep:
-        """What a part of the history did, by the stored changelog that tells it if there is one."""
+        """The changes of a span, from its stored changelog if it has one."""
         if span.changelog is None or not self._is_there(handle, span.changelog):
             return self.step(handle, span.before, span.after, ordinal)
         relation = _relation(handle, span.changelog, changelog=True)
@@ -91,7 +92,7 @@ class ChangeFeed:
         )
 
     def _is_there(self, handle: TableHandle, snapshot: Snapshot) -> bool:
-        """Whether a snapshot's changelog is: another engine may have removed it, as a file that it does not know."""
+        """Whether the snapshot's changelog exists: another engine may have removed it as an orphan file."""
         version = self._environment.catalogs.version(
             replace(pinned_snapshot(handle, snapshot.snapshot_id), changelog=True)
         )
@@ -102,7 +103,7 @@ class ChangeFeed:
         return ChangeStep(None, quote_name((*_name(handle), *_branch(handle))), 0, 0, (), (), ())
 
     def table(self, parts: tuple[str, ...]) -> tuple[TableHandle, TableMetadata]:
-        """The table that the name means, at the head of main or of the branch in the name; AnalysisError
+        """The table `parts`, at the head of main or of the branch in the name. Raises AnalysisError
         CHANGES_OF_NO_TABLE."""
         place, table = self._environment.catalogs.locate(parts)
         if place.metadata_table is not None or place.at.keys() - {"branch"}:
@@ -110,18 +111,18 @@ class ChangeFeed:
         return travel(handle_of(parts[0], table), table.metadata, place.at), table.metadata
 
     def head(self, handle: TableHandle) -> Snapshot | None:
-        """The newest snapshot at the handle's branch."""
+        """The newest snapshot of the handle's branch."""
         return self._environment.catalogs.version(handle).snapshot
 
     def snapshot(self, handle: TableHandle, metadata: TableMetadata, place: Mapping[str, Any]) -> Snapshot | None:
-        """The snapshot that is meant, None for none."""
+        """The snapshot at `place`; None for an empty one."""
         if not place:
             return None
         found = travel(replace(handle, branch=None), metadata, place)
         return self._environment.catalogs.version(found).snapshot
 
     def step(self, handle: TableHandle, before: Snapshot | None, after: Snapshot, ordinal: int) -> ChangeStep:
-        """What lies between two snapshots of the table at the handle's version of its metadata."""
+        """The difference of two snapshots of the table, by the files that differ."""
         then = ScanPlan() if before is None else self.plan(handle, before)
         files = changed_files(then, self.plan(handle, after))
         return ChangeStep(
@@ -135,14 +136,13 @@ class ChangeFeed:
         )
 
     def append_step(self, handle: TableHandle, snapshot: Snapshot, ordinal: int) -> ChangeStep:
-        """What a snapshot did that only added files, whatever has become of the one before it: these have its sequence
-        number."""
+        """The changes of a snapshot that only added files, by their sequence number; its parent may be expired."""
         tasks = self.plan(handle, snapshot).tasks
         added = sorted(task.file.file_path for task in tasks if task.sequence_number == snapshot.sequence_number)
         return ChangeStep(None, _relation(handle, snapshot), ordinal, snapshot.snapshot_id, (), added, ())
 
     def plan(self, handle: TableHandle, snapshot: Snapshot) -> ScanPlan:
-        """All files of a snapshot."""
+        """The scan plan of a snapshot, without predicate and metrics."""
         version: TableVersion = self._environment.catalogs.version(pinned_snapshot(handle, snapshot.snapshot_id))
         return self._environment.scans.plan(version, AlwaysTrue(), with_metrics=False)
 
@@ -150,9 +150,9 @@ class ChangeFeed:
 def snapshot_pairs(
     handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot
 ) -> Sequence[Pair]:
-    """Each snapshot behind `start` up to `end` with the one before it, oldest first.
+    """Each snapshot after `start` up to `end` with its parent, oldest first.
 
-    AnalysisError CHANGES_NOT_BEHIND, or CHANGES_EXPIRED where snapshots between the two have expired.
+    Raises AnalysisError CHANGES_NOT_BEHIND if `start` is no ancestor of `end`, CHANGES_EXPIRED if that is not known.
     """
     pairs = history_between(metadata, start, end)
     if pairs is None:
@@ -164,7 +164,7 @@ def snapshot_pairs(
 
 
 def _relation(handle: TableHandle, snapshot: Snapshot, *, changelog: bool = False) -> str:
-    """The snapshot's rows in the columns that the table has now, or those of its changelog."""
+    """The SQL name of the table at a snapshot, with the table's current columns, or of the snapshot's changelog."""
     file = handle.metadata_location.rpartition("/")[2]
     pin = f"@{file}//{snapshot.snapshot_id}{'/changelog' if changelog else ''}"
     return f"{quote_name(_name(handle))} VERSION AS OF {quote_string(pin)}"

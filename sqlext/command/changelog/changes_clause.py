@@ -1,4 +1,4 @@
-"""`SELECT … FROM table CHANGES FROM … TO …`, a clause of Spark from 4.2 on, as a query on the change feed."""
+"""`SELECT … FROM table CHANGES FROM … TO …` (Spark 4.2 and later), as a query on the change feed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _NET_CHANGES = "netchanges"
 
 
 class ChangesClause:
-    """Answers what the clause is as SQL."""
+    """CHANGES clauses as SQL text for Spark."""
 
     def __init__(self, feed: ChangeFeed) -> None:
         self._feed = feed
 
     def sql(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """{"sql": …} for the changes of `table` between two bounds, each a place as `table_changes` takes it.
+        """{"sql": …} for the changes of `table` between two bounds, each as in `table_changes`.
 
-        `from` and `to` are the bounds, {} for none; `from_inclusive` and `to_inclusive` whether the snapshot at the
-        bound, or the very moment, is told too. `mode` is Spark's deduplicationMode: no row is told that was moved, so
-        only netChanges differs. With `updates` the two sides of an update are told as such, else as a delete and an
-        insert. Errors as of `ChangeFeed.sql`.
+        `from` and `to` are the bounds, {} for none; `from_inclusive` and `to_inclusive` tell whether a bound's
+        snapshot, or exact time, is included. `mode` is Spark's deduplicationMode, of which only netChanges makes a
+        difference, since the feed has no rows that were merely moved. With `updates` an update is a pre- and a
+        postimage, else a delete and an insert. Raises as `ChangeFeed.sql`.
         """
         handle, metadata = self._feed.table(tuple(arguments["table"]))
         schema = metadata.schema()
@@ -43,7 +43,7 @@ class ChangesClause:
     def _last_before(
         self, handle: TableHandle, metadata: TableMetadata, bound: Mapping[str, Any], *, inclusive: bool
     ) -> Snapshot | None:
-        """The newest snapshot whose changes are not told; None where all are."""
+        """The newest snapshot before the feed; None if the feed begins with the first."""
         if not bound:
             return None
         if "timestamp" in bound:
@@ -58,7 +58,7 @@ class ChangesClause:
     def _last_up_to(
         self, handle: TableHandle, metadata: TableMetadata, bound: Mapping[str, Any], *, inclusive: bool
     ) -> Snapshot | None:
-        """The newest snapshot whose changes are told; None where there is none."""
+        """The newest snapshot in the feed; None if the feed is empty."""
         if not bound:
             return self._feed.head(handle)
         if "timestamp" in bound:
@@ -74,7 +74,7 @@ class ChangesClause:
             return None
 
     def _parent(self, handle: TableHandle, metadata: TableMetadata, snapshot: Snapshot) -> Snapshot | None:
-        """AnalysisError CHANGES_EXPIRED where it is not known any more."""
+        """The snapshot's parent; None for the first. Raises AnalysisError CHANGES_EXPIRED if the parent is expired."""
         if snapshot.parent_snapshot_id is None:
             return None
         parent = metadata.snapshot_or_none(snapshot.parent_snapshot_id)
@@ -83,7 +83,7 @@ class ChangesClause:
         return parent
 
     def _require_beginning(self, handle: TableHandle, metadata: TableMetadata) -> None:
-        """AnalysisError CHANGES_EXPIRED where a snapshot before the oldest has gone."""
+        """Raises AnalysisError CHANGES_EXPIRED if an ancestor of the head is expired."""
         oldest = self._feed.head(handle)
         while oldest is not None:
             oldest = self._parent(handle, metadata, oldest)
@@ -93,5 +93,5 @@ class ChangesClause:
 
 
 def _last_moment(microseconds: int, *, inclusive: bool) -> int:
-    """The last millisecond up to a moment, or before it; snapshots have whole ones."""
+    """The last whole millisecond, the unit of snapshot timestamps, up to or before a time in microseconds."""
     return microseconds // 1000 if inclusive else -(-microseconds // 1000) - 1

@@ -1,4 +1,5 @@
-"""What lies between two snapshots, found by the driver at the places of the rows: no query, while they are few."""
+"""The difference of two snapshots, computed by the driver from row positions without a query, if the changes are
+few."""
 
 from __future__ import annotations
 
@@ -25,10 +26,9 @@ from sqlext.write.positioned_values import has_positioned_values, values_at
 def few_changes(
     environment: Environment, handle: TableHandle, before: Snapshot | None, after: Snapshot, most: int
 ) -> pa.Table | None:
-    """The rows that came or went, in the columns that the table has now with `ROW_KIND` behind them: as a change feed
-    tells them.
+    """The changed rows, with the table's current columns followed by `ROW_KIND`, as in a change feed.
 
-    None where they are more than `most`, and where only a query can find or read them. Errors: those of a scan.
+    None if there are more than `most`, or if only a query can find or read them. Raises errors of a scan.
     """
     feed = ChangeFeed(environment)
     version = environment.catalogs.version(handle)

@@ -1,4 +1,4 @@
-"""When all buckets of a table are compacted, so that `changelog-producer` = `full-compaction` stores its changes."""
+"""When a full compaction is due, which stores the changelog with `changelog-producer` = `full-compaction`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 def full_compaction_is_due(metadata: TableMetadata, head: Snapshot, now_ms: int, trigger_ms: int | None) -> bool:
-    """Whether the changes up to `head`, which has just landed, are to be stored. `trigger_ms` is the time between the
-    batches of the stream that it is of, if it is of one and that is known.
+    """Whether a full compaction is due after the commit of `head`.
 
-    The table says it by a number of commits, or by an interval: that is as many commits as there are batches in it, and
-    time where that is not known. With neither it is each commit. AnalysisError INVALID_TABLE_PROPERTY.
+    The table sets a number of commits, or an interval; the default is every commit. `trigger_ms` is the time between
+    the batches of the stream that has committed, None if unknown or no stream: with it the interval is as many commits
+    as batches fit in, without it time. Raises AnalysisError INVALID_TABLE_PROPERTY.
     """
     properties = metadata.properties
     if CHANGELOG_PRODUCER.of(properties) != FULL_COMPACTION:
@@ -33,8 +33,10 @@ def full_compaction_is_due(metadata: TableMetadata, head: Snapshot, now_ms: int,
 
 
 def last_told(metadata: TableMetadata, head: Snapshot) -> int:
-    """Up to which snapshot the changes are told by changelogs of full compactions; where none is known, the oldest, or
-    `BEGINNING` where the history begins with it."""
+    """The last snapshot whose changes a full compaction has stored.
+
+    If none is known, the oldest known snapshot, or `BEGINNING` if that is the first one.
+    """
     return _last_told(metadata, ancestors(metadata, head))
 
 
@@ -47,14 +49,14 @@ def _last_told(metadata: TableMetadata, chain: Sequence[Snapshot]) -> int:
 
 
 def _untold(metadata: TableMetadata, chain: Sequence[Snapshot]) -> Sequence[Snapshot]:
-    """The snapshots that have changed rows since what changelogs of full compactions tell, the newest first."""
+    """Snapshots with changed rows after the last that a full compaction has stored, newest first."""
     start = _last_told(metadata, chain)
     later = itertools.takewhile(lambda one: one.snapshot_id != start, chain)
     return [one for one in later if one.operation != "replace"]
 
 
 def _told_ms(chain: Sequence[Snapshot], untold: Sequence[Snapshot]) -> int:
-    """When the last full compaction has landed; before the first one, when the first change has."""
+    """Time of the last full compaction, or of the first change before one."""
     compacted = (one for one in chain if _is_of_full_compaction(one))
     last = next(compacted, None)
     return untold[-1].timestamp_ms if last is None else last.timestamp_ms
