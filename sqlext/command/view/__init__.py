@@ -1,1 +1,1 @@
-"""Statements about views."""
+"""Statements on views: CREATE, ALTER, DROP and SHOW."""

@@ -48,8 +48,8 @@ def alter_view_properties(environment: Environment, spark: SparkSession, stateme
 def rename_view(environment: Environment, spark: SparkSession, statement: RenameView) -> Outcome:
     """Runs the statement; no rows.
 
-    The view comes into being under its new name before it goes under the old one: whatever happens between, it is there
-    at least once. AlreadyExistsError where the new name is taken.
+    The view is created under the new name before it is dropped under the old one, so that a failure between leaves it
+    at least once. Raises AlreadyExistsError if the new name is taken.
     """
     require_permanent(spark, statement.name)
     catalog = environment.catalogs.catalog(statement.name.catalog)
@@ -70,7 +70,7 @@ def rename_view(environment: Environment, spark: SparkSession, statement: Rename
 
 
 def drop_view(environment: Environment, spark: SparkSession, statement: DropView) -> Outcome:
-    """Runs the statement; no rows. A name of one part is that of a temporary view first, as in Spark."""
+    """Runs the statement; no rows. A name of one part is first looked up as a temporary view, as in Spark."""
     if is_temporary(spark, statement.name):
         spark.catalog.dropTempView(statement.name.table)
         return Outcome()

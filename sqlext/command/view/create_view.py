@@ -1,4 +1,4 @@
-"""CREATE VIEW and ALTER VIEW … AS: a query that Spark has analysed, kept word for word."""
+"""CREATE VIEW and ALTER VIEW … AS: the query's text is stored unchanged, after Spark has analysed it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RESERVED = frozenset({"location", "owner", "provider", QUERY_COLUMNS})
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """What the query gives: the version with its columns, and the property that keeps the query's own names."""
+    """The new version, its schema, and the property with the query's own column names."""
 
     version: ViewVersion
     schema: Schema
@@ -39,7 +39,7 @@ class _Definition:
 
 
 def create_view(environment: Environment, spark: SparkSession, statement: CreateView) -> Outcome:
-    """Runs the statement; no rows. Errors: AlreadyExistsError, AnalysisError for the name of a table."""
+    """Runs the statement; no rows. Raises AlreadyExistsError, or AnalysisError for the name of a table."""
     catalog = environment.catalogs.catalog(statement.name.catalog)
     identifier = TableIdentifier(statement.name.parts[1:-1], statement.name.table)
     exists = catalog.table_exists(identifier)
@@ -73,7 +73,7 @@ def create_view(environment: Environment, spark: SparkSession, statement: Create
 
 
 def alter_view_query(environment: Environment, spark: SparkSession, statement: AlterViewQuery) -> Outcome:
-    """Runs the statement; no rows. The columns are those of the new query, comment and properties stay."""
+    """Runs the statement; no rows. Columns are those of the new query; comment and properties stay."""
     require_permanent(spark, statement.name)
     catalog = environment.catalogs.catalog(statement.name.catalog)
     identifier = TableIdentifier(statement.name.parts[1:-1], statement.name.table)
@@ -98,7 +98,7 @@ def alter_view_query(environment: Environment, spark: SparkSession, statement: A
 
 
 def require_view_properties(properties: Mapping[str, str]) -> None:
-    """AnalysisError for the name of a secret, or of what the view's metadata tells."""
+    """Raises AnalysisError for a property with the name of a secret, or one that the view's metadata has elsewhere."""
     require_no_secrets(properties)
     for name in properties:
         if name in _RESERVED:
@@ -142,7 +142,7 @@ def _define(
 
 
 def _renamed(name: TableName, schema: Schema, columns: tuple[ViewColumn, ...]) -> Schema:
-    """The query's columns under the names that the statement gives, each of which may be null."""
+    """The query's columns with the names and comments of the statement, all optional."""
     if columns and len(columns) != len(schema.fields):
         written = ", ".join(column.name for column in columns)
         raise AnalysisError("CREATE_VIEW_COLUMN_ARITY_MISMATCH", name=name, columns=written, count=len(schema.fields))
@@ -162,7 +162,8 @@ def _column(field: NestedField, column: ViewColumn) -> NestedField:
 
 
 def _joined(name: TableName, columns: list[str]) -> str:
-    """The names as Iceberg keeps them."""
+    """The column names as Iceberg's Spark views store them. Raises UnsupportedError INVALID_VIEW for a name with a
+    comma."""
     for column in columns:
         if "," in column:
             reason = f"a column of its query is called {column}, with a comma. Give it a plain name with AS"

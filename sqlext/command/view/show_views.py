@@ -1,4 +1,4 @@
-"""SHOW VIEWS: the views of a namespace, and the session's temporary ones as Spark shows them everywhere."""
+"""SHOW VIEWS: the views of a namespace, and all temporary views of the session, as in Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOW_VIEWS_COLUMNS = (("namespace", "string"), ("viewName", "string"), ("isTempo
 
 
 def show_views(environment: Environment, spark: SparkSession, statement: ShowViews) -> Outcome:
-    """Runs the statement; rows of `SHOW_VIEWS_COLUMNS`. NotFoundError for a namespace that is not there."""
+    """Runs the statement; rows of `SHOW_VIEWS_COLUMNS`. Raises NotFoundError for a namespace that does not exist."""
     catalog, namespace = environment.catalogs.catalog(statement.namespace[0]), statement.namespace[1:]
     found = [one.name for one in catalog.views.list_views(namespace)] if namespace else []
     permanent = [[quoted(*namespace), name, False] for name in _matching(found, statement.pattern)]
@@ -25,7 +25,7 @@ def show_views(environment: Environment, spark: SparkSession, statement: ShowVie
 
 
 def _matching(names: Iterable[str], pattern: str | None) -> list[str]:
-    """The names that a pattern of Spark's takes: `*` is any text, `|` stands between choices, case is no matter."""
+    """The names that match Spark's pattern: `*` matches any text, `|` separates alternatives, case is ignored."""
     if pattern is None:
         return list(names)
     choices = [choice.strip().replace("*", ".*") for choice in pattern.split("|")]
@@ -34,7 +34,7 @@ def _matching(names: Iterable[str], pattern: str | None) -> list[str]:
 
 
 def _regular_expression(choice: str) -> re.Pattern[str]:
-    """What is no regular expression takes its own text, and nothing else."""
+    """The alternative as a regular expression; literal if it is not a valid one."""
     try:
         return re.compile(choice, re.IGNORECASE)
     except re.error:

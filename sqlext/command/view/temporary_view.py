@@ -1,4 +1,4 @@
-"""Temporary views, which a name of one part means before any view of a catalog."""
+"""Temporary views, which names of one part refer to before views of a catalog."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from sqlext.sql.statements.statement import TableName
 
 
 def is_temporary(spark: SparkSession, name: TableName) -> bool:
-    """Whether the name, as it is written, is that of a temporary view."""
+    """Whether the name, as written, is that of a temporary view."""
     if len(name.written) != 1:
         return False
     return bool(_session_catalog(spark).getTempView(name.table).isDefined())
 
 
 def require_permanent(spark: SparkSession, name: TableName) -> None:
-    """AnalysisError EXPECT_PERMANENT_VIEW_NOT_TEMP for a name that means a temporary view."""
+    """Raises AnalysisError EXPECT_PERMANENT_VIEW_NOT_TEMP for the name of a temporary view."""
     if is_temporary(spark, name):
         raise AnalysisError("EXPECT_PERMANENT_VIEW_NOT_TEMP", name=name.table)
 
 
 def require_no_temporary_view(spark: SparkSession, name: TableName, statement: str) -> None:
-    """AnalysisError EXPECT_TABLE_NOT_TEMPORARY_VIEW for the target of a statement that is a temporary view's name."""
+    """Raises AnalysisError EXPECT_TABLE_NOT_TEMPORARY_VIEW if the target of a statement is a temporary view."""
     if is_temporary(spark, name):
         raise AnalysisError("EXPECT_TABLE_NOT_TEMPORARY_VIEW", name=name.table, statement=statement)
 
 
 def temporary_views(spark: SparkSession) -> list[str]:
-    """The names of the session's temporary views, sorted."""
+    """Sorted names of the session's temporary views."""
     found = _session_catalog(spark).listLocalTempViews("*")
     return sorted(found.apply(index).table() for index in range(found.size()))
 
