@@ -1,7 +1,7 @@
 """A transaction of several statements, which commits its changes of one catalog's tables atomically.
 
-It reads all tables as of one point in time, with its own changes. The first committer wins: if another commit has
-changed a table that it changes, or with serializable isolation one that it reads, the transaction fails.
+A transaction reads all tables as of one point in time, with its own changes. The first committer wins: a transaction
+fails if another commit has changed a table that it changes or, with serializable isolation, reads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which files PURGE deletes: those that a table's metadata names, in folders that are the table's own.
 
-Metadata may have been written by anybody and may name any file. So a file must also be in one of the table's folders,
-these in the catalog's locations, and in no other table's folder.
+Metadata may have been written by anybody and may name any file. A file is deleted only in one of the table's folders,
+within the catalog's locations, and in no other table's folder.
 """
 
 from __future__ import annotations

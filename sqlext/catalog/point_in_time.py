@@ -6,7 +6,7 @@ when it was loaded. Otherwise the point in time is the last millisecond before t
 
 Timestamps follow dependencies, so these versions are consistent. A version's timestamp is no earlier than its
 predecessor's; and those of a transaction's own versions are equal, and no earlier than those of versions it has read
-(`commit_ms`). Thus a version derived from an invisible one is invisible too. A statement outside a transaction takes
+(`commit_ms`). A version derived from an invisible one is therefore invisible. A statement outside a transaction takes
 its host's time after reading its tables; for these, clocks must differ by less than the time between two dependent
 statements. Timestamps more than a minute ahead of the clock are not followed.
 """

@@ -1,9 +1,9 @@
 """Settles changes that a catalog did not answer with a success.
 
-A request may be delivered twice, late or in part, and its answer may be lost. So whatever the answer, each table is
-loaded before anything is staged again or deleted. A request is settled if the table shows its change, if the change can
-no longer succeed on the current version, or if the catalog refused it and the table does not show it. Otherwise the
-result is `CommitStateUnknown` ([decision 9](../../docs/decisions/0009-a-request-is-open-until-it-is-settled.md)).
+A request may be delivered twice, late or in part, and its answer may be lost. Whatever the answer, each table is loaded
+before anything is staged again or deleted. A request is settled if the table shows its change, if the change can no
+longer succeed on the current version, or if the catalog refused it and the table does not show it. Otherwise the result
+is `CommitStateUnknown` ([decision 9](../../docs/decisions/0009-a-request-is-open-until-it-is-settled.md)).
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ class _Request:
             raise self._refusal
 
     def _of_a_table_gone(self, seen: _Seen) -> SqlextError:
-        """The error for a missing table. Its files stay, since it may be restored with the change."""
+        """The error for a missing table, whose files stay, since it may be restored with the change."""
         change = seen.change
         if change.base is not None:
             return unsettled(self._names.not_found(change.identifier))

@@ -21,7 +21,7 @@ _PATIENCE_MS = 10_000
 class Mark:
     """The transaction that wrote a metadata file; `base` is the name of the previous version's file.
 
-    It names no folder, since whoever wrote the file could name any.
+    `base` has no folder, since the author of the file could name any.
     """
 
     transaction: uuid.UUID

@@ -108,8 +108,8 @@ class Outcomes:
             return None
 
     def forget(self, transaction: uuid.UUID) -> None:
-        """Deletes the outcome of an aborted transaction, which without one counts as not committed too. Its process
-        must not request another outcome."""
+        """Deletes the outcome of an aborted transaction, which without one counts as not committed too. The
+        transaction's process must not request another outcome."""
         self._io.delete(self.location(transaction))
 
     def expire(self, transaction: uuid.UUID, newest: Newest) -> None:

@@ -1,6 +1,6 @@
 """The compare-and-swap of tables in a warehouse folder: creating the next numbered metadata file.
 
-Its creation is the commit, unless the file has a mark of a transaction of several tables (`warehouse_transaction`).
+Creating the file is the commit, unless it has a mark of a transaction of several tables (`warehouse_transaction`).
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class WarehouseCommits:
     def _require_unchanged(self, tables: Sequence[LoadedTable]) -> None:
         """Raises CommitConflict if a table has a newer version, or one of an open transaction.
 
-        Transactions write their marked files before this check. So of two that each read what the other changes, at
-        least one finds the other's file.
+        Transactions write their marked files before this check, so that of two that each read what the other changes,
+        at least one finds the other's file.
         """
         for table in tables:
             newest = self._newest(table.identifier)

@@ -3,7 +3,7 @@
 Each table gets its next metadata file with a mark: the transaction's id and the previous file. The outcome
 (`Outcomes`), one small file that is created once, commits all changes at that moment. Before it, and after an abort, a
 marked file counts as the previous one. A writer that finds a marked file without an outcome for too long aborts the
-transaction, whose process has died or hangs. After an abort the table's previous version is committed again. So a crash
+transaction, whose process has died or hangs. After an abort the table's previous version is committed again. A crash
 between any two steps ends in a commit or an abort.
 
 Engines that do not know the mark see marked files at once, and those of an aborted transaction until the previous

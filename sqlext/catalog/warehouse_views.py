@@ -1,6 +1,6 @@
 """Views of a warehouse folder: each is a folder of metadata files, named and committed like a table's.
 
-So a name belongs to the table or view whose version 1 is created first. Iceberg's Hadoop catalog, which has no views,
+A name belongs to the table or view whose version 1 is created first. Iceberg's Hadoop catalog, which has no views,
 lists a view's folder as a table that it cannot open, and creates no table there.
 """
 

@@ -65,7 +65,7 @@ class FileIO(Protocol):
     def replace(self, location: str, data: bytes, *, confirm: Callable[[], None] | None = None) -> None:
         """Writes the file atomically, whether it exists or not: readers see the old or the new bytes.
 
-        It is not durable: after a power failure the old bytes may be back, or the file missing.
+        A replacement is not durable: after a power failure the old bytes may be back, or the file missing.
 
         Raises FileNotFoundError if the folder is missing, which may be that of a dropped table. `confirm` is as in
         `create`.

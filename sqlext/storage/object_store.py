@@ -55,7 +55,7 @@ class S3Settings:
 
 
 class ObjectStoreIO:
-    """Files in any bucket that `settings` give access to. It can be pickled, without connections."""
+    """Files in any bucket that `settings` give access to; can be pickled, without connections."""
 
     def __init__(self, settings: S3Settings, sleep: Callable[[float], None] = time.sleep) -> None:
         self._settings = settings

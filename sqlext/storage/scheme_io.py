@@ -12,7 +12,7 @@ from sqlext.storage.object_store import ObjectStoreIO, S3Credential, S3Settings
 
 
 class SchemeIO:
-    """Local files, and S3 objects by `settings`. It can be pickled, and is sent to executors.
+    """Local files, and S3 objects by `settings`; can be pickled and sent to executors.
 
     Every method raises as `allowed` for a location that it excludes.
     """

@@ -25,7 +25,7 @@ from sqlext.storage.location import same_place
 class AddFiles:
     """Adds data files that the commit does not own: it never deletes them.
 
-    They were matched to the columns of schema `schema_id` by `name_mapping`, which becomes the table's if it has none.
+    Columns of the files were matched to schema `schema_id` by `name_mapping`, which becomes the table's if it has none.
     Raises `ValidationConflict` if a commit changed either, and with `check_duplicates` AnalysisError
     FILES_ALREADY_IN_TABLE for a file that is in the table already or twice in `files`.
     """

@@ -23,8 +23,8 @@ class RowDelta:
     """Adds data files and deletes, with the read set of the statement at `base_snapshot_id`.
 
     Position deletes are `deleted_rows`, by data file; in format version 2 position-delete files in `delete_files` hold
-    them too. `referenced_data_files` are the data files with deleted rows. Those that lose all rows are in
-    `deleted_files`, with these rows in `deleted_rows`, and are removed.
+    them too. `referenced_data_files` are the data files with deleted rows. Data files that lose all rows are in
+    `deleted_files`, with their rows in `deleted_rows`, and are removed.
 
     Conflicts at both isolation levels: a commit since the base that
 

@@ -119,8 +119,8 @@ def staged_files(io: FileIO, metadata: TableMetadata, query_id: str) -> Sequence
 def load_staged(io: FileIO, metadata: TableMetadata, location: str, how: str) -> StagedBatch | None:
     """A staged batch; None if it can no longer be committed.
 
-    That is so if `how` differs, if the table's columns, partitioning, key, constraints or format version have changed,
-    or if a file is damaged or missing.
+    A batch can be committed with an equal `how`, if the table's columns, partitioning, key, constraints and format
+    version are unchanged and all files intact.
     """
     try:
         value = json.loads(io.read(location))

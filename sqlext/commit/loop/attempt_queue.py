@@ -3,8 +3,8 @@
 The first thread that loses a race starts the queue. While it exists, each further thread joins its end and waits, so
 none loses to a later thread of its process. Without a queue no thread waits.
 
-Turns are advisory: other processes do not see the queue, and an attempt out of turn only risks a lost race. Therefore a
-head that hangs is removed.
+Turns are advisory: other processes do not see the queue, and an attempt out of turn only risks a lost race. A head that
+hangs is removed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gaps in which a busy process does not commit, so that writers of other engines can.
 
 Iceberg's writers try a commit five times, 0.1 to 0.8 s apart; against a process that commits every few milliseconds
-each attempt fails. So a process that has committed to a table for a second without a pause leaves the last part of each
+each attempt fails. A process that has committed to a table for a second without a pause leaves the last part of each
 second to others, if another engine has written a snapshot of the table. Seconds are those of the clock, so that busy
 processes on all hosts leave the same part.
 """

@@ -61,7 +61,7 @@ def commit(
 ) -> CommitOutcome:
     """Commits `action` on the version `base` of a table; None creates the table.
 
-    Its snapshot, if it has one, goes to `destination`.
+    A snapshot of the action goes to `destination`.
 
     `clock` gives milliseconds since 1970, `sleep` takes seconds. After `deadline_s` seconds (default: the table's
     `commit.retry.total-timeout-ms`) no further attempt is made. `manifests` may be shared with the process's scans,

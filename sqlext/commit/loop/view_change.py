@@ -57,7 +57,7 @@ def _settled(
 ) -> LoadedView | None:
     """The view if an unanswered compare-and-swap succeeded, None if that remains unknown.
 
-    It is sent again while `base` is current, which is safe: of equal changes on one base at most one succeeds.
+    The change is sent again while `base` is current, which is safe: of equal changes on one base at most one succeeds.
     """
     for _ in pace.status_checks():
         with suppress(StorageError, CommitConflict, AlreadyExistsError, CommitStateUnknown):

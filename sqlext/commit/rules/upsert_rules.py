@@ -1,7 +1,7 @@
 """Rules for tables whose properties ask for writes by key.
 
-They are checked when a table is created and when its schema, partitioning or properties change. Flink's sink checks at
-its first write only, when another engine may already have written.
+The rules are checked when a table is created and when its schema, partitioning or properties change. Flink's sink
+checks at its first write only, when another engine may already have written.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class ManifestWriter:
     def add(
         self, files: Iterable[ContentFile], metadata: TableMetadata, data_sequence_number: int | None = None
     ) -> tuple[ManifestFile, ...]:
-        """Manifests of new files. They inherit the snapshot's sequence number, so that a retry can use them again.
+        """Manifests of new files, which inherit the snapshot's sequence number, so that a retry can use the manifests.
 
         Data files get `data_sequence_number` instead, unless it is None.
         """
@@ -122,8 +122,8 @@ class ManifestWriter:
         """`manifest` with counts and partition summaries, if its list lacks counts: one of format version 1, or a
         snapshot with embedded manifests.
 
-        Counts are also taken anew before a data manifest gets row ids (spec: Row Lineage), which are as many as the counts
-        say: with too low a count, ids would be assigned twice.
+        A data manifest that gets row ids (spec: Row Lineage) is counted again: with too low a count, ids would be
+        assigned twice.
         """
         gets_row_ids = metadata.next_row_id is not None and manifest.content == ManifestContent.DATA
         if None not in _told(manifest) and not (gets_row_ids and manifest.first_row_id is None):

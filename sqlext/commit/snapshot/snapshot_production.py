@@ -42,8 +42,8 @@ _COMMIT_ID = "sqlext.commit-id"
 class FileChange:
     """The files that a snapshot adds and removes; `operation` is append, replace, overwrite or delete.
 
-    `deleted_rows`, by path of the data file, become deletion vectors (format version 3). So do position-delete files in
-    `added`, if the table was upgraded after they were written.
+    `deleted_rows`, by path of the data file, become deletion vectors (format version 3), as do position-delete files in
+    `added` that were written before the table's upgrade.
 
     With `owns_added` a failed commit deletes the added files. Data files get `data_sequence_number`, or with None the
     snapshot's; a number is given if they hold rows of other files.
