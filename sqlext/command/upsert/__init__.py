@@ -1,1 +1,2 @@
-"""Rows that go in by their keys: which row of a key counts, and how the row that it replaces is found."""
+"""Upserts: new rows by primary key, which of several rows with one key is written, and how the replaced row is
+found."""

@@ -1,8 +1,8 @@
-"""Rows on their way into a keyed table: what each does there, and which of several rows of one key counts.
+"""Source rows of an upsert: the operation of each, and which of several rows with one key is written.
 
-A batch has no order of arrival. A key that comes twice is refused, but for a pair of `-U` and `+U`, unless the table
-declares columns by which the last row is told (`write.upsert.sequence-field`). A micro-batch of a stream may have one:
-within a task of its source, and within a file where it reads files.
+A batch has no order of arrival. Two rows with one key are refused, except a pair of `-U` and `+U`, unless the table has
+a sequence field (`write.upsert.sequence-field`). A micro-batch of a stream may have an order: within a task of its
+source, and within a file if it reads files.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _OPERATION = "__operation"
 
 @dataclass(frozen=True, slots=True)
 class ChangeBatch:
-    """`rows` has `__operation` before the table's columns: an update for a row to be there, a delete, or a refusal.
-    Behind them it has `GIVEN_KIND` where the rows came with kinds.
+    """`rows` are the table's columns after `__operation`, and before `GIVEN_KIND` if the source has row kinds.
 
-    With `one_row_a_key` it holds each key once; without, nobody has looked yet, and all rows are updates.
+    `__operation` is an update, a delete or the code of a refusal. `one_row_a_key`: no two rows have the same key. If
+    false, that is not checked, and all rows are updates.
     """
 
     rows: DataFrame
@@ -44,11 +44,10 @@ class ChangeBatch:
 
 
 def change_batch(target: Target, rows: DataFrame, *, in_order: bool = False) -> ChangeBatch:
-    """The changes that the rows ask for; they are in the table's columns, with or without `ROW_KIND` behind them.
+    """The changes of `rows`, which are in the table's columns, optionally followed by `ROW_KIND`.
 
-    With `in_order` the last of the rows of a key counts that come from one task, or from one file.
-
-    Errors: AnalysisError INVALID_SEQUENCE_FIELD.
+    With `in_order` the last row of a key is written if all come from one task, or from one file. Raises AnalysisError
+    INVALID_SEQUENCE_FIELD.
     """
     schema = target.table.metadata.schema()
     if in_order:
@@ -59,7 +58,7 @@ def change_batch(target: Target, rows: DataFrame, *, in_order: bool = False) -> 
 
 
 def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) -> ChangeBatch:
-    """The changes that the rows ask for, at most one of each key; see `change_batch`."""
+    """The changes of `rows`, at most one of each key; see `change_batch`."""
     schema = target.table.metadata.schema()
     sequence = row_order(schema, target.table.metadata.properties, str(target.name))
     with_kinds = has_kinds(rows, schema)
@@ -74,7 +73,7 @@ def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) ->
     )
     keys = [F.col(quote_identifier(field.name)) for field in schema.identifier_fields]
     of_key, kind = Window.partitionBy(*keys), F.col(_OPERATION)
-    # What is said of a key is said by its last rows: those before them are passed over, whatever they are.
+    # Only the last rows of a key count; earlier ones are ignored, even if they are invalid.
     last_place = F.call_function(last_of(sequence), F.col(at)).over(of_key)
     ranked = given.withColumn(last, F.col(at).eqNullSafe(last_place))
     if in_order:
@@ -97,7 +96,7 @@ def one_row_a_key(target: Target, rows: DataFrame, *, in_order: bool = False) ->
 
 
 def kept_changes(target: Target, rows: DataFrame) -> DataFrame:
-    """The rows without those of kinds that the table's properties pass over."""
+    """The rows without those of kinds that the table's properties ignore."""
     properties = target.table.metadata.properties
     passed_over = {"-U": IGNORE_UPDATE_BEFORE.of(properties), "-D": False}
     if IGNORE_DELETE.of(properties):
@@ -109,13 +108,13 @@ def kept_changes(target: Target, rows: DataFrame) -> DataFrame:
 
 
 def has_kinds(rows: DataFrame, schema: Schema) -> bool:
-    """Whether rows in the table's columns have `ROW_KIND` behind them."""
+    """Whether rows in the table's columns are followed by `ROW_KIND`."""
     return ROW_KIND.name in rows.columns[len(schema.fields) : len(schema.fields) + 1]
 
 
 def arrival(taken: Sequence[str], rows: DataFrame) -> list[Column]:
-    """Where a row comes from, and its number there: known only as long as nothing has moved it, unless the rows have
-    it already."""
+    """Columns with a row's origin (task and file) and its number there. Unless the rows have them already, they are
+    only correct before a shuffle."""
     origin, number = arrival_names(taken)
     if number in rows.columns:
         return [F.col(origin), F.col(number)]
@@ -124,7 +123,7 @@ def arrival(taken: Sequence[str], rows: DataFrame) -> list[Column]:
 
 
 def _last_to_arrive(rows: DataFrame, of_key: WindowSpec, last: str, taken: Sequence[str]) -> DataFrame:
-    """Of the `last` rows of a key the one that came last, where all came from one place; else they stay as they are."""
+    """Of the `last` rows of a key only the one that arrived last, if all have one origin; else all."""
     origin, number = (F.when(F.col(last), F.col(name)) for name in arrival_names(taken))
     from_one_place = F.min(origin).over(of_key).eqNullSafe(F.max(origin).over(of_key))
     is_newest = number.eqNullSafe(F.max(number).over(of_key))
@@ -132,39 +131,41 @@ def _last_to_arrive(rows: DataFrame, of_key: WindowSpec, last: str, taken: Seque
 
 
 def arrival_names(taken: Sequence[str]) -> tuple[str, str]:
-    """What the columns of `arrival` are called in rows that have the columns `taken`."""
+    """Names of the columns of `arrival` that are not among the columns `taken`."""
     return fresh_name("__origin", taken), fresh_name("__number", taken)
 
 
 def plain_batch(target: Target, rows: DataFrame) -> ChangeBatch:
-    """The rows, each to be there afterwards."""
+    """The rows, all updates."""
     columns = stored_columns(target.table.metadata.schema())
     return ChangeBatch(rows.selectExpr(f"{UPDATE}Y AS {_OPERATION}", *columns), one_row_a_key=False)
 
 
 def has_order_or_kinds(target: Target, columns: Sequence[str]) -> bool:
-    """Whether rows of a source with these columns are to be looked at first. See `row_kind_column`."""
+    """Whether a source with these columns has row kinds, or the table has a sequence field. Raises as
+    `row_kind_column`."""
     properties = target.table.metadata.properties
     in_source = row_kind_column(target, columns) is not None
     return in_source or own_kind_column(target) is not None or bool(UPSERT_SEQUENCE_FIELD.of(properties))
 
 
 def stored_columns(schema: Schema) -> list[str]:
-    """The table's columns as expressions of rows that are in them, with keys as they are compared."""
+    """Expressions for the table's columns over rows that have these, with keys in the form in which they are
+    compared."""
     return [_column(field, is_key=field.id in schema.identifier_field_ids) for field in schema.fields]
 
 
 def _column(field: NestedField, *, is_key: bool) -> str:
-    """The column; a key that is a uuid in the one spelling that stored ones have, as Spark compares their texts."""
+    """The column; a UUID key in the canonical text of stored values, since Spark compares UUIDs as texts."""
     name = quote_identifier(field.name)
     return f"{stored_uuid(name)} AS {name}" if is_key and isinstance(field.type, UuidType) else name
 
 
 def row_kind_column(target: Target, columns: Sequence[str]) -> str | None:
-    """The one of a source's columns that has the kinds of its rows, if one has, beside those of the table.
+    """The source column with the row kinds, in addition to the table's columns; None if there is none.
 
-    AnalysisError ROW_KIND_IN_TABLE where the table has a column of that name too, ROW_KIND_TWICE where it has another
-    one that has the kinds.
+    Raises AnalysisError ROW_KIND_IN_TABLE if the table has a column of that name, ROW_KIND_TWICE if it has a row-kind
+    field of its own.
     """
     found = next((name for name in columns if name.lower() == ROW_KIND.name), None)
     if found is not None and target.table.metadata.schema().column(ROW_KIND.name, case_sensitive=False) is not None:
@@ -176,7 +177,7 @@ def row_kind_column(target: Target, columns: Sequence[str]) -> str | None:
 
 
 def own_kind_column(target: Target) -> str | None:
-    """The table's own column that has the kinds of its rows, if one has. AnalysisError INVALID_ROWKIND_FIELD."""
+    """The table's own column with row kinds, if it has one. Raises AnalysisError INVALID_ROWKIND_FIELD."""
     metadata = target.table.metadata
     return kind_column(metadata.schema(), metadata.properties, str(target.name))
 
@@ -184,8 +185,8 @@ def own_kind_column(target: Target) -> str | None:
 def align_changes(
     spark: SparkSession, rows: DataFrame, target: Target, *, by_name: bool, kind: str | None
 ) -> DataFrame:
-    """The rows in the table's columns by Spark's store assignment; `ROW_KIND` behind them where `kind` names it, or the
-    table has kinds in a column of its own."""
+    """The rows in the table's columns by Spark's store assignment, followed by `ROW_KIND` if the source has a column
+    `kind`, or the table a row-kind field."""
     schema = target.table.metadata.schema()
     if kind is None:
         aligned = align(spark, rows, target.name.parts, schema, by_name=by_name)
@@ -200,7 +201,7 @@ def align_changes(
 
 
 def null_in_key(schema: Schema) -> Column:
-    """Whether a row has a null in a column of the key."""
+    """Whether a key column of a row is null."""
     test = F.lit(False)
     for field in schema.identifier_fields:
         test = test | F.col(quote_identifier(field.name)).isNull()

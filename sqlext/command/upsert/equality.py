@@ -1,4 +1,4 @@
-"""Upsert by equality deletes, as Flink's sink writes it: new rows and the keys they replace; the target is not read."""
+"""Upsert by equality deletes, as by Flink's sink: new rows and deletes of their keys, without reading the target."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sqlext.write.task import WriteTask, upsert_rows
 
 
 def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBatch, writer: Writer) -> Counts:
-    """Equality deletes of the keys, and the rows. Which keys were there is not known."""
+    """Writes and commits the batch's rows, with equality deletes of their keys. Which keys existed is not known."""
     metadata = target.table.metadata
 
     def by_key(rows: DataFrame) -> DataFrame:
@@ -46,8 +46,10 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
 
 
 def upsert_given(environment: Environment, target: Target, rows: pa.Table, *, distinct_keys: bool = False) -> Counts:
-    """Upserts rows that the driver has, in the table's columns and order. With `distinct_keys`, DataError DUPLICATE_KEY
-    for a key that two of them share."""
+    """Upserts rows that the driver has, in the table's columns and order.
+
+    With `distinct_keys`, raises DataError DUPLICATE_KEY if two have the same key.
+    """
     changes = as_updates(rows)
 
     def write(_: WriteOperation, task: WriteTask) -> WrittenFiles:
@@ -57,7 +59,7 @@ def upsert_given(environment: Environment, target: Target, rows: pa.Table, *, di
 
 
 def as_updates(rows: pa.Table) -> pa.Table:
-    """The rows with `__operation` before the table's columns."""
+    """The rows with `__operation` before the table's columns, all updates."""
     operations = pa.repeat(pa.scalar(UPDATE, pa.int8()), rows.num_rows)
     return rows.add_column(0, pa.field("__operation", pa.int8()), operations)
 
@@ -69,7 +71,8 @@ def _commit_by_equality(
     *,
     distinct_keys: bool,
 ) -> Counts:
-    """Commits what the task makes of rows with `__operation` before the table's columns; see `upsert_rows` for it."""
+    """Commits what `write` writes with the task, whose input has `__operation` before the table's columns
+    (`upsert_rows`)."""
     metadata = target.table.metadata
     refused = partition_not_in_key(metadata.schema(), metadata.spec(), str(target.name))
     if refused is not None:

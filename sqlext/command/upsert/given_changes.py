@@ -1,4 +1,4 @@
-"""Rows that go in by their keys, stored as they were given, where the table's `changelog-producer` is `input`."""
+"""Upserts whose input rows are also stored as the changelog (`changelog-producer` = `input`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Write = Callable[[Target, DataFrame], Counts]
 
 
 def stores_given(target: Target) -> bool:
-    """Whether what is given to the table is stored."""
+    """Whether input rows are stored as the changelog."""
     metadata = target.table.metadata
     is_input = CHANGELOG_PRODUCER.of(metadata.properties) == INPUT and can_store_changes(metadata)
     return is_input and target.destination.wap_id is None
@@ -35,10 +35,10 @@ def stores_given(target: Target) -> bool:
 def write_given(
     environment: Environment, spark: SparkSession, target: Target, rows: DataFrame, write: Write, *, in_order: bool
 ) -> Counts:
-    """What `write` does, whose commit names the changelog of the rows: with their kinds, or `+I`. Rows that
-    the table passes over are in neither.
+    """Calls `write` with a target whose commit names a changelog of `rows`, with their kinds or `+I`.
 
-    The rows are evaluated once, for both. Nothing is left of the changelog where nothing was committed.
+    Rows that the table ignores are in neither. `rows` are evaluated once. The changelog is removed if nothing is
+    committed.
     """
     metadata, name = target.table.metadata, str(target.name)
     fields = metadata.schema().fields

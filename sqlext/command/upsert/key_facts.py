@@ -1,4 +1,4 @@
-"""Facts about changes whose rows take the place of those of their keys, as the planner is told them."""
+"""Facts about changes whose source rows replace the target rows with their keys, for the planner."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def key_facts_of(
     is_given: bool = False,
     in_order: bool = False,
 ) -> ChangeFacts:
-    """What the table says of an upsert of a source of that size; see `KeyFacts`."""
+    """Facts about an upsert of a source of that size; see `KeyFacts`."""
     metadata = target.table.metadata
     properties = metadata.properties
     mode = Mode(UPSERT_MODE.name, UPSERT_MODE.of(properties), UPSERT_MODE.name in properties)
@@ -48,7 +48,8 @@ def key_facts_of(
 
 
 def _deletes_reach_all(environment: Environment, target: Target) -> bool:
-    """Whether equality deletes of the current spec reach all data files: those of a partitioned one only its own."""
+    """Whether equality deletes of the current spec apply to all data files: a partitioned spec's apply to its own
+    only."""
     metadata = target.table.metadata
     if len(metadata.partition_specs) == 1 or metadata.spec().is_unpartitioned:
         return True
@@ -56,7 +57,8 @@ def _deletes_reach_all(environment: Environment, target: Target) -> bool:
 
 
 def _keys_fit(environment: Environment, target: Target) -> bool:
-    """Whether the driver may look keys up: they are plain and not too large, and no join decides what is live."""
+    """Whether the driver can look up keys: data files have them as Spark does, they fit, and there are no equality
+    deletes."""
     plan = environment.scans.plan(target.version, AlwaysTrue())
     schema = target.table.metadata.schema()
     if not have_plain_keys(schema) or any(isinstance(schema.field(id).type, VariantType) for id in schema.field_ids):
@@ -67,6 +69,6 @@ def _keys_fit(environment: Environment, target: Target) -> bool:
 
 
 def _partition_in_key(target: Target) -> bool:
-    """Whether the key tells the partition of a row, as equality deletes need it."""
+    """Whether the key determines a row's partition, as equality deletes require."""
     metadata = target.table.metadata
     return partition_not_in_key(metadata.schema(), metadata.spec(), str(target.name)) is None

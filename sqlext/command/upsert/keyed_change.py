@@ -1,4 +1,4 @@
-"""A planned change whose rows each take the place of the row with their key."""
+"""A planned change whose source rows each replace the target row with their key."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from sqlext.command.upsert.look_up import Otherwise, upsert_by_lookup
 
 @dataclass(frozen=True, slots=True)
 class KeyedChange:
-    """`batch` gives the new rows, for the ways that find those to replace by their keys, and `source` the rows that
-    EXPLAIN shows for these. `joined` is the change as one SELECT of a join with the target, for all others."""
+    """`batch` has the source rows, for ways that find rows by key, and `source` the query that EXPLAIN shows for these.
+    `joined` is the change as one SELECT of a join with the target, for the other ways."""
 
     plan: ChangePlan
     batch: Callable[[], ChangeBatch]
@@ -31,8 +31,10 @@ class KeyedChange:
     source: Callable[[], DataFrame]
 
     def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
-        """Writes and commits it. Errors: as `PlannedChange.carry_out`, and DataError NULL_IN_REQUIRED_COLUMN for a null
-        in a key."""
+        """Writes and commits the change.
+
+        Raises as `PlannedChange.carry_out`, and DataError NULL_IN_REQUIRED_COLUMN for a null in a key.
+        """
         plan = self.plan
         if plan.way is Way.EQUALITY:
             return upsert_by_equality(environment, target, self.batch(), plan.writer)
@@ -51,7 +53,7 @@ class KeyedChange:
         )
 
     def explained(self, environment: Environment, spark: SparkSession, target: Target) -> Explanation:
-        """What EXPLAIN tells of it; whether files are better written anew is looked up."""
+        """The plan for EXPLAIN; a choice between look-up and rewritten files is estimated from a sample."""
         plan = self.plan
         if plan.rewrites is not None and self.joined is not None:
             found = expected(environment, spark, target, self.joined)

@@ -1,4 +1,4 @@
-"""Upsert by look-up: the driver reads the keys of the target, and marks the rows it finds by position."""
+"""Upsert by look-up: the driver reads the target's keys, and deletes the rows that it finds by position."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def upsert_by_lookup(
     too_many: Otherwise,
     rewrites: Otherwise | None,
 ) -> Counts:
-    """The rows, with position deletes of all the target's rows that have their keys.
+    """Writes the batch's rows, with position deletes for all target rows that have their keys.
 
-    The source is evaluated once. What is done instead, where nothing has been written, evaluates it again: `too_many`
-    where its rows are more than the writer takes, `rewrites` where files are better written anew for the rows that go.
+    The source is evaluated once. It is evaluated again by the alternatives, of which one is called before anything is
+    written: `too_many` if there are more rows than the writer takes, `rewrites` if files are better rewritten.
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     held = hold(batch.rows, operation.plan, operations=True)
@@ -74,7 +74,7 @@ def upsert_by_lookup(
 def replace_given(
     environment: Environment, target: Target, rows: pa.Table, source: DataFrame, isolation: str
 ) -> Counts:
-    """Upserts rows that the driver has from `source`, in the table's columns; no two of them share a key."""
+    """Upserts `rows`, which the driver has from `source`, in the table's columns. No two have the same key."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     return _replace_found(environment, target, operation, as_updates(rows), source, isolation)
 
@@ -88,9 +88,9 @@ def _replace_found(
     isolation: str,
     otherwise: Callable[[Mapping[str, BitMap64]], Counts | None] = lambda _: None,
 ) -> Counts:
-    """Writes and commits rows that came from `source`, with `__operation` before the table's columns.
+    """Writes and commits `rows` from `source`, with `__operation` before the table's columns and distinct keys.
 
-    Each has a key of its own. What is done `otherwise`, told the positions of the rows that go, takes the place of it.
+    `otherwise` is called with the positions of the rows to delete; if it returns counts, nothing is written here.
     """
     schema = target.table.metadata.schema()
     key_ids = schema.identifier_field_ids
@@ -130,9 +130,9 @@ def _one_batch(rows: pa.Table) -> pa.RecordBatch:
 def _new_rows(
     rows: pa.Table, updates: numpy.ndarray, key_rows: numpy.ndarray, replaced_ids: pa.Array | None, columns: int
 ) -> pa.Table:
-    """The rows of `updates`, with the row ids of the replaced rows behind the table's columns if there are such.
+    """The rows selected by `updates`; with `replaced_ids` followed by a column with the row ids of the replaced rows.
 
-    A row that is new has none, and one that replaces several, as a key is not enforced, that of the first.
+    The id is null for an inserted row, and that of the first for a row that replaces several (the key is not enforced).
     """
     if replaced_ids is None and updates.all():
         return rows

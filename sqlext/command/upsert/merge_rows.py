@@ -1,7 +1,7 @@
-"""Rows into a table whose merge engine combines them with each other and with the stored row of their key.
+"""Upserts into a table whose merge engine combines new rows with each other and with the stored row of their key.
 
-What comes in is one SELECT that reads the stored rows, as that of a MERGE does, so it is written in the same ways and
-conflicts with the same commits. As any order of two such statements is right, one that another overtook runs again.
+One SELECT reads the stored rows, as for a MERGE: the change is written in the same ways and conflicts with the same
+commits. Since the result is correct in any order of two such statements, one that conflicts runs again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OPERATION = "__operation"
 
 
 def engine_of(target: Target) -> MergeEngine | None:
-    """The engine that combines rows; None where the last row replaces the others. Errors: see `merge_engine`."""
+    """The table's merge engine; None if the last row replaces the others. Raises as `merge_engine`."""
     metadata = target.table.metadata
     return merge_engine(metadata.schema(), metadata.properties, str(target.name))
 
@@ -60,11 +60,11 @@ def merge_rows(
     isolation: str,
     in_order: bool,
 ) -> Counts:
-    """Writes and commits the rows, which are in the table's columns, perhaps with `ROW_KIND` behind them.
+    """Writes and commits the rows, which are in the table's columns, optionally followed by `ROW_KIND`.
 
-    With `in_order` rows that come from one task, or from one file, come in their order; literals always do.
-    Errors: DataError for rows that the engine does not take, or whose order matters and is not told. StaleRead where
-    another commit changed a row of the same key, while the statement may run again.
+    With `in_order` rows of one task, or of one file, are ordered; literals always are. Raises DataError for rows that
+    the engine does not accept, or whose order matters and is unknown; StaleRead if another commit changed a row with
+    one of the keys, while reruns are left.
     """
     with _planned(environment, target, engine, rows, isolation, in_order=in_order) as planned:
         try:
@@ -97,7 +97,7 @@ def explain_merge_rows(
 def _planned(
     environment: Environment, target: Target, engine: MergeEngine, rows: DataFrame, isolation: str, *, in_order: bool
 ) -> Iterator[PlannedChange]:
-    """The change with its plan, whose SELECT can be run within the block."""
+    """The change with its plan. Its SELECT can be run inside the block."""
     schema = target.table.metadata.schema()
     if engine.is_ordered and not in_order and are_literals(rows):
         rows, in_order = rows.coalesce(1), True
@@ -120,7 +120,7 @@ def _planned(
 
 
 def _tagged(target: Target, engine: MergeEngine, rows: DataFrame, *, in_order: bool) -> DataFrame:
-    """The rows as `GivenRows` has them, without those that the engine passes over."""
+    """The rows as `GivenRows` needs them, without those that the engine ignores."""
     schema = target.table.metadata.schema()
     taken = [field.name for field in schema.fields]
     kinds = has_kinds(rows, schema)
@@ -144,12 +144,12 @@ def _tagged(target: Target, engine: MergeEngine, rows: DataFrame, *, in_order: b
 
 
 def _deletion(engine: MergeEngine) -> int | None:
-    """The operation of a row of kind `-D`; None: it is passed over."""
+    """The operation for a row of kind `-D`; None if it is ignored."""
     return DELETE if engine.removes_on_delete else _retraction(engine)
 
 
 def _before_update(engine: MergeEngine) -> int | None:
-    """That of `-U`, which is no delete."""
+    """The operation for a row of kind `-U`, which is no delete; None if it is ignored."""
     return None if engine.removes_on_delete and not engine.takes_retractions else _retraction(engine)
 
 

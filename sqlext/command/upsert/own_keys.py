@@ -1,4 +1,4 @@
-"""Small batches in which each row has a key of its own, as the driver can see: none of them counts before another."""
+"""Small batches in which no two rows have the same key, so that the order of the rows does not matter."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from sqlext.write.distinct_keys import are_distinct
 
 
 def rows_of_own_keys(target: Target, rows: DataFrame, most_bytes: int) -> pa.Table | None:
-    """The rows, which are in the table's columns, in the order of the table.
+    """The rows, which are in the table's columns, in its sort order, if the driver can check that keys are distinct.
 
-    None where Spark has to look at them: many rows, kinds, an order among them, a key that two have or that is null,
-    rules of the table. They may have been evaluated then, and are evaluated anew: nothing is used of the first time.
+    None for many rows, row kinds, a sequence field, a duplicate or null key, or constraints. The rows may have been
+    evaluated by then, and the caller must evaluate them again.
     """
     metadata = target.table.metadata
     schema = metadata.schema()
     looked_at = has_kinds(rows, schema) or UPSERT_SEQUENCE_FIELD.of(metadata.properties)
     if looked_at or row_rules(schema, metadata.properties) or not have_plain_keys(schema):
         return None
-    # Of these Spark takes some for one another that Arrow tells apart.
+    # Spark considers some floating-point values equal that Arrow does not.
     if any(isinstance(field.type, DoubleType | FloatType) for field in schema.identifier_fields) or not (
         is_small(rows, most_bytes)
     ):

@@ -1,8 +1,8 @@
-"""Upsert by primary key (design, section 4): rows in the columns of a keyed table, each in the place of its key's row.
+"""Upsert by primary key: each source row replaces the target row with its key.
 
-`change_batch` says which of several rows of one key counts. Where the table declares an order of rows
-(`write.upsert.sequence-field`), the ways that find the old row leave it alone if it lies behind the new one; equality
-deletes do not know it, and the order of commits decides.
+`change_batch` selects one of several rows with a key. If the table has a sequence field
+(`write.upsert.sequence-field`), ways that read the old row keep it if it is newer than the new one. Equality deletes do
+not: the order of commits decides.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def upsert(
     isolation: str = SNAPSHOT,
     in_order: bool = False,
 ) -> Counts:
-    """Writes and commits the rows by their keys: as the table's merge engine says, or in the place of those there.
+    """Writes and commits the rows by key: combined by the table's merge engine, or else replacing stored rows.
 
-    They are in the table's columns, and may have `ROW_KIND` behind them. Errors: AnalysisError where the table cannot
-    take rows by key, DataError for rows that it does not take or among which none of a key can win. See `change_batch`
-    for `in_order`.
+    The rows are in the table's columns, optionally followed by `ROW_KIND`. See `change_batch` for `in_order`. Raises
+    AnalysisError if the table cannot take rows by key, DataError for rows that it does not accept or of which none of a
+    key is the last.
     """
     require_upsertable(target)
 
@@ -79,7 +79,7 @@ def replace_by_key(
     isolation: str = SNAPSHOT,
     in_order: bool = False,
 ) -> Counts:
-    """Replaces the target row of each key by the given row, as the plan says. Raises what `upsert` raises."""
+    """Replaces the target row of each key by the source row, as planned. Raises as `upsert`."""
     require_upsertable(target)
     batch = cache(lambda: change_batch(target, rows, in_order=in_order))
     size = size_when_asked(environment, lambda: batch().rows)
@@ -95,7 +95,7 @@ def replace_by_key(
 
 
 def explain_upsert(environment: Environment, spark: SparkSession, target: Target, rows: DataFrame) -> Explanation:
-    """How `upsert` would write the rows. Raises what `upsert` raises, but for errors of the rows."""
+    """How `upsert` would write the rows. Raises as `upsert`, except for errors of the rows."""
     require_upsertable(target)
     engine = engine_of(target)
     if engine is not None:
@@ -115,7 +115,8 @@ def explain_replace_by_key(
 
 
 def require_upsertable(target: Target, otherwise: str = "add rows with INSERT") -> None:
-    """AnalysisError for a table without a key, of which `otherwise` is a way out; UnsupportedError for a nested one."""
+    """Raises AnalysisError for a table without a key, whose message offers `otherwise`, UnsupportedError for a nested
+    key."""
     schema = target.table.metadata.schema()
     if not schema.identifier_field_ids:
         raise AnalysisError("UPSERT_WITHOUT_KEY", name=target.name, otherwise=otherwise)
@@ -128,7 +129,7 @@ def require_upsertable(target: Target, otherwise: str = "add rows with INSERT") 
 def _planned(
     environment: Environment, target: Target, batch: ChangeBatch, facts: ChangeFacts, isolation: str
 ) -> Iterator[KeyedChange]:
-    """The change with its plan. The SELECT of its join can be run within the block."""
+    """The change with its plan. The SELECT of its join can be run inside the block."""
     plan = plan_change(facts, environment.planning)
     if plan.way is Way.EQUALITY:
         yield KeyedChange(plan, lambda: batch, None, lambda: batch.rows)
@@ -138,7 +139,7 @@ def _planned(
 
 
 def _joined(target: Target, batch: ChangeBatch, relation: str, isolation: str) -> RowChange:
-    """The change as a join of the `relation` that has the batch's rows with the target."""
+    """The change as a join of `relation`, which has the batch's rows, with the target."""
     metadata = target.table.metadata
     by_equality = UPSERT_MODE.of(metadata.properties) == Way.EQUALITY.value
     compared = UNORDERED if by_equality else row_order(metadata.schema(), metadata.properties, str(target.name))
