@@ -1,1 +1,1 @@
-"""Statements that change rows, from SQL and from DataFrames, and those that frame them: EXPLAIN and transactions."""
+"""Statements that change rows, from SQL and from DataFrames, with EXPLAIN, RESTORE and transactions."""

@@ -1,4 +1,4 @@
-"""DELETE FROM: whole files where metadata tells that all their rows go, positions of the rows of others."""
+"""DELETE FROM: files are removed if metadata tells that all their rows match; other rows are deleted by position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""EXPLAIN of INSERT, UPSERT, DELETE, UPDATE and MERGE: the way of the change, why, and the plan of its query."""
+"""EXPLAIN of INSERT, UPSERT, DELETE, UPDATE and MERGE: the plan of the change, its reason, and Spark's plan of the
+query."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from sqlext.sql.statements.statement import Delete, Explain, Insert, Update
 
 
 def explain(environment: Environment, spark: SparkSession, statement: Explain) -> Outcome:
-    """One row, one text. Nothing is written."""
+    """Runs the statement; one row with the text. Nothing is written."""
     told = _explanation(environment, spark, statement)
     plan = explained_plan(told.rows, statement.mode)
     lines = "\n".join(told.lines)

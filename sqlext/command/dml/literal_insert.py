@@ -1,4 +1,4 @@
-"""INSERT INTO of plain literals: their text says what goes into the table, and Spark is not asked."""
+"""INSERT INTO of plain literals, which are parsed here and not evaluated by Spark."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sqlext.write.task import write_rows
 
 
 def literal_rows(spark: SparkSession, statement: Insert, query: str, target: Target) -> pa.Table | None:
-    """The rows of a statement whose `query` has a literal for each column of its target, or None; see
-    `literals_in_columns`."""
+    """The rows of a statement whose `query` has a literal for each column of the target; else None
+    (`literals_in_columns`)."""
     names = [field.name for field in target.table.metadata.schema().fields]
     given = names if statement.columns is None else statement.columns
     adds = not (statement.overwrite or statement.by_name or statement.static_partition or statement.conflict)
@@ -33,7 +33,7 @@ def literal_rows(spark: SparkSession, statement: Insert, query: str, target: Tar
 
 
 def append_literals(environment: Environment, spark: SparkSession, target: Target, rows: pa.Table) -> int:
-    """Writes and commits them; the number of rows written."""
+    """Appends the rows in a commit; returns their number."""
 
     def write(operation: WriteOperation) -> WrittenFiles:
         return write_on_driver(rows, write_rows(operation.plan, task_identity=task_identity))

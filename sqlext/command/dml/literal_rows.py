@@ -1,4 +1,4 @@
-"""Rows of plain literals in a table's columns: the driver has them as they go into a file without asking Spark."""
+"""Plain literals as Arrow rows in a table's columns, without Spark."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sqlext.write.arrow_schema import schema_to_arrow
 
 
 def literals_in_columns(target: Target, literals: LiteralQuery, places: Sequence[int]) -> pa.Table | None:
-    """The query's rows in the table's order and columns; `places` has for each of these the query's column.
+    """The query's rows in the table's columns and sort order; `places` has the index of the query's column for each.
 
-    None where Spark is needed: a column does not hold what is written, or the table has rules for rows, or an
-    order that only Spark can tell.
+    None if Spark is needed: a literal is not of its column's type, or the table has constraints, or a sort order that
+    only Spark can compute.
     """
     metadata = target.table.metadata
     schema = metadata.schema()

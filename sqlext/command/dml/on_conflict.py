@@ -1,4 +1,4 @@
-"""INSERT … ON CONFLICT: rows whose key is new are added, the others do nothing or change the row that is there."""
+"""INSERT … ON CONFLICT: rows with new keys are inserted; others are ignored or update the stored row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sqlext.sql.statements.statement import Insert, OnConflict
 
 
 def require_key_named(target: Target, conflict: OnConflict, *, case_sensitive: bool) -> None:
-    """AnalysisError for a table without a key, or where the columns named are not its key."""
+    """Raises AnalysisError for a table without a key, or if the named columns are not its key."""
     require_upsertable(target, "leave ON CONFLICT out")
     key = [field.name for field in target.table.metadata.schema().identifier_fields]
     named = {name_key(name, case_sensitive) for name in conflict.columns or key}
@@ -43,9 +43,9 @@ def require_key_named(target: Target, conflict: OnConflict, *, case_sensitive: b
 def insert_on_conflict(
     environment: Environment, spark: SparkSession, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
 ) -> Counts:
-    """Writes and commits the rows, which are in the table's columns, perhaps with `ROW_KIND` behind them.
+    """Writes and commits the rows, which are in the table's columns, optionally followed by `ROW_KIND`.
 
-    A key that comes twice among them is refused as in an upsert, unless nothing would be done with either row.
+    Two rows with one key are refused as in an upsert, unless both would be ignored.
     """
     if _is_upsert(target, insert, conflict, is_case_sensitive(spark)):
         return replace_by_key(environment, spark, target, rows)
@@ -56,7 +56,7 @@ def insert_on_conflict(
 def explain_on_conflict(
     environment: Environment, spark: SparkSession, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
 ) -> Explanation:
-    """How the rows would be written."""
+    """How `insert_on_conflict` would write the rows."""
     if _is_upsert(target, insert, conflict, is_case_sensitive(spark)):
         return explain_replace_by_key(environment, spark, target, rows)
     with _planned(environment, target, insert, conflict, rows) as planned:
@@ -74,7 +74,7 @@ def _is_upsert(target: Target, insert: Insert, conflict: OnConflict, case_sensit
 def _planned(
     environment: Environment, target: Target, insert: Insert, conflict: OnConflict, rows: DataFrame
 ) -> Iterator[PlannedChange]:
-    """The change with its plan, whose SELECT can be run within the block."""
+    """The change with its plan. Its SELECT can be run inside the block."""
     schema, isolation = target.table.metadata.schema(), MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     batch = one_row_a_key(target, rows).rows
     with named_rows(batch, environment.rng) as relation:

@@ -1,6 +1,6 @@
-"""The rows that an overwrite with a condition takes out: whole files, and positions where only some rows go.
+"""The removal of rows that an overwrite replaces: whole files, and rows of other files by position.
 
-Format version 1 has no deletes by position: there such a file is written anew, with the rows that stay.
+In format version 1, which has no delete files, files are rewritten with the rows that stay.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from sqlext.write.task import write_rows
 
 @dataclass(frozen=True, slots=True)
 class ReplacedRows:
-    """`condition` is SQL over the table's columns; `row_filter` says exactly the same, where it can be said."""
+    """Rows that an overwrite replaces: `condition` is SQL over the table's columns, `row_filter` the equal predicate,
+    None if there is none."""
 
     condition: str
     row_filter: Predicate | None
@@ -41,10 +42,10 @@ class ReplacedRows:
 def take_out(
     environment: Environment, spark: SparkSession, target: Target, operation: WriteOperation, rows: ReplacedRows
 ) -> tuple[OverwriteRows, Mapping[str, BitMap64]]:
-    """The removal of what goes, no rows in its place yet, and the positions that go by data file.
+    """The action that removes the rows, without new rows yet, and the removed positions by data file.
 
-    Files are read only where partition and metrics leave it open. Writes delete files for those of which a part goes,
-    or the other rows of these.
+    Files are read only if partition and metrics do not decide. Delete files, or in format version 1 the remaining rows,
+    are written for files that lose some rows.
     """
     undecided = _undecided(environment, target, rows.row_filter)
     positions = _positions(spark, target, rows.condition) if undecided else {}
@@ -73,7 +74,7 @@ def take_out(
 
 
 def _undecided(environment: Environment, target: Target, row_filter: Predicate | None) -> Sequence[FileScanTask]:
-    """The files that must be read to know which of their rows go."""
+    """Files that must be read to find the matching rows."""
     if row_filter is None:
         return environment.scans.plan(target.version, AlwaysTrue()).tasks
     metadata = target.table.metadata
@@ -83,9 +84,9 @@ def _undecided(environment: Environment, target: Target, row_filter: Predicate |
 
 
 def _positions(spark: SparkSession, target: Target, condition: str) -> Mapping[str, BitMap64]:
-    """Positions of the live rows that the condition selects, by data file.
+    """Positions, by data file, of the live rows that match the condition.
 
-    Spark takes `t WHERE (a)` for one whose alias is `WHERE` and its column `a`.
+    The condition is in double parentheses, since Spark reads `t WHERE (a)` as an alias `WHERE` with a column `a`.
     """
     lowered = f"SELECT `_file`, `_pos`\nFROM {target.relation}\nWHERE (({condition}))"
     log_lowered(lowered)
@@ -100,7 +101,7 @@ def _rewrite(
     paths: Sequence[str],
     writer: Writer,
 ) -> Sequence[ContentFile]:
-    """Data files of the rows of other ones that the condition does not select."""
+    """Data files with the rows of the files `paths` that do not match the condition."""
     if not paths:
         return ()
     metadata = target.table.metadata
@@ -113,5 +114,6 @@ def _rewrite(
 
 
 def _second_on_driver() -> tuple[int, int]:
-    """Of a further write by the driver in one operation, whose first is that of the new rows; a task has its own."""
+    """Task numbers for the driver's second write of an operation, after that of the new rows; in a task its own
+    numbers."""
     return task_identity() if TaskContext.get() else (1, 0)

@@ -1,4 +1,4 @@
-"""RESTORE TABLE: main goes to an earlier version; what came after stays in the history."""
+"""RESTORE TABLE: main is moved to an earlier snapshot; later snapshots remain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESTORE_COLUMNS = (("previous_snapshot_id", "long"), ("current_snapshot_id", "lo
 
 
 def restore(environment: Environment, spark: SparkSession, statement: Restore) -> Outcome:
-    """Runs the statement; one row with main's snapshots before and after."""
+    """Runs the statement; one row with main's snapshot ids before and after."""
     table = environment.catalogs.load(statement.table.parts)
     at = {"version": statement.version} if statement.version is not None else {"timestamp": _time(spark, statement)}
     handle = travel(handle_of(statement.table.catalog, table), table.metadata, at)
@@ -31,7 +31,7 @@ def restore(environment: Environment, spark: SparkSession, statement: Restore) -
 
 
 def _time(spark: SparkSession, statement: Restore) -> int:
-    """The time in microseconds, as Spark reads the expression."""
+    """The time in microseconds, as Spark evaluates the expression."""
     assert statement.timestamp is not None
     (value,) = lowered_query(spark, f"SELECT CAST({statement.timestamp.text} AS TIMESTAMP)").collect()[0]
     if value is None:

@@ -28,23 +28,23 @@ from sqlext.sql.tokens.quoting import quote_identifier
 
 @dataclass(frozen=True, slots=True)
 class StaticValue:
-    """A column and the SQL of its value, which is of the column's type; `given` is the text of the user."""
+    """A column of PARTITION; `given` is the user's text of its value."""
 
     field: NestedField
     given: str
 
     @property
     def text(self) -> str:
-        """A cast and not a store assignment: Spark reads the values of PARTITION from their text."""
+        """SQL of the value in the column's type: by a cast instead of store assignment, as Spark does for PARTITION."""
         return f"CAST({self.given} AS {spark_type_text(self.field.type)})"
 
 
 def static_partition(
     statement: Insert | Truncate, metadata: TableMetadata, *, case_sensitive: bool = False
 ) -> Sequence[StaticValue]:
-    """The values; AnalysisError for a column, with a value or without, by which the table is not partitioned as it is.
+    """The values of the clause. Raises AnalysisError for a column that is no identity partition field.
 
-    The values of any other partition field are made from columns, and cannot be given.
+    Values of other partition fields are computed from columns, and cannot be given.
     """
     identity = {field.source_id for field in metadata.spec().fields if isinstance(field.transform, IdentityTransform)}
     fields = (field for field in metadata.schema().fields if field.id in identity)
@@ -62,7 +62,7 @@ def static_partition(
 
 
 def require_constants(spark: SparkSession, values: Sequence[StaticValue]) -> None:
-    """AnalysisError for a value that is no constant: it is one for all rows."""
+    """Raises AnalysisError for a value that is not constant, as one value is for all rows."""
     if not values:
         return
     query = lowered_query(spark, f"SELECT {', '.join(f'({value.text}) AS v{n}' for n, value in enumerate(values))}")
@@ -75,7 +75,7 @@ def require_constants(spark: SparkSession, values: Sequence[StaticValue]) -> Non
 def replaced_partition(spark: SparkSession, values: Sequence[StaticValue], target: Target) -> ReplacedRows:
     """The rows with the values of identity partition columns.
 
-    DataError INVALID_COLUMN_VALUE for a value that does not become one of the column's type.
+    Raises DataError INVALID_COLUMN_VALUE for a value that cannot be cast to the column's type.
     """
     given = [f"{value.text}, ({value.given}) IS NULL" for value in values]
     row = collect_row(lowered_query(spark, f"SELECT {', '.join(given)}")).combine_chunks().to_batches()[0]

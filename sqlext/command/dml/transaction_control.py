@@ -19,7 +19,7 @@ from sqlext.sql.statements.transaction_statement import (
 
 
 def control_transaction(environment: Environment, spark: SparkSession, statement: TransactionStatement) -> Outcome:
-    """Runs the statement; errors as `OpenTransactions` and `OpenTransaction` have them."""
+    """Runs the statement; no rows. Raises as `OpenTransactions` and `OpenTransaction`."""
     transactions, session = environment.transactions, session_id(spark)
     try:
         _control(transactions, session, statement)

@@ -1,4 +1,4 @@
-"""TRUNCATE TABLE: all rows of a table or branch, or those of the partitions that a PARTITION clause names."""
+"""TRUNCATE TABLE: all rows of a table or branch, or those of a partition (PARTITION clause)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sqlext.sql.statements.statement import Truncate
 
 
 def truncate(environment: Environment, spark: SparkSession, statement: Truncate) -> Outcome:
-    """Runs the statement; no rows, as in Spark. The removed rows stay readable in the table's earlier snapshots.
+    """Runs the statement; no rows, as in Spark. Removed rows remain readable in earlier snapshots.
 
-    AnalysisError NOT_A_PARTITION_COLUMN for a column of PARTITION that is no identity partition field.
+    Raises AnalysisError NOT_A_PARTITION_COLUMN for a column of PARTITION that is no identity partition field.
     """
     target = load_target(environment, spark, statement.table)
     values = static_partition(statement, target.table.metadata, case_sensitive=is_case_sensitive(spark))
