@@ -1,1 +1,1 @@
-"""Statements that define tables: CREATE, REPLACE, ALTER, branches and tags, SHOW CREATE, UNDROP."""
+"""Statements that define tables: CREATE, REPLACE, ALTER, branches and tags, SHOW CREATE, DESCRIBE FUNCTION, UNDROP."""

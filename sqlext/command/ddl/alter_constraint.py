@@ -1,4 +1,4 @@
-"""ALTER TABLE … ADD CONSTRAINT and DROP CONSTRAINT: rows that are there must satisfy a new CHECK."""
+"""ALTER TABLE … ADD CONSTRAINT and DROP CONSTRAINT; stored rows must satisfy a new CHECK."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN_COLUMNS = 8
 
 
 def add_constraint(environment: Environment, spark: SparkSession, statement: AddConstraint) -> Outcome:
-    """Runs the statement; no rows. DataError CHECK_CONSTRAINT_VIOLATION where a row of the table breaks it."""
+    """Runs the statement; no rows. Raises DataError CHECK_CONSTRAINT_VIOLATION if a stored row violates it."""
     target = load_whole_target(environment, spark, statement.table)
     metadata = target.table.metadata
     known = check_constraints(metadata.properties)
@@ -38,7 +38,7 @@ def add_constraint(environment: Environment, spark: SparkSession, statement: Add
 
 
 def drop_constraint(environment: Environment, spark: SparkSession, statement: DropConstraint) -> Outcome:
-    """Runs the statement; no rows. NotFoundError CONSTRAINT_DOES_NOT_EXIST."""
+    """Runs the statement; no rows. Raises NotFoundError CONSTRAINT_DOES_NOT_EXIST, unless IF EXISTS."""
     target = load_whole_target(environment, spark, statement.table)
     wanted = statement.constraint.lower()
     found = [one for one in check_constraints(target.table.metadata.properties) if one.name.lower() == wanted]

@@ -1,4 +1,4 @@
-"""ALTER TABLE … ADD, MODIFY and DROP PRIMARY KEY: rows that are there must fit a new key."""
+"""ALTER TABLE … ADD, MODIFY and DROP PRIMARY KEY; stored rows must satisfy a new key."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from sqlext.write.distinct_keys import NAMED_KEYS, named_keys
 def add_primary_key(environment: Environment, spark: SparkSession, statement: AddPrimaryKey) -> Outcome:
     """Runs the statement; no rows.
 
-    DataError NULL_IN_REQUIRED_COLUMN where a row has no value for a column of the key, DUPLICATE_KEY where two rows
-    share one that is ENFORCED.
+    Raises DataError NULL_IN_REQUIRED_COLUMN if a key column of a stored row is null, DUPLICATE_KEY if two rows have the
+    same key and it is ENFORCED.
     """
     target = load_whole_target(environment, spark, statement.table)
     metadata = target.table.metadata
@@ -56,7 +56,7 @@ def add_primary_key(environment: Environment, spark: SparkSession, statement: Ad
 
 
 def drop_primary_key(environment: Environment, spark: SparkSession, statement: DropPrimaryKey) -> Outcome:
-    """Runs the statement; no rows. AnalysisError for a table that has none, unless IF EXISTS."""
+    """Runs the statement; no rows. Raises AnalysisError for a table without a key, unless IF EXISTS."""
     table = environment.catalogs.load(statement.table.parts)
     if not table.metadata.schema().identifier_field_ids:
         if statement.if_exists:
@@ -67,7 +67,7 @@ def drop_primary_key(environment: Environment, spark: SparkSession, statement: D
 
 
 def _require_no_other_branch(target: Target, optional: list[NestedField]) -> None:
-    """A branch is read by the table's columns, and its rows are not looked at."""
+    """Raises AnalysisError if key columns become required and other branches exist, whose rows are not checked."""
     branches = sorted(
         name for name, ref in target.table.metadata.refs.items() if ref.type == "branch" and name != MAIN_BRANCH
     )

@@ -1,4 +1,4 @@
-"""ALTER TABLE: changes of columns, partition fields and the write order, each one commit."""
+"""ALTER TABLE for columns, partition fields and the write order; each statement is one commit."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def alter_columns(environment: Environment, spark: SparkSession, statement: Alte
 
 
 def alter_partitioning(environment: Environment, spark: SparkSession, statement: AlterPartitioning) -> Outcome:
-    """Runs the statement; no rows. Data files stay as they are."""
+    """Runs the statement; no rows. Data files are not rewritten."""
     match statement.change:
         case AddPartitionField():
             changes: tuple[SpecChange, ...] = (_added_field(statement.change),)
@@ -75,7 +75,7 @@ def alter_partitioning(environment: Environment, spark: SparkSession, statement:
 
 
 def alter_write_order(environment: Environment, spark: SparkSession, statement: AlterWriteOrder) -> Outcome:
-    """Runs the statement; no rows. Data files stay as they are."""
+    """Runs the statement; no rows. Data files are not rewritten."""
     terms = tuple(_sort_term(term) for term in statement.ordering)
     return _commit(environment, statement.table, ChangeWriteOrder(terms, statement.distribution))
 
@@ -86,7 +86,7 @@ def _commit(environment: Environment, name: TableName, action: Action) -> Outcom
 
 
 def _require_unchecked(change: SchemaChange, metadata: TableMetadata) -> None:
-    """A CHECK names its columns, so those must keep their names."""
+    """Raises AnalysisError COLUMN_IN_USE for a drop or rename of a column that a CHECK names."""
     if not isinstance(change, DropColumn | RenameColumn | ReplaceColumns):
         return
     schema = metadata.schema()
@@ -132,7 +132,8 @@ def _widening(spark: SparkSession, change: ColumnType) -> WidenColumn:
 
 
 def _column_type(spark: SparkSession, text: str, lengths: dict[int, int]) -> Type:
-    """The type as SQL spells it, with the lengths of its VARCHARs; UnsupportedError for one that Spark cannot show."""
+    """The type of the SQL text; adds its VARCHAR lengths to `lengths`. Raises UnsupportedError for a type unknown to
+    Spark."""
     setting = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
     column_type = parse_type(text, timestamp_type=setting, lengths=lengths)
     type_to_spark(column_type)

@@ -1,4 +1,4 @@
-"""CREATE TABLE, REPLACE TABLE and their AS SELECT forms: one commit, whole or not at all."""
+"""CREATE TABLE and REPLACE TABLE, with or without AS SELECT: one atomic commit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from sqlext.sql.syntax.type_name import TimestampSetting
 
 
 def create_table(environment: Environment, spark: SparkSession, statement: CreateTable) -> Outcome:
-    """Runs the statement; no rows. Errors: AlreadyExistsError, NotFoundError for REPLACE of no table."""
+    """Runs the statement; no rows. Raises AlreadyExistsError, or NotFoundError if REPLACE finds no table."""
     defaults = environment.catalogs.table_defaults(statement.name.catalog)
     statement = replace(statement, properties={**defaults, **statement.properties})
     catalog = environment.catalogs.catalog(statement.name.catalog)
@@ -84,9 +84,9 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
 def create_of_data_frame(
     environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame
 ) -> None:
-    """The table that a DataFrame's `create`, `replace` or `saveAsTable` asks for, as the shim describes it.
+    """Creates or replaces the table for a DataFrame's `create`, `replace` or `saveAsTable`; `arguments` are the shim's.
 
-    Errors: AlreadyExistsError, NotFoundError for `replace` of no table, AnalysisError for another provider.
+    Raises AlreadyExistsError, NotFoundError if `replace` finds no table, AnalysisError for another provider.
     """
     name = TableName((arguments["catalog"], *arguments["namespace"], arguments["name"]))
     properties = {**environment.catalogs.table_defaults(name.catalog), **arguments["properties"]}
@@ -121,7 +121,7 @@ def _define(
     base: LoadedTable | None,
     query: DataFrame | None,
 ) -> None:
-    """Creates or replaces the table, with the query's rows in the same commit."""
+    """Creates or replaces the table, with the query's rows in one commit."""
     kinds = ROWKIND_FIELD.of(definition.properties)
     if query is not None and kinds is not None:
         way_out = "Create the table without AS, and write with INSERT"
@@ -145,7 +145,7 @@ def _define(
     if query is not None and base is None and not catalog.namespace_exists(identifier.namespace):
         raise NotFoundError(
             "SCHEMA_NOT_FOUND", name=quoted(name.catalog, *identifier.namespace)
-        )  # before a file is made
+        )  # before a file is written
     operation = begin_write(metadata, catalog.io, str(name), environment.rng)
     initial = None
     if query is not None:
@@ -182,12 +182,12 @@ def _define(
 
 
 def _require_no_options(options: Mapping[str, str]) -> None:
-    """A table is made with properties; options that would have an effect on a write to one that is there have none."""
+    """Raises UnsupportedError for options of writes to existing tables, which have no effect on a new one."""
     if write_options(options) != WriteOptions():
         reason = "it is about a write to a table that is there. Use tableProperty for the new one"
         raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name=", ".join(sorted(options)), reason=reason)
 
 
 def _query_schema(query: DataFrame | None) -> Schema | None:
-    """Every column may hold null, as in Spark's own CREATE TABLE … AS: what a query gives binds no later row."""
+    """The query's columns, all optional, as in Spark's CREATE TABLE … AS."""
     return None if query is None else schema_from_spark(as_nullable(query.schema.jsonValue()))

@@ -1,4 +1,4 @@
-"""CREATE TABLE … LIKE: an empty table with the columns, key, partitioning, order and properties of another."""
+"""CREATE TABLE … LIKE: an empty table with another one's columns, key, partition spec, sort order and properties."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sqlext.sql.statements.statement import CreateTableLike
 
 
 def create_table_like(environment: Environment, spark: SparkSession, statement: CreateTableLike) -> Outcome:
-    """Runs the statement; no rows. Errors: AlreadyExistsError, NotFoundError for a source that is not there."""
+    """Runs the statement; no rows. Raises AlreadyExistsError, or NotFoundError if the source does not exist."""
     catalog = environment.catalogs.catalog(statement.name.catalog)
     identifier = TableIdentifier(statement.name.parts[1:-1], statement.name.table)
     if catalog.table_exists(identifier):
@@ -61,5 +61,5 @@ def create_table_like(environment: Environment, spark: SparkSession, statement: 
 
 
 def _copied(source: TableMetadata) -> dict[str, str]:
-    """The source's properties, but for the folder of its files and the state of streams."""
+    """The source's properties, without the data folder and the state of streams."""
     return {key: value for key, value in settings_of(source.properties).items() if key != DATA_PATH.name}

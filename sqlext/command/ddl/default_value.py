@@ -1,4 +1,4 @@
-"""The default of a column: a constant expression, computed once when the column is defined."""
+"""Column defaults: constant expressions, evaluated when the column is defined (spec: "Default values")."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sqlext.sql.tokens.quoting import quote_string
 from sqlext.sql.tokens.token_cursor import tokenize
 
 _NO_DEFAULT = (UnknownType, VariantType, GeospatialType, TimestampNanoType, TimestamptzNanoType)
-# Foldable to Spark, but not the same tomorrow: a default is a value, which other engines are to give too.
+# Spark folds these functions, but their values change; a stored default is one value for all engines.
 _OF_THE_MOMENT = frozenset(
     {
         "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_TIMEZONE", "CURRENT_USER", "CURRENT_CATALOG",
@@ -36,10 +36,10 @@ _OF_THE_MOMENT = frozenset(
 
 
 def default_value(spark: SparkSession, column: NestedField, text: str) -> Any:
-    """The stored value of a DEFAULT for the column; None for null, which is what no default says too.
+    """The stored value of a DEFAULT for the column; None for null, which is the same as no default.
 
-    Errors: AnalysisError INVALID_DEFAULT_VALUE for what is no constant, UnsupportedError UNSUPPORTED_TYPE for a column
-    that cannot have one, and Spark's own for an expression that it cannot analyse or assign.
+    Raises AnalysisError INVALID_DEFAULT_VALUE for a text that is not constant, UnsupportedError UNSUPPORTED_TYPE for a
+    column that cannot have a default, and Spark's errors for an expression that it cannot analyse or assign.
     """
     if text.upper() == "NULL":
         return None

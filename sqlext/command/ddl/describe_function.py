@@ -1,4 +1,4 @@
-"""DESCRIBE FUNCTION: what the functions of a catalog's namespace `system` take and answer."""
+"""DESCRIBE FUNCTION for the functions of a catalog's namespace `system`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Usage:
     result: str
 
 
-# The functions that the shim's `TransformFunction` holds; a test compares the names.
+# The functions of the shim's `TransformFunction`; a test compares the names.
 _USAGES: Mapping[str, _Usage] = MappingProxyType(
     {
         "bucket": _Usage(
@@ -63,7 +63,7 @@ _USAGES: Mapping[str, _Usage] = MappingProxyType(
 
 
 def describe_function(environment: Environment, spark: SparkSession, statement: DescribeFunction) -> Outcome:
-    """Runs the statement; a row for each line, as of Spark's own functions. NotFoundError FUNCTION_NOT_FOUND."""
+    """Runs the statement; a row for each line, as for Spark's functions. Raises NotFoundError FUNCTION_NOT_FOUND."""
     usage = _USAGES.get(statement.name)
     if usage is None:
         known = ", ".join(sorted(_USAGES))

@@ -1,4 +1,4 @@
-"""ALTER TABLE … CREATE, REPLACE and DROP of branches and tags."""
+"""ALTER TABLE … CREATE, REPLACE and DROP BRANCH and TAG."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sqlext.sql.statements.statement import CreateReference, DropReference
 
 
 def create_reference(environment: Environment, spark: SparkSession, statement: CreateReference) -> Outcome:
-    """Runs the statement; no rows. A branch of a table without snapshots begins at one of no files."""
+    """Runs the statement; no rows. A branch of a table without snapshots gets an empty first snapshot."""
     table = environment.catalogs.load(statement.table.parts)
     makes_first = statement.type == "branch" and statement.snapshot_id is None and not statement.must_exist
     if makes_first and table.metadata.current_snapshot_id is None and statement.ref not in table.metadata.refs:

@@ -1,4 +1,4 @@
-"""SHOW CREATE TABLE: text that makes the same table or view again."""
+"""SHOW CREATE TABLE: the statement that creates a table or view again."""
 
 from __future__ import annotations
 

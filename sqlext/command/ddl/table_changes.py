@@ -1,4 +1,4 @@
-"""Table definitions and property changes that come through Spark's own catalog interface."""
+"""Table creation and property changes through Spark's catalog interface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sqlext.write.metrics import MetricsConfig
 
 
 class TableDefinitions:
-    """What `CatalogBridge` needs of the commands."""
+    """The commands that `CatalogBridge` calls."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -36,7 +36,7 @@ class TableDefinitions:
         *,
         case_sensitive: bool,
     ) -> None:
-        """An empty table from Spark's columns, transforms and properties."""
+        """Creates an empty table with Spark's columns, transforms and properties."""
         environment = self._environment.within(session)
         catalog = environment.catalogs.catalog(parts[0])
         identifier = TableIdentifier(parts[1:-1], parts[-1])
@@ -70,9 +70,9 @@ class TableDefinitions:
     def alter_properties(
         self, session: str, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]
     ) -> None:
-        """SET and UNSET TBLPROPERTIES, in one commit. AnalysisError for a name or a value that is none.
+        """SET and UNSET TBLPROPERTIES, in one commit. Raises AnalysisError for an invalid name or value.
 
-        Spark says SET LOCATION as a property: UnsupportedError for another one than the table's.
+        Spark passes SET LOCATION as a property; raises UnsupportedError for a location other than the table's.
         """
         changed = dict(changed)
         moved_to = changed.pop("location", None)

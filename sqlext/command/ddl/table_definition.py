@@ -1,4 +1,4 @@
-"""What a CREATE TABLE defines, from SQL or from Spark's catalog interface: schema, spec, order, properties."""
+"""The definition of a new table from SQL or Spark's catalog interface: schema, spec, sort order, properties."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ from sqlext.sql.syntax.type_name import TimestampSetting, parse_type
 from sqlext.write.bloom_filters import BloomFilters
 from sqlext.write.metrics import MetricsConfig
 
-# Keys that Spark adds to the properties by itself, or that say what the metadata says elsewhere.
+# Properties that Spark adds, or whose values the metadata has elsewhere.
 _NOT_STORED = frozenset({"provider", "owner", "location", "external", "is_managed_location"})
 
-# Said by the metadata itself.
+# Properties that become other fields of the metadata.
 _SAID_ELSEWHERE = frozenset({FORMAT_VERSION.name, PRIMARY_KEY.name})
 
-# What Iceberg's own catalogs put into every new table.
+# Properties of every new table in Iceberg's catalogs.
 DEFAULT_PROPERTIES: Mapping[str, str] = {"write.parquet.compression-codec": "zstd"}
 
-# A column and the text of its DEFAULT to the stored value.
+# Maps a column and the text of its DEFAULT to the stored value.
 DefaultValue = Callable[[NestedField, str], Any]
 
-# Transform name, column by parts, number of buckets or width, and the partition field's name where it is given.
+# Transform name, parts of the column's name, number of buckets or width, and the partition field's name, if any.
 PartitionTerms = Iterable[tuple[str, Sequence[str], int | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
-    """All of a new table's metadata but its location and uuid."""
+    """A new table's metadata, except location and uuid."""
 
     schema: Schema
     spec: PartitionSpec
@@ -69,9 +69,9 @@ def define_table(
     *,
     case_sensitive: bool = False,
 ) -> TableDefinition:
-    """The definition of a CREATE TABLE; `query_schema` has the columns of its AS SELECT.
+    """The definition by a CREATE TABLE; `query_schema` has the columns of its AS SELECT.
 
-    `replaced` is the table that is there before. `default` computes the stored value of a column's DEFAULT.
+    `replaced` is the table that it replaces. `default` computes the stored value of a column's DEFAULT.
     """
     lengths: dict[int, int] = {}
     columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type, lengths, default)
@@ -91,7 +91,7 @@ def define_table(
 
 
 def assign_ids(columns: Schema, replaced: TableMetadata | None) -> Schema:
-    """The columns with the ids that they get in the table."""
+    """The columns with their field ids in the new table; REPLACE keeps the ids of columns with the same names."""
     if replaced is None:
         return assign_fresh_ids(columns)
     return assign_kept_ids(columns, replaced.schema(), replaced.last_column_id, replaced.format_version)
@@ -106,10 +106,10 @@ def complete(
     *,
     case_sensitive: bool,
 ) -> TableDefinition:
-    """The definition with partition spec, sort order and format version taken out of terms and properties.
+    """The definition: partition spec by `terms`, sort order by `ordering`, format version and the rest by properties.
 
-    Of the table that is `replaced` it has the properties that outlive this and are not given anew.
-    AnalysisError RESERVED_COLUMN_NAME; COLUMN_ALREADY_EXISTS for two columns of one name, or two fields of a struct.
+    Properties of the `replaced` table that outlive it are kept, unless `properties` has them. Raises AnalysisError
+    RESERVED_COLUMN_NAME, and COLUMN_ALREADY_EXISTS for two columns or struct fields with one name.
     """
     require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
     MetricsConfig.from_properties(properties).require_columns(schema)
@@ -137,7 +137,7 @@ def complete(
 
 
 def _keyed_by_property(schema: Schema, properties: Mapping[str, str]) -> Schema:
-    """The schema with the key that the property `primary-key` names, if it does."""
+    """The schema with the key of the property `primary-key`, if set."""
     text = PRIMARY_KEY.of(properties)
     if text is None:
         return schema
@@ -155,7 +155,7 @@ def _keyed_by_property(schema: Schema, properties: Mapping[str, str]) -> Schema:
 def with_identifier_fields(schema: Schema, key: Sequence[FieldPath]) -> Schema:
     """The schema with `key` as its identifier fields, which become required.
 
-    Errors: AnalysisError for a column that is not there, a key column twice, or a type that cannot be a key.
+    Raises AnalysisError for a column that does not exist or occurs twice, or a type that cannot be a key.
     """
     ids = [resolve_field(schema, path).id for path in key]
     if len(set(ids)) != len(ids):
@@ -175,7 +175,7 @@ def _primary_key(statement: CreateTable) -> tuple[str, ...]:
 
 
 def _settable(properties: Mapping[str, str]) -> Mapping[str, str]:
-    """What a user's own properties may be; those that Spark puts among them say something else."""
+    """The user's properties. Raises AnalysisError RESERVED_TABLE_PROPERTY for those that Spark or the table sets."""
     for name in properties:
         if name.startswith(LENGTH_PREFIX):
             reason = "ids are given by the table"
@@ -187,7 +187,7 @@ def _settable(properties: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _key_properties(statement: CreateTable) -> Mapping[str, str]:
-    """What ENFORCED and RELY say of the key; what holds without them is not kept."""
+    """The properties for ENFORCED and RELY; none for their defaults."""
     said = ((KEY_ENFORCED.name, statement.key_enforced), (KEY_RELY, statement.key_rely))
     for name, value in said:
         if value is not None and statement.properties.get(name, str(value)).lower() != str(value).lower():
@@ -209,7 +209,7 @@ def _schema(
         field = NestedField(id, column.name, type, not column.nullable, column.comment)
         if column.default_text is not None:
             value = default(field, column.default_text)
-            # No row is there that would have to get the default when it is read.
+            # A new table has no rows that need an initial default.
             field = replace(field, write_default=value)
         fields.append(field)
     return Schema(tuple(fields))
@@ -244,7 +244,7 @@ def _transform(name: str, parameter: int | None) -> Transform:
 
 
 def _field_name(column: str, transform: str) -> str:
-    """Iceberg's own names, which readers of the `partition` struct know."""
+    """The partition field's name as by Iceberg, which appears in the `partition` struct."""
     suffix = {"identity": "", "truncate": "_trunc"}.get(transform, f"_{transform}")
     return column + suffix
 
@@ -266,7 +266,8 @@ def _sort_field(schema: Schema, sort: SortTerm) -> SortField:
 
 
 def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> PartitionTerms:
-    """Partition terms of Spark's own transforms, as the shim describes them. AnalysisError for what is none here."""
+    """Partition terms of Spark's transforms, as described by the shim. Raises AnalysisError
+    INVALID_PARTITION_TRANSFORM."""
     partitioning = list(partitioning)
     for term in partitioning:
         reason = _NO_PARTITIONING.get(term["name"])

@@ -1,4 +1,4 @@
-"""UNDROP TABLE: what was dropped without PURGE is there again, with its history."""
+"""UNDROP TABLE: a table that was dropped without PURGE is restored with its history."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlext.sql.statements.statement import Undrop
 
 
 def undrop(environment: Environment, spark: SparkSession, statement: Undrop) -> Outcome:
-    """Runs the statement; no rows. Errors as `Catalog.undrop_table`."""
+    """Runs the statement; no rows. Raises as `Catalog.undrop_table`."""
     name = statement.name
     environment.catalogs.catalog(name.catalog).undrop_table(TableIdentifier(name.parts[1:-1], name.table))
     return Outcome()
