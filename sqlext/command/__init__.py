@@ -1,1 +1,1 @@
-"""What statements do: one module for each SQL verb, in rooms."""
+"""Execution of statements: one module for each SQL verb, in packages by kind of statement."""

@@ -1,4 +1,4 @@
-"""CHECKs as a statement defines them: Spark must find each to be a condition over one row."""
+"""Validation of CHECK constraints: Spark must accept each as a condition on one row."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sqlext.sql.statements.statement import Check
 def check_properties(
     spark: SparkSession, checks: Iterable[Check], schema: Schema, known: Sequence[CheckConstraint] = ()
 ) -> dict[str, str]:
-    """The properties that keep the CHECKs; one without a name gets the next `check_<n>`.
+    """The table properties that store the CHECKs; one without a name gets the next `check_<n>`.
 
-    Errors: AnalysisError INVALID_CHECK_CONSTRAINT or CONSTRAINT_ALREADY_EXISTS for a name that comes twice, and Spark's
-    own for a condition that it cannot analyse.
+    Raises AnalysisError INVALID_CHECK_CONSTRAINT, CONSTRAINT_ALREADY_EXISTS for a name that occurs twice, and Spark's
+    errors for a condition that it cannot analyse.
     """
     properties: dict[str, str] = {}
     taken = {one.name.lower() for one in known}
@@ -39,10 +39,10 @@ def check_properties(
 
 
 def require_allowed(spark: SparkSession, name: str, expression: str) -> None:
-    """AnalysisError INVALID_CHECK_CONSTRAINT for a text that holds more than deterministic functions of Spark's own.
+    """Raises AnalysisError INVALID_CHECK_CONSTRAINT for a text with other than Spark's deterministic built-in
+    functions.
 
-    It is asked of what a statement defines, and again of what metadata has, before Spark analyses it: another engine
-    or a hand may have put it there.
+    It is called for a new CHECK, and before Spark analyses one of the metadata, which another engine may have written.
     """
     reason = shim_object(spark, "CheckText").refused(spark._jsparkSession, expression)
     if reason is not None:
@@ -50,7 +50,7 @@ def require_allowed(spark: SparkSession, name: str, expression: str) -> None:
 
 
 def require_condition(spark: SparkSession, name: str, expression: str, schema: Schema) -> None:
-    """Raises where the expression is no deterministic condition over the table's columns."""
+    """Raises AnalysisError INVALID_CHECK_CONSTRAINT unless the expression is a deterministic condition on a row."""
     require_plain_check(name, expression, schema)
     require_allowed(spark, name, expression)
     struct = StructType.fromJson(json.loads(json.dumps(schema_to_spark(schema))))

@@ -1,4 +1,4 @@
-"""What every command works with: catalogs, scans, and the clock, randomness and sleep of the commit loop."""
+"""The dependencies of all commands: catalogs, scans, and the clock, randomness and sleep of the commit loop."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from sqlext.spark.session.open_transactions import OpenTransactions
 
 @dataclass(frozen=True, slots=True)
 class Overtaken:
-    """A statement that runs again: what ended its last run, and how many runs there were.
+    """The state of a rerun: the conflict that ended the last run, and the number of earlier runs.
 
-    `turn` is its place among the statements of the process that run again on the table, where it waits for its turn.
+    `turn` is its place in the queue of the process's reruns on the table, None if it does not queue.
     """
 
     conflict: StaleRead
@@ -35,9 +35,9 @@ class Overtaken:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Injected into every command by the session. `overtaken`: in a statement that runs again.
+    """Injected into every command by the session. `overtaken` is None except in a rerun.
 
-    `planning` is what the session's settings say of plans, as of the beginning of the statement.
+    `planning` has the session's settings for plans, as of the start of the statement.
     """
 
     catalogs: Catalogs
@@ -52,31 +52,30 @@ class Environment:
     planning: Planning = field(default_factory=Planning)
 
     def within(self, session: str) -> Environment:
-        """The environment of a statement of that session: in a transaction, if it has one."""
+        """The environment of a statement of `session`: with the catalogs of its transaction, if one is open."""
         return replace(self, catalogs=self.transactions.catalogs_of(session))
 
     def planned_by(self, settings: Mapping[str, str]) -> Environment:
-        """The environment of a statement in whose session these settings speak of plans. AnalysisError
-        SETTING_INVALID."""
+        """The environment with these session settings for plans. Raises AnalysisError SETTING_INVALID."""
         return replace(self, planning=Planning.of(settings)) if settings else self
 
     def version(self, catalog: str, table: LoadedTable, branch: str | None = None) -> TableVersion:
-        """A loaded table as scans see it, at the head of a branch."""
+        """A loaded table at the head of a branch."""
         return self.catalogs.version(replace(handle_of(catalog, table), branch=branch))
 
     def commit(
         self, catalog: str, table: LoadedTable, action: Action, destination: Destination = MAIN
     ) -> CommitOutcome:
-        """Commits `action` on a table, from the version it was planned on; perhaps together with what others commit.
+        """Commits `action`, planned on `table`, to the table; possibly in a group commit with other statements.
 
-        One that is recorded lands alone: its record is of its own snapshot, behind what is there. While a statement of
-        the process runs again in its turn, commits of the others to the table wait.
+        A recorded action is committed alone, since its record describes one snapshot. While a rerun of the process has
+        its turn on the table, other commits wait.
         """
         with self._in_turn(table):
             return self._commit(catalog, table, action, destination)
 
     def statements_run_again(self, table: LoadedTable) -> bool:
-        """Whether a statement of the process runs again in its turn on the table, this one aside."""
+        """Whether another statement of the process has its turn for a rerun on the table."""
         own = None if self.overtaken is None else self.overtaken.turn
         return self.queue.is_behind_others(own or statement_turn(table))
 
@@ -111,10 +110,10 @@ class Environment:
 
 
 def statement_turn(table: LoadedTable) -> Place:
-    """A place among the statements that run again on the table; their line is another than that of its commits."""
+    """A place in the queue of reruns on the table, which is separate from that of its commits."""
     return Place(f"statements on {table.metadata.table_uuid}")
 
 
 def longest_wait_s(table: LoadedTable) -> float:
-    """As long as a commit to the table may take, in seconds."""
+    """The longest time of a commit to the table, in seconds."""
     return COMMIT_RETRY_TOTAL_TIMEOUT_MS.of(table.metadata.properties) / 1000

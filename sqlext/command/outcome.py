@@ -1,4 +1,4 @@
-"""What a statement answers with: columns, and one row of counts for DML."""
+"""Results of statements: rows, and for DML one row of counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COUNT_COLUMNS = ("num_affected_rows", "num_inserted_rows", "num_updated_rows", "
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Rows a DML statement changed; None where the way it was written does not tell."""
+    """Numbers of rows that a DML statement changed; None if the way that it was written does not tell."""
 
     inserted: int | None = 0
     updated: int | None = 0
@@ -19,14 +19,14 @@ class Counts:
     affected: int | None = None
 
     def row(self) -> list[int | None]:
-        """Values of `COUNT_COLUMNS`; `affected` is the sum of the others where it is not given."""
+        """Values of `COUNT_COLUMNS`; `affected` is by default the sum of the others."""
         known = [n for n in (self.inserted, self.updated, self.deleted) if n is not None]
         return [sum(known) if self.affected is None else self.affected, self.inserted, self.updated, self.deleted]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Rows for Spark."""
+    """Result rows for Spark."""
 
     rows: Sequence[Sequence[Any]] = ()
 
@@ -37,6 +37,6 @@ def count_schema() -> Mapping[str, Any]:
 
 
 def struct(columns: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
-    """A struct of nullable columns, as Spark's JSON; a type is Spark's name of it, or its JSON."""
+    """A struct of nullable columns, as Spark's JSON; each type is Spark's type name or its JSON."""
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in columns]
     return {"type": "struct", "fields": fields}

@@ -1,4 +1,4 @@
-"""Single values that Spark has computed, as the format stores them."""
+"""Values that Spark has computed, converted to Iceberg's stored values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sqlext.write.partitioner import Partitioner
 
 
 def stored_values(columns: Sequence[pa.Array], fields: Sequence[NestedField], table_name: str) -> tuple[Any, ...]:
-    """The values of one row, as a data file's partition has them."""
+    """The values of one row, in the form of a data file's partition."""
     schema = Schema(tuple(replace(field, required=False) for field in fields))
     spec = PartitionSpec(
         0,

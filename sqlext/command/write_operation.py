@@ -1,4 +1,4 @@
-"""One operation's files on their way into a table: the plan, the clean-up when it fails."""
+"""The data files of one write operation, which are removed if it fails."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _PAUSE_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class WriteOperation:
-    """A write plan whose operation id is in the name of every file it makes."""
+    """A write plan, whose operation id is in the name of each file written."""
 
     plan: WritePlan
     io: CreatedFiles
 
     @contextmanager
     def cleaned_on_failure(self) -> Iterator[WriteOperation]:
-        """Removes every file of the operation when the block fails, a user's interrupt included.
+        """Removes all files of the operation if the block fails or the user interrupts it.
 
-        The commit stays outside: it removes the files of its action itself, unless it may have landed.
+        The commit is outside the block: it removes the files of its action itself, unless it may have succeeded.
         """
         try:
             yield self
@@ -40,10 +40,10 @@ class WriteOperation:
             raise
 
     def _remove_files(self) -> None:
-        """The files that this process made, if no other one took part.
+        """Removes the files that this process has created, if executors created none.
 
-        Else those that are found below the table's data, until there are none: a task that was cancelled may just have
-        finished one more, and a killed one tells nobody of its files.
+        Else removes the operation's files in the table's data folder until a listing has none: a cancelled task may
+        just have finished one, and a killed task reports none.
         """
         created = self.io.locations
         if created is not None:

@@ -1,4 +1,4 @@
-"""Writes the rows of a query by the writer that a plan names: on the driver while they are few, else in tasks."""
+"""Writing of a query's rows by the planned writer: on the driver if they are few, else in tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from sqlext.thresholds import ALL_ROWS
 
 @dataclass(frozen=True, slots=True)
 class FewerColumns:
-    """The query without columns that an UPDATE or MERGE keeps, and a task that reads these from the data files."""
+    """The query without columns that an UPDATE or MERGE does not assign, and a task that reads these from the data
+    files."""
 
     rows: DataFrame
     task: WriteTask
@@ -29,10 +30,10 @@ def write_by(
     arranged: Callable[[DataFrame], DataFrame] | None = None,
     fewer: FewerColumns | None = None,
 ) -> WrittenFiles:
-    """Runs `task` over `rows`, on the driver or in tasks. Raises what `run_write` raises.
+    """Runs `task` over `rows`, on the driver or in tasks. Raises as `run_write`.
 
-    `arranged` sorts rows for the driver, `in_tasks` spreads and sorts them for tasks. The driver takes `fewer` in the
-    place of `rows` where it may: a result that changes when its query runs again must not be asked for twice.
+    `arranged` sorts rows for the driver, `in_tasks` distributes and sorts them for tasks. The driver takes `fewer`
+    instead of `rows`, unless its query may have to run again and is not repeatable.
     """
     if not writer.most_bytes:
         return run_write(in_tasks(rows), task)
