@@ -14,14 +14,11 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, StructType, is_primitive
 from sqlext.sql.default_keyword import default_word
 from sqlext.sql.literal import write_default_text
-from sqlext.sql.statements.statement import Assignment, Merge, MergeClause, Slice, TableName
+from sqlext.sql.statements.statement import Assignment, Slice, TableName
 from sqlext.sql.syntax.type_name import spark_type_text
 from sqlext.sql.tokens.expression_slice import column_references
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string, unquote_identifier
 from sqlext.sql.tokens.token_cursor import tokenize
-
-# The alias of a MERGE source that is a query without alias.
-UNNAMED_SOURCE = "__source_rows"
 
 # The most characters of an expression in a message.
 _LONGEST_SHOWN = 200
@@ -68,29 +65,10 @@ class Relation:
         return {self._key(column): column for column in reversed(self.columns)}
 
 
-@dataclass(frozen=True, slots=True)
-class BoundClause:
-    """A WHEN clause whose texts can be used over a join of target and source.
-
-    `values` has texts of the column's type, by column name. A column without one keeps its value in an update, and is
-    null in an insert.
-    """
-
-    clause: MergeClause
-    condition: str | None
-    values: Mapping[str, str]
-
-
 def target_relation(table: TableName, alias: str | None, schema: Schema, *, case_sensitive: bool = False) -> Relation:
     """The target of a row-level statement."""
     name = table.parts if alias is None else (alias,)
     return Relation(name, tuple(field.name for field in schema.fields), case_sensitive)
-
-
-def source_relation(merge: Merge, columns: Sequence[str], *, case_sensitive: bool = False) -> Relation:
-    """The source of a MERGE; `columns` are those that Spark finds in `source_select(merge)`."""
-    name = (merge.source_alias,) if merge.source_alias is not None else merge.source_name or (UNNAMED_SOURCE,)
-    return Relation(name, tuple(columns), case_sensitive)
 
 
 def resolve_column(schema: Schema, name: str, where: str = "the table", *, case_sensitive: bool = False) -> NestedField:
@@ -242,96 +220,12 @@ def value_text(value: Slice, field: NestedField, visible: Sequence[Relation]) ->
     return value.text if word is None or is_name else write_default_text(field)
 
 
-# MERGE
-
-
-def bind_clause(
-    clause: MergeClause,
-    schema: Schema,
-    merge: Merge,
-    target: Relation,
-    source: Relation,
-    *,
-    coerces_structs: bool = False,
-) -> BoundClause:
-    """The clause of a MERGE with its star expanded and its names qualified.
-
-    With `coerces_structs`, Spark's `spark.sql.mergeNestedTypeCoercion.enabled`, structs of the source may lack fields:
-    `UPDATE SET *` keeps the target's, and with schema evolution they are null in every other clause.
-
-    An INSERT sees the source only, and a clause BY SOURCE the target only, but their texts are used over a join of
-    both, so bare names are qualified. Raises AnalysisError for names of the hidden side, and as `bind_assignments`.
-    """
-    where = clause_name(clause)
-    fields = {field.name: field for field in schema.fields}
-    sides = {"matched": (target, source), "not matched": (source,), "not matched by source": (target,)}[clause.kind]
-
-    def seen(text: str) -> str:
-        if clause.kind == "matched":
-            return text
-        visible, hidden = (target, source) if clause.kind == "not matched by source" else (source, target)
-        return qualify(text, visible, hidden, where)
-
-    values: dict[str, str] = {}
-    fills = coerces_structs and merge.evolving
-    if clause.star:
-        texts = star_values(source, target, where, partial=merge.evolving)
-        keeps = coerces_structs and clause.action == "update"
-        values = {
-            name: assigned_value(
-                text, fields[name], merge.table, kept=target.column(name) if keeps else None, fills=fills
-            )
-            for name, text in texts.items()
-        }
-    else:
-        assigned = bind_assignments(clause.assignments, target, schema, where)
-        if clause.action == "insert":
-            require_whole_columns(assigned, where)
-            absent = [field for field in schema.fields if field.write_default is not None]
-            values = {field.name: assigned_value(write_default_text(field), field, merge.table) for field in absent}
-        for name, value in assigned.items():
-            kept = target.column(name)
-            values[name] = new_value(value, fields[name], kept, merge.table, visible=sides, seen=seen, fills=fills)
-    condition = None if clause.condition is None else checked_condition(seen(clause.condition.text), where)
-    return BoundClause(clause, condition, values)
+# Conditions and names
 
 
 def checked_condition(condition: str, clause: str) -> str:
     """The condition within the shim's check that it is one, whose error names the clause."""
     return f"sqlext_condition({condition}, {quote_string(clause)})"
-
-
-def require_whole_columns(assigned: Mapping[str, Assigned], where: str) -> None:
-    """Raises UnsupportedError for a value of a field inside a column: an inserted row has no struct to change."""
-    for name, value in assigned.items():
-        if not isinstance(value, Slice):
-            raise UnsupportedError(
-                "UNSUPPORTED_NESTED_ASSIGNMENT",
-                field=f"{name}.{next(iter(value))}",
-                reason=f"{where} makes new rows, which have no struct to change",
-                column=name,
-            )
-
-
-def clause_name(clause: MergeClause) -> str:
-    """The clause's name in messages."""
-    return f"WHEN {clause.kind.upper()} THEN {clause.action.upper()}"
-
-
-def star_values(source: Relation, target: Relation, where: str, *, partial: bool = False) -> dict[str, str]:
-    """The source's column of the same name for each column of the target.
-
-    Raises AnalysisError for a column that the source lacks; with `partial` it is left out.
-    """
-    values: dict[str, str] = {}
-    for name in target.columns:
-        column = source.find(name)
-        if column is None and partial:
-            continue
-        if column is None:
-            raise unresolved(name, f"the source of {where} *", source.columns)
-        values[name] = source.column(column)
-    return values
 
 
 def qualify(text: str, visible: Relation, hidden: Relation, where: str) -> str:

@@ -60,7 +60,7 @@ def literal_source(merge: Merge) -> LiteralQuery | None:
 def merged_literals(target: Target, upsert: KeyUpsert, literals: LiteralQuery) -> pa.Table | None:
     """The source's rows in the table's columns; None where Spark is needed, as in `literals_in_columns`."""
     schema = target.table.metadata.schema()
-    columns = {upsert.source.column(name): number for number, name in enumerate(literals.names)}
+    columns = {upsert.bound.source.column(name): number for number, name in enumerate(literals.names)}
     if any(upsert.values[field.name] not in columns for field in schema.fields):
         return None
     places = {field.id: columns[upsert.values[field.name]] for field in schema.fields}

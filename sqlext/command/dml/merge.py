@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -36,6 +35,7 @@ from sqlext.spark.query.store_assignment import is_ansi, require_strict_policy
 from sqlext.spark.session.session_settings import coerces_structs, is_case_sensitive
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import StructType
+from sqlext.sql.bound_merge import BoundMerge, bind_merge
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
 from sqlext.sql.lowering.merge_scope import compares_keys, ends_unconditionally
@@ -105,10 +105,11 @@ def planned_merge(environment: Environment, spark: SparkSession, statement: Merg
     schema = target.table.metadata.schema()
     by_place = has_order_or_kinds(target, source.columns)
     coerces = not by_place and coerces_structs(spark) and _has_structs(schema)
-    upsert = None if coerces else key_upsert(statement, schema, source.columns, case_sensitive=exact)
+    bound = bind_merge(statement, schema, source.columns, case_sensitive=exact)
+    upsert = None if coerces else key_upsert(bound)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     if upsert is None or not _keys_compare_as_stored(upsert, source):
-        return target, _planned_join(environment, spark, target, statement, source, coerces=coerces)
+        return target, _planned_join(environment, target, bound, source, coerces=coerces)
     if by_place:
         return target, _RowsByKey(lower_upsert_source(upsert, own_kind_column(target)), isolation)
     return target, _planned_upsert(environment, spark, target, upsert, source)
@@ -121,7 +122,7 @@ def _given_rows(environment: Environment, spark: SparkSession, target: Target, s
     if literals is None or has_order_or_kinds(target, literals.names):
         return None
     exact = is_case_sensitive(spark)
-    upsert = key_upsert(statement, target.table.metadata.schema(), literals.names, case_sensitive=exact)
+    upsert = key_upsert(bind_merge(statement, target.table.metadata.schema(), literals.names, case_sensitive=exact))
     rows = None if upsert is None else merged_literals(target, upsert, literals)
     plan = None if rows is None else plan_of_given(environment, target)
     if upsert is None or rows is None or plan is None:
@@ -150,35 +151,24 @@ def _planned_upsert(
 
 
 def _planned_join(
-    environment: Environment,
-    spark: SparkSession,
-    target: Target,
-    statement: Merge,
-    source: DataFrame,
-    *,
-    coerces: bool,
+    environment: Environment, target: Target, bound: BoundMerge, source: DataFrame, *, coerces: bool
 ) -> PlannedChange:
     metadata = target.table.metadata
-    schema, exact = metadata.schema(), is_case_sensitive(spark)
-    only_inserts = all(clause.kind == "not matched" for clause in statement.clauses)
+    only_inserts = all(clause.kind == "not matched" for clause in bound.merge.clauses)
     expected = estimate(source, environment.planning.thresholds.driver_bytes)
     lowered, names, shows_matches, kept = lower_merge(
-        statement,
-        schema,
-        source.columns,
+        bound,
         target.relation,
         row_ids=has_row_ids(target) and not only_inserts,
         narrows=expected.is_broadcast,
         counts_matches=MERGE_CARDINALITY.of(metadata.properties) == "matches",
-        case_sensitive=exact,
         coerces_structs=coerces,
     )
-    scope = _scope(statement, schema, source.columns, case_sensitive=exact)
     isolation = MERGE_ISOLATION_LEVEL.of(metadata.properties)
-    change = RowChange(lowered, isolation, names, shows_matches=shows_matches, scope=scope, kept_columns=kept)
+    change = RowChange(lowered, isolation, names, shows_matches=shows_matches, scope=_scope(bound), kept_columns=kept)
     facts = facts_of(target, MERGE_MODE)
     # A source row changes one target row if the condition is on a key. WHEN NOT MATCHED BY SOURCE changes others too.
-    beside = 0 if _clauses_need_source(statement) else facts.target.rows
+    beside = 0 if _clauses_need_source(bound.merge) else facts.target.rows
     facts = replace(
         facts,
         expected_rows=expected.rows + beside,
@@ -193,12 +183,16 @@ def _clauses_need_source(statement: Merge) -> bool:
     return not any(clause.kind == "not matched by source" for clause in statement.clauses)
 
 
-def _scope(statement: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool) -> ConflictScope:
-    """A row that another commit adds conflicts by its key alone if every source row without a match is inserted. A row
+def _scope(bound: BoundMerge) -> ConflictScope:
+    """The concurrent commits that a MERGE conflicts with.
+
+    A row that another commit adds conflicts by its key alone if every source row without a match is inserted. A row
     that another commit removes conflicts if a source row had matched it without changing it, as that source row would
-    now be inserted."""
+    now be inserted.
+    """
+    statement = bound.merge
     inserts = any(clause.kind == "not matched" for clause in statement.clauses)
-    keyed = compares_keys(statement, schema, source_columns, case_sensitive=case_sensitive)
+    keyed = compares_keys(bound)
     return ConflictScope(
         added_by_key=keyed and _clauses_need_source(statement) and ends_unconditionally(statement, "not matched"),
         removed_if_changed=not inserts or ends_unconditionally(statement, "matched"),
@@ -212,10 +206,10 @@ def _has_structs(schema: Schema) -> bool:
 
 def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:
     """Whether the condition finds a key equal exactly when it is once it has the column's type."""
-    types = {upsert.source.column(field.name): field.dataType.simpleString() for field in source.schema.fields}
+    types = {upsert.bound.source.column(field.name): field.dataType.simpleString() for field in source.schema.fields}
     for name, text in upsert.keys.items():
         given = types.get(text)
-        stored = SparkStruct.fromJson(dict(schema_to_spark(upsert.schema)))[name].dataType.simpleString()
+        stored = SparkStruct.fromJson(dict(schema_to_spark(upsert.bound.schema)))[name].dataType.simpleString()
         if given != stored and not {given, stored} <= _INTEGRAL:
             return False
     return True

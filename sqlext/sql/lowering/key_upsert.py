@@ -13,23 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlext.spec.row_kind import ROW_KIND
-from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UuidType
-from sqlext.sql.binding import (
-    Relation,
-    assigned_value,
-    bind_assignments,
-    clause_name,
-    source_relation,
-    star_values,
-    target_relation,
-    value_text,
-)
+from sqlext.sql.binding import Relation, assigned_value, value_text
+from sqlext.sql.bound_merge import BoundMerge
 from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 from sqlext.sql.lowering.merge_source import source_text
 from sqlext.sql.lowering.text import selected, stored_uuid, with_ctes
-from sqlext.sql.statements.statement import Merge, MergeClause, Slice
-from sqlext.sql.tokens.expression_slice import column_references, equated_columns, has_subquery, plain_column
+from sqlext.sql.statements.statement import MergeClause, Slice
+from sqlext.sql.tokens.expression_slice import column_references, has_subquery, plain_column
 from sqlext.sql.tokens.token_cursor import tokenize
 
 
@@ -38,42 +29,33 @@ class KeyUpsert:
     """`keys` has, by key column, the source column that the condition compares it with; `values` has, by column of the
     table, an expression over the source alone. Both are qualified texts."""
 
-    merge: Merge
-    schema: Schema
-    source: Relation
+    bound: BoundMerge
     keys: Mapping[str, str]
     values: Mapping[str, str]
 
 
-def key_upsert(
-    merge: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool = False
-) -> KeyUpsert | None:
+def key_upsert(bound: BoundMerge) -> KeyUpsert | None:
     """The upsert that the statement is, or None if it is any other MERGE.
 
     Types are not known here. The condition compares before the source's key is cast to the column's type: the caller
     must check that this makes no difference, as it does for a fraction that becomes an integer. Raises AnalysisError
     for unknown names.
     """
-    if [clause.kind for clause in merge.clauses] not in (["matched", "not matched"], ["not matched", "matched"]):
+    clauses, keys = bound.merge.clauses, bound.key_columns
+    if keys is None or [one.kind for one in clauses] not in (["matched", "not matched"], ["not matched", "matched"]):
         return None
-    update, insert = sorted(merge.clauses, key=lambda clause: clause.kind)
+    update, insert = sorted(clauses, key=lambda clause: clause.kind)
     if update.action != "update" or update.condition is not None or insert.condition is not None:
         return None
-    target = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
-    source = source_relation(merge, source_columns, case_sensitive=case_sensitive)
-    keys = compared_keys(merge, schema, target, source)
-    if keys is None:
-        return None
-    updated = _source_values(update, target, source, schema, partial=merge.evolving)
-    inserted = _source_values(insert, target, source, schema, partial=merge.evolving)
+    updated, inserted = _source_values(bound, update), _source_values(bound, insert)
     if updated is None or inserted is None:
         return None
     updated = {**keys, **updated}
-    if set(inserted) != set(target.columns) or any(inserted[name] != keys[name] for name in keys):
+    if set(inserted) != set(bound.target.columns) or any(inserted[name] != keys[name] for name in keys):
         return None
-    if any(_spelled(updated.get(name), source) != _spelled(inserted[name], source) for name in inserted):
+    if any(_spelled(updated.get(name), bound.source) != _spelled(inserted[name], bound.source) for name in inserted):
         return None
-    return KeyUpsert(merge, schema, source, keys, inserted)
+    return KeyUpsert(bound, keys, inserted)
 
 
 def _spelled(text: str | None, source: Relation) -> tuple[str, ...] | None:
@@ -109,71 +91,48 @@ def _spelled(text: str | None, source: Relation) -> tuple[str, ...] | None:
 def lower_upsert_source(upsert: KeyUpsert, kind_column: str | None = None) -> str:
     """The source's rows in the table's columns, and after them `_row_kind`, if the source has it or the table's column
     `kind_column` has the kinds."""
-    kind = upsert.source.find(ROW_KIND.name)
-    kinds = [] if kind is None else [(f"CAST({upsert.source.column(kind)} AS STRING)", ROW_KIND.name)]
-    kinds += [(_value(upsert, field), ROW_KIND.name) for field in upsert.schema.fields if field.name == kind_column]
-    return with_ctes(upsert.merge.ctes, _source_rows(upsert, behind=kinds))
+    kind = upsert.bound.source.find(ROW_KIND.name)
+    kinds = [] if kind is None else [(f"CAST({upsert.bound.source.column(kind)} AS STRING)", ROW_KIND.name)]
+    kinds += [
+        (_value(upsert, field), ROW_KIND.name) for field in upsert.bound.schema.fields if field.name == kind_column
+    ]
+    return with_ctes(upsert.bound.merge.ctes, _source_rows(upsert, behind=kinds))
 
 
 def lower_resolved_upsert(upsert: KeyUpsert, target: str, *, row_ids: bool = False, one_copy: bool = False) -> str:
     """The source's rows with the position of the target row that each replaces; see `lower_keyed_changes`."""
     rows = f"({_source_rows(upsert)})"
     return with_ctes(
-        upsert.merge.ctes, lower_keyed_changes(rows, target, upsert.schema, row_ids=row_ids, one_copy=one_copy)
+        upsert.bound.merge.ctes,
+        lower_keyed_changes(rows, target, upsert.bound.schema, row_ids=row_ids, one_copy=one_copy),
     )
 
 
 def _source_rows(upsert: KeyUpsert, behind: Sequence[tuple[str, str]] = ()) -> str:
-    fields = upsert.schema.fields
+    fields = upsert.bound.schema.fields
     assigned = [(_value(upsert, field), field.name) for field in fields]
-    return f"SELECT {selected([*assigned, *behind])}\nFROM {source_text(upsert.merge)}"
+    return f"SELECT {selected([*assigned, *behind])}\nFROM {source_text(upsert.bound.merge)}"
 
 
 def _value(upsert: KeyUpsert, field: NestedField) -> str:
-    value = assigned_value(upsert.values[field.name], field, upsert.merge.table)
-    is_key = field.id in upsert.schema.identifier_field_ids
+    value = assigned_value(upsert.values[field.name], field, upsert.bound.merge.table)
+    is_key = field.id in upsert.bound.schema.identifier_field_ids
     return stored_uuid(value) if is_key and isinstance(field.type, UuidType) else value
 
 
-def compared_keys(merge: Merge, schema: Schema, target: Relation, source: Relation) -> dict[str, str] | None:
-    """The source's column by key column, if the condition is one equality for each column of the key; else None."""
-    pairs = equated_columns(merge.condition.text)
-    if pairs is None:
-        return None
-    keys: dict[str, str] = {}
-    for left, right in pairs:
-        key, value = _whole_column(left, target, source), _whole_column(right, source, target)
-        if key is None or value is None:
-            key, value = _whole_column(right, target, source), _whole_column(left, source, target)
-        if key is None or value is None or key in keys:
-            return None
-        keys[key] = source.column(value)
-    identifiers = {schema.column_path(id) for id in schema.identifier_field_ids}
-    return keys if keys and {(name,) for name in keys} == identifiers else None
-
-
-def _whole_column(parts: tuple[str, ...], side: Relation, other: Relation) -> str | None:
-    """The column of `side` that the parts name unambiguously, qualified or bare; else None."""
-    located = side.locate(parts)
-    if located is not None:
-        return located[0] if located[1] == len(parts) and other.locate(parts) is None else None
-    return side.find(parts[0]) if len(parts) == 1 and other.find(parts[0]) is None else None
-
-
-def _source_values(
-    clause: MergeClause, target: Relation, source: Relation, schema: Schema, *, partial: bool
-) -> dict[str, str] | None:
+def _source_values(bound: BoundMerge, clause: MergeClause) -> dict[str, str] | None:
     """The clause's values by column, plain columns in one spelling; None if one needs more than the source."""
-    where = clause_name(clause)
     if clause.star:
-        return star_values(source, target, where, partial=partial)
-    fields = {field.name: field for field in schema.fields}
+        return bound.star_values(clause)
+    inserts = clause.action == "insert"
+    visible = (bound.source,) if inserts else (bound.target, bound.source)
+    fields = {field.name: field for field in bound.schema.fields}
     values: dict[str, str] = {}
-    for name, value in bind_assignments(clause.assignments, target, schema, where).items():
+    for name, value in bound.assignments(clause).items():
         if not isinstance(value, Slice):
             return None
-        given = value_text(value, fields[name], (source,) if clause.action == "insert" else (target, source))
-        text = _source_value(given, target, source, bare_is_source=clause.action == "insert")
+        given = value_text(value, fields[name], visible)
+        text = _source_value(given, bound.target, bound.source, bare_is_source=inserts)
         if text is None:
             return None
         values[name] = text

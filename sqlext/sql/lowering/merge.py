@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlext.spec.manifests.row_lineage import ROW_ID
-from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
-from sqlext.sql.binding import BoundClause, Relation, bind_clause, source_relation, target_relation
+from sqlext.sql.bound_merge import BoundClause, BoundMerge, bind_clause
 from sqlext.sql.lowering.merge_source import marked_source_text, source_text
 from sqlext.sql.lowering.text import fresh_name, hidden_column, selected, showing_hidden, with_ctes
 from sqlext.sql.statements.statement import ClauseAction, ClauseKind, Merge
@@ -47,31 +46,23 @@ def source_select(merge: Merge) -> str:
 
 
 def lower_merge(
-    merge: Merge,
-    schema: Schema,
-    source_columns: Sequence[str],
+    bound: BoundMerge,
     target: str,
     *,
     row_ids: bool = False,
     narrows: bool = False,
     counts_matches: bool = True,
-    case_sensitive: bool = False,
     coerces_structs: bool = False,
 ) -> LoweredMerge:
-    """The changes of any MERGE; `target` is the target relation's text, `source_columns` those of `source_select`.
+    """The changes of any MERGE; `target` is the target relation's text.
 
     With `row_ids` the row id of the changed row follows the columns, null in an inserted one. With `narrows` a join
     that keeps all source rows, and would shuffle and sort the whole target, reads it through a semi join with the
     source, which Spark broadcasts. With `counts_matches` no two source rows may match a target row, even if no clause
     applies to one of them; else no two may change it. `coerces_structs` and errors are as in `bind_clause`.
     """
-    target_side = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
-    source_side = source_relation(merge, source_columns, case_sensitive=case_sensitive)
-    clauses = [
-        bind_clause(clause, schema, merge, target_side, source_side, coerces_structs=coerces_structs)
-        for clause in merge.clauses
-    ]
-    lowering = _MergeLowering(merge, schema, target, target_side, source_side, clauses, row_ids, narrows)
+    clauses = [bind_clause(bound, clause, coerces_structs=coerces_structs) for clause in bound.merge.clauses]
+    lowering = _MergeLowering(bound, target, clauses, row_ids, narrows)
     names = lowering.row_names()
     if counts_matches and names is not None and lowering.leaves_matches():
         return LoweredMerge(lowering.rows(shows_matches=True), names, True, lowering.kept_columns())
@@ -89,11 +80,8 @@ class _Join:
 
 @dataclass(frozen=True, slots=True)
 class _MergeLowering:
-    merge: Merge
-    schema: Schema
+    bound: BoundMerge
     target_text: str
-    target: Relation
-    source: Relation
     clauses: Sequence[BoundClause]
     row_ids: bool
     narrows: bool
@@ -105,12 +93,12 @@ class _MergeLowering:
         columns = [(applies, clause), (self._operation(clause, shows_matches=shows_matches), "__operation")]
         columns += self._position(join)
         if any(bound.clause.action != "delete" for bound in self.clauses):
-            columns += [(self._value(clause, field), field.name) for field in self.schema.fields]
+            columns += [(self._value(clause, field), field.name) for field in self.bound.schema.fields]
             if self.row_ids:
                 columns.append((self._row_id(join), ROW_ID.name))
         names = ", ".join(quote_identifier(name) for _, name in columns[1:])
         return with_ctes(
-            self.merge.ctes,
+            self.bound.merge.ctes,
             f"SELECT {names}\nFROM (\n  SELECT {selected(columns)}\n  FROM {join.text}\n)\n"
             f"WHERE {quote_identifier(clause)} IS NOT NULL",
         )
@@ -123,14 +111,14 @@ class _MergeLowering:
         matched = [clause for clause in self.clauses if clause.clause.kind == "matched"]
         if not matched or (matched[0].clause.action == "delete" and matched[0].condition is None):
             return None
-        if self.schema.identifier_field_ids:
-            return tuple(self.schema.column_path(id) for id in self.schema.identifier_field_ids)
+        if self.bound.schema.identifier_field_ids:
+            return tuple(self.bound.schema.column_path(id) for id in self.bound.schema.identifier_field_ids)
         return tuple((name,) for name in self._compared_columns())
 
     def kept_columns(self) -> tuple[str, ...]:
         if any(clause.clause.action == "insert" for clause in self.clauses):
             return ()
-        names = (field.name for field in self.schema.fields)
+        names = (field.name for field in self.bound.schema.fields)
         return tuple(name for name in names if not any(name in clause.values for clause in self.clauses))
 
     # The join
@@ -147,23 +135,23 @@ class _MergeLowering:
         return self._outer_join(kinds)
 
     def _inner_join(self) -> _Join:
-        return _Join(self._joined(self._target_text(), "INNER", source_text(self.merge)), {"matched": ""})
+        return _Join(self._joined(self._target_text(), "INNER", source_text(self.bound.merge)), {"matched": ""})
 
     def _of_one_side(self, kind: str, *, target_first: bool) -> _Join:
         if target_first:
-            left, right = self._target_text(), source_text(self.merge)
+            left, right = self._target_text(), source_text(self.bound.merge)
         else:
-            left, right = source_text(self.merge), self._target_with_matches()
+            left, right = source_text(self.bound.merge), self._target_with_matches()
         tests: dict[ClauseKind, str] = {"matched": "", "not matched": "", "not matched by source": ""}
         return _Join(self._joined(left, kind, right), tests, has_target=target_first)
 
     def _outer_join(self, kinds: set[ClauseKind]) -> _Join:
         if "not matched by source" not in kinds:
-            text = self._joined(source_text(self.merge), "LEFT OUTER", self._target_with_matches())
+            text = self._joined(source_text(self.bound.merge), "LEFT OUTER", self._target_with_matches())
             file = self._hidden("_file")
             return _Join(text, {"matched": f"{file} IS NOT NULL", "not matched": f"{file} IS NULL"})
         marker = self._fresh("__source")
-        source = marked_source_text(self.merge, marker)
+        source = marked_source_text(self.bound.merge, marker)
         mark = quote_identifier(marker)
         by_source = f"{mark} IS NULL"
         if "not matched" not in kinds:
@@ -178,20 +166,20 @@ class _MergeLowering:
         return _Join(self._joined(self._target_text(), "FULL OUTER", source), tests)
 
     def _joined(self, left: str, kind: str, right: str) -> str:
-        return f"{left}\n  {kind} JOIN {right}\n  ON ({self.merge.condition.text})"
+        return f"{left}\n  {kind} JOIN {right}\n  ON ({self.bound.merge.condition.text})"
 
     def _target_with_matches(self) -> str:
         """The target, or with `narrows` its rows that a source row matches."""
-        if not self.narrows or has_subquery(self.merge.condition.text):
+        if not self.narrows or has_subquery(self.bound.merge.condition.text):
             return self._target_text()
-        return f"({self._joined(self._target_text(), 'LEFT SEMI', source_text(self.merge))})"
+        return f"({self._joined(self._target_text(), 'LEFT SEMI', source_text(self.bound.merge))})"
 
     def _target_text(self) -> str:
         hidden = ("_file", "_pos", *((ROW_ID.name,) if self.row_ids else ()))
-        return showing_hidden(self.target_text, self.merge.alias, hidden, self.target, self.source)
+        return showing_hidden(self.target_text, self.bound.merge.alias, hidden, self.bound.target, self.bound.source)
 
     def _hidden(self, name: str) -> str:
-        return hidden_column(name, self.merge.alias, self.target, self.target, self.source)
+        return hidden_column(name, self.bound.merge.alias, self.bound.target, self.bound.target, self.bound.source)
 
     # The select list
 
@@ -231,23 +219,23 @@ class _MergeLowering:
             if field.name in bound.values:
                 by_text.setdefault(bound.values[field.name], []).append(number)
             elif bound.clause.action == "update":
-                own = self.target.column(field.name)  # null without target row, as an insert needs it
+                own = self.bound.target.column(field.name)  # null without target row, as an insert needs it
         if by_text:
             return _chosen(clause, by_text, own)
         return own or f"CAST(NULL AS {spark_type_text(field.type)})"
 
     def _compared_columns(self) -> list[str]:
         compared: list[str] = []
-        for reference in column_references(self.merge.condition.text) or ():
-            located = self.target.locate(reference.parts)
-            bare = self.target.find(reference.parts[0]) if len(reference.parts) == 1 else None
+        for reference in column_references(self.bound.merge.condition.text) or ():
+            located = self.bound.target.locate(reference.parts)
+            bare = self.bound.target.find(reference.parts[0]) if len(reference.parts) == 1 else None
             name = located[0] if located is not None else bare
             if name is not None and name not in compared and not reference.in_subquery:
                 compared.append(name)
         return compared
 
     def _fresh(self, name: str) -> str:
-        return fresh_name(name, (*self.target.columns, *self.source.columns))
+        return fresh_name(name, (*self.bound.target.columns, *self.bound.source.columns))
 
 
 def _chosen(clause: str, numbers_by_text: Mapping[str, Sequence[int]], otherwise: str | None = None) -> str:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from sqlext.spec.schema import Schema
-from sqlext.sql.binding import Relation, bind_assignments, clause_name, source_relation, star_values, target_relation
-from sqlext.sql.lowering.key_upsert import compared_keys
+from sqlext.sql.binding import Relation
+from sqlext.sql.bound_merge import BoundMerge
 from sqlext.sql.statements.statement import ClauseKind, Merge, MergeClause, Slice
 from sqlext.sql.tokens.expression_slice import plain_column
 
 
-def compares_keys(merge: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool = False) -> bool:
+def compares_keys(bound: BoundMerge) -> bool:
     """Whether the condition equates the primary keys of source and target, and inserted rows have the source's key.
     Raises AnalysisError for unknown names."""
-    target = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
-    source = source_relation(merge, source_columns, case_sensitive=case_sensitive)
-    keys = compared_keys(merge, schema, target, source)
-    inserts = [clause for clause in merge.clauses if clause.kind == "not matched"]
-    return keys is not None and all(_inserts_keys(clause, merge, schema, target, source, keys) for clause in inserts)
+    inserts = (clause for clause in bound.merge.clauses if clause.kind == "not matched")
+    return bound.key_columns is not None and all(_inserts_keys(bound, clause) for clause in inserts)
 
 
 def ends_unconditionally(merge: Merge, kind: ClauseKind) -> bool:
@@ -26,15 +20,13 @@ def ends_unconditionally(merge: Merge, kind: ClauseKind) -> bool:
     return any(clause.kind == kind and clause.condition is None for clause in merge.clauses)
 
 
-def _inserts_keys(
-    clause: MergeClause, merge: Merge, schema: Schema, target: Relation, source: Relation, keys: Mapping[str, str]
-) -> bool:
-    where = clause_name(clause)
+def _inserts_keys(bound: BoundMerge, clause: MergeClause) -> bool:
+    keys = bound.key_columns or {}
     if clause.star:
-        values = star_values(source, target, where, partial=merge.evolving)
+        values = bound.star_values(clause)
         return all(values.get(name) == key for name, key in keys.items())
-    assigned = bind_assignments(clause.assignments, target, schema, where)
-    return all(_is_column(assigned.get(name), source, key) for name, key in keys.items())
+    assigned = bound.assignments(clause)
+    return all(_is_column(assigned.get(name), bound.source, key) for name, key in keys.items())
 
 
 def _is_column(value: object, source: Relation, column: str) -> bool:

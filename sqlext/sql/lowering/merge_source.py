@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlext.sql.binding import UNNAMED_SOURCE
+from sqlext.sql.bound_merge import UNNAMED_SOURCE
 from sqlext.sql.statements.statement import Merge
 from sqlext.sql.tokens.quoting import quote_identifier
 

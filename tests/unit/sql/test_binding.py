@@ -11,7 +11,6 @@ from sqlext.sql.binding import (
     qualify,
     resolve_column,
     resolve_field,
-    star_values,
 )
 from sqlext.sql.statements.statement import Assignment, Slice, TableName
 from sqlext.sql.syntax.type_name import spark_type_text
@@ -151,10 +150,3 @@ def test_suggestions_are_the_nearest_names():
 
 def test_nested_names_resolve():
     assert resolve_field(SCHEMA, ("point", "x")).id == 4
-
-
-def test_star_takes_the_columns_of_the_target():
-    source = Relation(("s",), ("ID", "name", "point", "more"))
-    assert star_values(source, TARGET, "x") == {"id": "`s`.`ID`", "Name": "`s`.`name`", "point": "`s`.`point`"}
-    with pytest.raises(AnalysisError):
-        star_values(SOURCE, TARGET, "WHEN MATCHED THEN UPDATE")

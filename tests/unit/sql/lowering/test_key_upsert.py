@@ -2,6 +2,7 @@ import pytest
 
 from sqlext.errors import AnalysisError
 from sqlext.spec.schema import Schema
+from sqlext.sql.bound_merge import bind_merge
 from sqlext.sql.lowering.key_upsert import key_upsert, lower_resolved_upsert, lower_upsert_source
 from unit.sql.lowering.orders import SCHEMA, SOURCE, TARGET, UNKEYED, flat, read
 
@@ -12,7 +13,7 @@ TWO_KEYS = Schema(UNKEYED.fields, 0, (1, 2))
 
 
 def recognised(text, schema=SCHEMA, columns=SOURCE):
-    return key_upsert(read(text), schema, columns)
+    return key_upsert(bind_merge(read(text), schema, columns))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_expressions_are_the_same_in_case_too(updated, inserted, same_without_ca
     for exact, same in ((False, same_without_case), (True, same_with_case)):
         columns = SIDES if exact else tuple(name for name in SIDES if name != "A")
         try:
-            found = key_upsert(read(text), schema, columns, case_sensitive=exact) is not None
+            found = key_upsert(bind_merge(read(text), schema, columns, case_sensitive=exact)) is not None
         except AnalysisError:
             found = False
         assert found == same, exact

@@ -1,6 +1,7 @@
 import pytest
 
 from sqlext.errors import AnalysisError
+from sqlext.sql.bound_merge import bind_merge
 from sqlext.sql.lowering.merge import lower_merge, source_select
 from unit.sql.lowering.orders import SCHEMA, SOURCE, TARGET, UNKEYED, flat, read
 
@@ -12,7 +13,7 @@ T = TARGET
 
 
 def lowered(text, schema=SCHEMA, columns=SOURCE):
-    rows, names, _, _ = lower_merge(read(text), schema, columns, TARGET)
+    rows, names, _, _ = lower_merge(bind_merge(read(text), schema, columns), TARGET)
     return flat(rows), names
 
 
@@ -169,7 +170,7 @@ def test_an_unmatched_column_is_a_typed_null():
     "clauses", [BY_SOURCE, "WHEN MATCHED AND t.id > 1 THEN DELETE ", "WHEN MATCHED THEN DELETE " + BY_SOURCE]
 )
 def test_deletions_alone_come_without_columns(clauses):
-    rows, _, _, _ = lower_merge(read(HEAD + clauses), SCHEMA, SOURCE, TARGET, row_ids=True)
+    rows, _, _, _ = lower_merge(bind_merge(read(HEAD + clauses), SCHEMA, SOURCE), TARGET, row_ids=True)
     assert rows.startswith("SELECT `__operation`, `_file`, `_pos`\n")
     assert "_row_id" not in rows
 
@@ -183,7 +184,7 @@ def test_deletions_alone_come_without_columns(clauses):
     ],
 )
 def test_row_ids_come_behind_the_columns(clauses, row_id):
-    rows, _, _, _ = lower_merge(read(HEAD + clauses), SCHEMA, SOURCE, TARGET, row_ids=True)
+    rows, _, _, _ = lower_merge(bind_merge(read(HEAD + clauses), SCHEMA, SOURCE), TARGET, row_ids=True)
     assert f"{row_id} AS `_row_id` FROM" in flat(rows)
     assert flat(rows).startswith("SELECT `__operation`, `_file`, `_pos`, `id`, `qty`, `name`, `_row_id` FROM")
 
@@ -202,8 +203,8 @@ def test_row_ids_come_behind_the_columns(clauses, row_id):
     ],
 )
 def test_a_join_that_keeps_all_of_the_source_moves_matched_rows_alone(clauses, condition, narrowed):
-    statement = read(HEAD.replace("t.id = s.id", condition) + clauses)
-    plain, narrow = (lower_merge(statement, SCHEMA, SOURCE, TARGET, narrows=narrows).rows for narrows in (False, True))
+    bound = bind_merge(read(HEAD.replace("t.id = s.id", condition) + clauses), SCHEMA, SOURCE)
+    plain, narrow = (lower_merge(bound, TARGET, narrows=narrows).rows for narrows in (False, True))
     semi = f"JOIN ({T} LEFT SEMI JOIN s ON ({condition})) ON ({condition})"
     wanted = flat(plain).replace(f"JOIN {T} ON ({condition})", semi) if narrowed else flat(plain)
     assert flat(narrow) == wanted
@@ -224,7 +225,7 @@ def test_a_join_that_keeps_all_of_the_source_moves_matched_rows_alone(clauses, c
     ],
 )
 def test_matches_that_no_clause_applies_to_are_shown(clauses, shows):
-    strict = lower_merge(read(HEAD + clauses), SCHEMA, SOURCE, TARGET)
-    lenient = lower_merge(read(HEAD + clauses), SCHEMA, SOURCE, TARGET, counts_matches=False)
+    strict = lower_merge(bind_merge(read(HEAD + clauses), SCHEMA, SOURCE), TARGET)
+    lenient = lower_merge(bind_merge(read(HEAD + clauses), SCHEMA, SOURCE), TARGET, counts_matches=False)
     assert (strict.shows_matches, "0Y" in strict.rows) == (shows, shows)
     assert (lenient.shows_matches, "0Y" in lenient.rows) == (False, False)
