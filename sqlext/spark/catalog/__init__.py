@@ -1,1 +1,1 @@
-"""Catalogs, tables and views as Spark sees them."""
+"""Catalogs, tables and views in Spark's terms: types, options, time travel, descriptions."""

@@ -1,7 +1,7 @@
-"""Format types as Spark's JSON type language, and back.
+"""Iceberg types as Spark's JSON types, and back.
 
-Struct fields carry their field id in the metadata key `parquet.field.id`, by which Spark's Parquet reader finds
-columns, and their doc as `comment`.
+Struct fields have their field id in the metadata key `parquet.field.id`, by which Spark's Parquet reader finds columns,
+and their doc as `comment`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sqlext.spec.types import (
 from sqlext.sql.literal import literal_text
 
 FIELD_ID = "parquet.field.id"
-# Spark's own keys: what its Parquet reader gives where a file lacks the column, and what its writes fill in.
+# Spark's keys of column defaults: for files without the column, and for writes.
 _INITIAL_DEFAULT = "EXISTS_DEFAULT"
 _WRITE_DEFAULT = "CURRENT_DEFAULT"
 _CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
@@ -95,11 +95,11 @@ def schema_to_spark(schema: Schema) -> dict[str, Any]:
 
 
 def struct_as_stored(struct: StructType) -> dict[str, Any]:
-    """A struct as Spark's Parquet reader is to read it: a uuid is its bytes there, and a string to everyone else.
+    """A struct as Spark's Parquet reader must read it; a UUID is its bytes, where other code has a string.
 
-    Of a field of type unknown it is to find nothing, whatever a file has: so that has an id of no field. Only columns
-    have an initial default, and none of bytes, as Spark's reader knows no others. A required field with an initial
-    default may be absent from a file, which the reader would refuse.
+    A field of type unknown gets the id of no field, so that none is found in any file. Only columns of types other than
+    binary, fixed and UUID have an initial default, as Spark's reader has no others. A required field with an initial
+    default is optional, since a file may lack it.
     """
     return struct_to_spark(StructType(tuple(_column_as_stored(field) for field in struct.fields)))
 
@@ -136,7 +136,7 @@ def _field_as_stored(field: NestedField, initial_default: Any = None) -> NestedF
 
 
 def require_spark_types(schema: Schema) -> None:
-    """Raises UnsupportedError for a column that no table may have here, since Spark could not show it."""
+    """Raises UnsupportedError for a column of a type that Spark does not have."""
     schema_to_spark(schema)
 
 
@@ -162,7 +162,7 @@ def _field_to_spark(field: NestedField) -> dict[str, Any]:
 
 
 def type_to_spark(data_type: Type) -> Any:
-    """Spark's JSON of one type; UnsupportedError for a type Spark has no counterpart of."""
+    """Spark's JSON of a type. Raises UnsupportedError for a type that Spark does not have."""
     if isinstance(data_type, StructType):
         return struct_to_spark(data_type)
     if isinstance(data_type, ListType):
@@ -187,7 +187,7 @@ def type_to_spark(data_type: Type) -> Any:
 
 
 def as_nullable(described: Any) -> Any:
-    """Spark's type JSON, with null allowed at every depth."""
+    """Spark's type JSON, nullable at every level."""
     if isinstance(described, list):
         return [as_nullable(one) for one in described]
     if not isinstance(described, Mapping):
@@ -197,7 +197,7 @@ def as_nullable(described: Any) -> Any:
 
 
 def schema_from_spark(struct: Mapping[str, Any]) -> Schema:
-    """A schema with fresh ids in Spark's order (breadth first), from Spark's struct JSON."""
+    """A schema with new ids, from Spark's struct JSON; the ids of siblings precede those of their nested fields."""
     numbers = iter(range(1, 1 << 31))
     return Schema(_fields_from_spark(struct["fields"], numbers))
 

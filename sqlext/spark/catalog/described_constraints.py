@@ -1,4 +1,4 @@
-"""What DESCRIBE says of a table beside Spark's own rows: key, NOT NULL, CHECKs and defaults."""
+"""Constraints in DESCRIBE: key, NOT NULL, CHECKs and defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from sqlext.sql.tokens.quoting import quote_name
 
 
 def described_constraints(metadata: TableMetadata, schema: Schema) -> Sequence[tuple[str, str, str]]:
-    """Rows of `col_name`, `data_type` and `comment` under a heading, or none for a table without any of these."""
+    """Rows of `col_name`, `data_type` and `comment` with a heading; none for a table without constraints and
+    defaults."""
     rows = [*_key(metadata, schema), *_required(schema)]
     rows += [(f"Check {check.name}", check.expression, "") for check in check_constraints(metadata.properties)]
     rows += [

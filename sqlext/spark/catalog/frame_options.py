@@ -1,7 +1,7 @@
-"""Options of DataFrame reads and writes: which are known, and what those of a write ask for.
+"""Options of DataFrame reads and writes, with the names of Iceberg's reader and writer.
 
-The names are those of Iceberg's reader and writer. What tunes Iceberg's own way of working is accepted and has no
-effect; what would change rows or commits, and is not done here, is refused; so is a name that is none.
+Options that tune Iceberg's implementation are accepted and have no effect. Options that would change rows or commits,
+and are not implemented, are refused, as are unknown names.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TUNES_READS = frozenset(
 )
 _OF_CHANGES = "it would read the rows that came between two snapshots; table_changes tells these"
 _OF_STREAMS = "a batch reads one version of a table; spark.readStream reads a stream of it"
-# What would change rows, and is not done here. The names are those of Iceberg's readers in Spark and Flink.
+# Options of Iceberg's readers in Spark and Flink that would change rows, and are not implemented.
 _OTHER_READS: Mapping[str, str] = {
     "case-sensitive": "the session says it for all names; SET spark.sql.caseSensitive",
     "end-snapshot-id": _OF_CHANGES,
@@ -69,7 +69,7 @@ _OTHER_READS: Mapping[str, str] = {
     "watermark-column": _OF_STREAMS,
     "watermark-column-time-unit": _OF_STREAMS,
 }
-# By these a write does for once what the table's property says of all.
+# Options that override a table property for one write.
 _SETTINGS: Mapping[str, TableProperty[Any]] = {
     "compression-codec": PARQUET_COMPRESSION,
     "compression-level": PARQUET_COMPRESSION_LEVEL,
@@ -88,7 +88,7 @@ _TUNES_WRITES = frozenset(
         "uid-suffix",
     }
 )
-# Options whose one value is what is done anyway.
+# Options with the only value that is implemented.
 _ONLY = {
     "check-nullability": "true",
     "delete-format": "parquet",
@@ -121,18 +121,18 @@ _WRITES = frozenset(
         *_OTHER_WRITES,
     }
 )
-# What an option that is none can have been meant to be.
+# Suggestions for an unknown option.
 _DONE_READS = _PLACES - {"path", "timestampasof", "versionasof"}
 _DONE_WRITES = _WRITES - _TUNES_WRITES - _OTHER_WRITES - frozenset(_ONLY) - {MERGE_SCHEMA[0]}
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What the options of one write ask for.
+    """The parsed options of one write.
 
-    `settings` stand in for the table's properties; `summary` goes into the snapshot's. `merge_schema` is None where the
-    session says it, `upsert` where the table's properties do, `overwrite` where the statement does. At most
-    `parallelism` tasks write.
+    `settings` override the table's properties; `summary` is added to the snapshot's. `merge_schema` is None if the
+    session decides, `upsert` if the table's properties do, `overwrite` if the statement does. `parallelism` is the
+    largest number of tasks that write.
     """
 
     branch: str | None = None
@@ -145,7 +145,8 @@ class WriteOptions:
 
 
 def require_read_options(options: Iterable[str]) -> None:
-    """AnalysisError UNKNOWN_OPTION with the nearest name, UnsupportedError for one that would read other rows."""
+    """Raises AnalysisError UNKNOWN_OPTION with the nearest name, UnsupportedError for an option that would change
+    rows."""
     for name in options:
         if name.lower() in _OTHER_READS:
             raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name=name, reason=_OTHER_READS[name.lower()])
@@ -154,7 +155,7 @@ def require_read_options(options: Iterable[str]) -> None:
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:
-    """The options of a write. Errors as for reads, and for values that do not parse."""
+    """The parsed options of a write. Raises as `require_read_options`, and AnalysisError for invalid values."""
     settings: dict[str, str] = {}
     summary: list[tuple[str, str]] = []
     merge_schema: bool | None = None
@@ -188,9 +189,9 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
 
 
 def require_not_contradicted(options: WriteOptions, by_key: str, way_out: str, *, upserts: bool = True) -> None:
-    """AnalysisError UPSERT_CONTRADICTED where an option says what `by_key` says itself, and not the same.
+    """Raises AnalysisError UPSERT_CONTRADICTED if an option contradicts `by_key`, what makes the write one by key.
 
-    `upserts`: each row replaces the one of its key.
+    `upserts`: each row replaces the one with its key.
     """
     refused = {_UPSERT: options.upsert not in (None, upserts or None), _OVERWRITE: bool(options.overwrite)}
     given = {_UPSERT: options.upsert, _OVERWRITE: options.overwrite}
@@ -200,7 +201,8 @@ def require_not_contradicted(options: WriteOptions, by_key: str, way_out: str, *
 
 
 def known_write_options() -> frozenset[str]:
-    """Names that `write_options` takes, beside those that go on behind `snapshot-property.`; some it then refuses."""
+    """Names of options that `write_options` knows, including those that it refuses, without
+    `snapshot-property.<name>`."""
     return _WRITES - {_SNAPSHOT_PROPERTY}
 
 

@@ -1,4 +1,4 @@
-"""Object stores as Spark's own readers see them: a catalog's settings as those of Hadoop's S3A."""
+"""The object-store settings of a catalog as those of Hadoop's S3A, for Spark's own readers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ _SETTINGS = {
 
 
 def tell_hadoop(spark: SparkSession, warehouse: str, options: Mapping[str, str]) -> None:
-    """Has Spark read the bucket of `warehouse` by the catalog's settings; another catalog's bucket keeps its own.
+    """Sets the catalog's settings for the bucket of `warehouse` in Spark's Hadoop configuration.
 
-    Keys for a session end with it, and Hadoop keeps a file system with the keys that it began with: where there are
-    such, it is told to keep none.
-
-    UnsupportedError PACKAGE_REQUIRED when the JVM has no hadoop-aws.
+    Hadoop keeps the credentials of a cached file system. Its cache is therefore disabled if there is a session token,
+    which expires. Raises UnsupportedError JAR_REQUIRED if the JVM has no hadoop-aws.
     """
     if not is_object(warehouse):
         return
@@ -48,7 +46,7 @@ def tell_hadoop(spark: SparkSession, warehouse: str, options: Mapping[str, str])
 
 
 def bucket_settings(options: Mapping[str, str]) -> Mapping[str, str]:
-    """S3A's settings of one bucket, without what stands before their names."""
+    """S3A's settings of one bucket, by their names without the prefix `fs.s3a.bucket.<bucket>.`."""
     settings = {name: options[key] for key, name in _SETTINGS.items() if key in options}
     if "access.key" in settings:
         kind = "TemporaryAWSCredentialsProvider" if "session.token" in settings else "SimpleAWSCredentialsProvider"

@@ -1,4 +1,4 @@
-"""The hidden column `_partition` as the shim takes it: a type, and the values of a file as JSON."""
+"""The metadata column `_partition` for the shim: its type, and each file's value as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def partition_column(metadata: TableMetadata) -> Mapping[str, Any]:
 
 
 def stored_partition(metadata: TableMetadata) -> Callable[[ContentFile], list[Any]]:
-    """What gives a file's values of those fields: days, microseconds, decimals as text, bytes in base64."""
+    """A function for a file's values of the fields of `partition_column`, as JSON: days, microseconds, decimals as
+    text, bytes in base64."""
     fields, specs = partition_fields(metadata), metadata.specs_by_id()
 
     def values(file: ContentFile) -> list[Any]:
@@ -39,7 +40,7 @@ def stored_partition(metadata: TableMetadata) -> Callable[[ContentFile], list[An
 
 
 def as_json(value_type: Type, value: Any) -> Any:
-    """A stored value in the form of the scan's answer."""
+    """A stored value as JSON."""
     if value is None:
         return None
     if isinstance(value_type, _NANOS):

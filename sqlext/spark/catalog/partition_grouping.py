@@ -1,4 +1,4 @@
-"""The partition fields that Spark sees, and the values of those by which a scan keeps its files apart."""
+"""Partition fields for Spark, and the partition values by which a scan groups its files (storage-partitioned joins)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from sqlext.spec.partition_spec import PartitionField
 from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import FixedType, TimestampNanoType, TimestamptzNanoType, TimeType, UuidType
 
-# To Spark they are of a type whose values have other buckets.
+# Spark has another type for these, whose values are in other buckets.
 _HELD_OTHERWISE = (UuidType, FixedType, TimeType, TimestampNanoType, TimestamptzNanoType)
 
 
 def shown_fields(version: TableVersion) -> list[PartitionField]:
-    """Fields of the current partitioning whose columns are there: an earlier snapshot's schema may lack some."""
+    """Fields of the current spec whose source columns are in the version's schema, which may be an earlier
+    snapshot's."""
     fields = version.metadata.spec().fields
     shown = [field for field in fields if not isinstance(field.transform, VoidTransform)]
     return [field for field in shown if version.schema.field_or_none(field.source_id) is not None]
@@ -26,10 +27,9 @@ def shown_fields(version: TableVersion) -> list[PartitionField]:
 def grouping_keys(
     version: TableVersion, tasks: Sequence[FileScanTask], wanted: Sequence[int] | None
 ) -> list[list[Any]] | None:
-    """For each task its values of the fields that `wanted` numbers among those shown, as JSON.
+    """For each task the values of `wanted`, indexes into `shown_fields`, as JSON.
 
-    None where nothing is wanted, where some file is of another than the current partitioning, or where Spark holds the
-    source of a field as another type.
+    None if nothing is wanted, a file has another spec, or Spark has another type for a source column.
     """
     spec = version.metadata.spec()
     if not wanted or not tasks or any(task.spec_id != spec.spec_id for task in tasks):

@@ -1,4 +1,4 @@
-"""A table of Spark's own session catalog: where its files are and what their folders tell."""
+"""Tables of Spark's session catalog: location and partition folders."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sqlext.sql.tokens.quoting import quote_identifier
 class SessionTable:
     """`name` is database and table, `kind` is MANAGED, EXTERNAL or VIEW, `provider` the data source in lower case.
 
-    `partitions` are folders with the values of the partition columns, where the catalog keeps them; None, where only
-    the names of the folders below `location` tell them.
+    `partitions` are folders with the values of the partition columns, if the catalog has them; None if only the folder
+    names below `location` give them.
     """
 
     name: tuple[str, str]
@@ -28,7 +28,7 @@ class SessionTable:
 
 
 def session_table(spark: SparkSession, name: Sequence[str]) -> SessionTable:
-    """The table of a name of one or two parts. Raises Spark's own error for one that is not there."""
+    """The table of a name of one or two parts. Raises Spark's error if it does not exist."""
     state = spark._jsparkSession.sessionState()
     scala = spark.sparkContext._jvm.scala
     identifier = state.sqlParser().parseTableIdentifier(".".join(quote_identifier(part) for part in name))
@@ -52,6 +52,6 @@ def session_table(spark: SparkSession, name: Sequence[str]) -> SessionTable:
 
 
 def _path(uri: Any) -> str:
-    """The location of a `java.net.URI`, with nothing percent-encoded."""
+    """The location of a `java.net.URI`, without percent-encoding."""
     scheme, path = uri.getScheme(), str(uri.getPath())
     return path if scheme in (None, "file") else f"{scheme}://{uri.getAuthority() or ''}{path}"

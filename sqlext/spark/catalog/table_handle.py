@@ -1,4 +1,4 @@
-"""The name by which Spark's side holds a table at one version of its metadata."""
+"""The identity of a table at one version, which Spark's side keeps and passes back."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class TableHandle:
-    """A table, one of its metadata files and, when time travels, one of its snapshots.
+    """A table, one of its metadata files and, for time travel, one of its snapshots.
 
-    `catalog` is None for a table read by its path; `metadata_table` names e.g. `snapshots`. A handle at a branch is at
-    its head; one that the metadata does not have begins at the head of main. A snapshot `as_current` is read by the
-    columns that the table has now; with `changelog` it stands for the rows of its stored changelog. The uuid tells a
-    table from one that was dropped before under its name, and `contents` tells versions apart whose metadata files have
-    one name, as those of a table that was registered anew: answers about equal handles are equal. A handle says all
-    that is needed to load the table again, so no state behind it can be lost.
+    `catalog` is None for a table read by path; `metadata_table` is e.g. `snapshots`. A handle with a `branch` is at its
+    head, or at the head of main if the metadata does not have the branch. `as_current`: the snapshot is read by the
+    table's current schema; `changelog`: its stored changelog is read. `table_uuid` differs from that of a dropped table
+    with the same name, and `contents` from that of a metadata file with the same name, as after a new registration.
+    Answers about equal handles are equal. A handle suffices to load the table again, so no state is lost with a cache.
     """
 
     catalog: str | None
@@ -31,17 +30,17 @@ class TableHandle:
     changelog: bool = False
 
     def encode(self) -> str:
-        """The handle as text for the shim."""
+        """The handle as text, for the shim."""
         return json.dumps([getattr(self, field.name) for field in fields(self)])
 
     @staticmethod
     def decode(text: str) -> TableHandle:
-        """The handle that `encode` made `text` of."""
+        """The handle of a text by `encode`."""
         catalog, namespace, *rest = json.loads(text)
         return TableHandle(catalog, tuple(namespace), *rest)
 
     @property
     def full_name(self) -> str:
-        """The dotted name people know."""
+        """The dotted name, for messages."""
         parts = [*([self.catalog] if self.catalog else []), *self.namespace, self.name]
         return ".".join([*parts, *([self.metadata_table] if self.metadata_table else [])])

@@ -1,7 +1,7 @@
-"""Which version of a table a name, a `VERSION AS OF` or a read option means.
+"""The version of a table that a name, a `VERSION AS OF` clause or a read option selects.
 
-A name may go on behind the table's: `t.files` is a metadata table, `t.branch_b`, `t.tag_v1`, `t.snapshot_id_<id>` and
-`t.at_timestamp_<milliseconds>` are the table at that place of its history. A table of that very name comes first.
+A name may continue after the table's: `t.files` is a metadata table, `t.branch_b`, `t.tag_v1`, `t.snapshot_id_<id>` and
+`t.at_timestamp_<milliseconds>` are versions of `t`. A table with that full name has precedence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OPTIONS = {**_PLACES, "versionasof": "version"}
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
-    """A table's name and what follows it: a metadata table, a place in the history, or both."""
+    """A table's name, and the metadata table or version that follows it, or both."""
 
     parts: tuple[str, ...]
     metadata_table: str | None = None
@@ -33,7 +33,7 @@ class NamedPlace:
 
     @property
     def part(self) -> str:
-        """What it is of its table, in words."""
+        """The metadata table or version in words, for messages."""
         if self.metadata_table is not None:
             return f"the metadata table {self.metadata_table}"
         kind, value = next(iter(self.at.items()))
@@ -41,7 +41,7 @@ class NamedPlace:
 
 
 def readings(parts: tuple[str, ...]) -> Iterator[NamedPlace]:
-    """What a name of catalog, namespace and table may mean, the plainest first."""
+    """The possible meanings of a name of catalog, namespace and table, in order of precedence."""
     yield NamedPlace(parts)
     metadata_table = parts[-1].lower() if parts[-1].lower() in METADATA_TABLES and len(parts) > 3 else None
     if metadata_table is not None:
@@ -54,9 +54,9 @@ def readings(parts: tuple[str, ...]) -> Iterator[NamedPlace]:
 
 
 def without_hint(at: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A place of the table `name`, in which a version that a hint OPTIONS became is the place that the hint names.
+    """The place `at` of table `name`, with the place of an OPTIONS hint instead of the version that encodes the hint.
 
-    AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for options that are no good, AnalysisError
+    Raises AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for invalid options, AnalysisError
     TIME_TRAVEL_TWICE for two places.
     """
     options = options_in_version(str(at.get("version", "")))
@@ -72,14 +72,14 @@ def without_hint(at: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def names_place(options: Iterable[str]) -> bool:
-    """Whether one of Iceberg's read options names a place in a table's history."""
+    """Whether one of Iceberg's read options selects a version of the table."""
     return any(name.lower() in _PLACES for name in options)
 
 
 def place_in_options(options: Mapping[str, str]) -> Mapping[str, str]:
-    """The place that read options of Iceberg and Spark name.
+    """The place that read options of Iceberg or Spark select.
 
-    AnalysisError for two of them, UnsupportedError for a place that is told in another way.
+    Raises AnalysisError for two of them, UnsupportedError for `timestampAsOf`.
     """
     if any(key.lower() == "timestampasof" for key in options):
         reason = "the time is told otherwise here: by as-of-timestamp, in milliseconds since 1970"
@@ -91,11 +91,12 @@ def place_in_options(options: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) -> TableHandle:
-    """The handle at a place of the table's history.
+    """The handle at a version of the table.
 
     `at` may have `branch`, `tag`, `snapshot_id`, `at_timestamp` in milliseconds, `timestamp` in microseconds, or
-    `version`: a snapshot id, branch or tag, or `@` and the name of a metadata file with, behind a `/`, a branch of it,
-    or behind two a snapshot to be read by the table's columns, or with `/changelog` behind it its stored changelog.
+    `version`. That is a snapshot id, branch or tag, or a pin: `@<metadata file>`, `@<metadata file>/<branch>`, or
+    `@<metadata file>//<snapshot id>` for a snapshot read by the table's current schema, with `/changelog` for its
+    stored changelog. Raises AnalysisError TIME_TRAVEL_TWICE, or NotFoundError for a version that does not exist.
     """
     pin = pin_of(at)
     if pin is not None:
@@ -108,7 +109,7 @@ def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A metadata file by its name, and of it the head of a branch, or a snapshot or its stored changelog."""
+    """A metadata file by name, and its head of a branch, or a snapshot of it or its stored changelog."""
 
     metadata_file: str
     branch: str | None = None
@@ -117,7 +118,7 @@ class Pin:
 
 
 def pin_of(at: Mapping[str, Any]) -> Pin | None:
-    """The pin that is a place's `version`, if it is one; see `travel`."""
+    """The pin in the place's `version`, if it is one; see `travel`."""
     version = str(at.get("version", ""))
     if not version.startswith("@"):
         return None
@@ -129,7 +130,7 @@ def pin_of(at: Mapping[str, Any]) -> Pin | None:
 
 
 def pinned_snapshot(handle: TableHandle, snapshot_id: int) -> TableHandle:
-    """A snapshot, to be read by the columns that the table has now."""
+    """The handle of a snapshot that is read by the table's current schema."""
     return replace(handle, snapshot_id=snapshot_id, branch=None, as_current=True)
 
 
@@ -164,7 +165,7 @@ def _as_of(handle: TableHandle, metadata: TableMetadata, milliseconds: int) -> T
 
 
 def _at_reference(handle: TableHandle, metadata: TableMetadata, name: str, kind: str) -> TableHandle:
-    """A branch is read by the table's schema and may be written; a tag is a snapshot, with the schema it had."""
+    """A branch is read by the table's schema and may be written; a tag is a snapshot, read by its own schema."""
     reference = metadata.refs.get(name)
     if reference is None:
         raise NotFoundError("REFERENCE_NOT_FOUND", type=kind, ref=name, name=handle.full_name)

@@ -1,4 +1,4 @@
-"""A view as the shim shows it to Spark: with the settings by which Spark's session catalog remembers a view."""
+"""Descriptions of views for the shim, with the settings that Spark's session catalog stores with a view."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sqlext.spec.metadata.view_metadata import SPARK_DIALECT, ViewMetadata
 from sqlext.spec.schema import Schema
 
 COMMENT = "comment"
-# Iceberg's name for the columns of the query, which the view may call otherwise.
+# Iceberg's property for the query's own column names, which may differ from the view's.
 QUERY_COLUMNS = "spark.query-column-names"
-# What one text of SQL means differs by these. Kept in the summary of a version, under their names.
+# Settings that change the meaning of SQL text. A version's summary has their values.
 SETTINGS = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.ansi.enabled",
@@ -33,10 +33,10 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class ViewQuery:
-    """What an analysed query of a view reads and gives.
+    """Properties of a view's analysed query.
 
-    `views` are the whole names of the views of sqlext catalogs behind it, at any depth; `temporary` is what it names
-    that ends with the session; `unnamed` are the columns that Spark has named.
+    `views`: full names of the views of sqlext catalogs that it reads, directly or through views. `temporary`: names of
+    session objects that it refers to. `unnamed`: columns whose names Spark generated.
     """
 
     views: tuple[tuple[str, ...], ...]
@@ -45,7 +45,7 @@ class ViewQuery:
 
 
 def query_of_view(spark: SparkSession, query: DataFrame) -> ViewQuery:
-    """What the shim finds in the query's plan."""
+    """The properties of a query, found by the shim in its plan."""
     found = json.loads(spark._jvm.org.apache.spark.sql.sqlext.Views.describe(query._jdf))
     return ViewQuery(tuple(map(tuple, found["views"])), tuple(found["temporary"]), tuple(found["unnamed"]))
 
@@ -56,7 +56,7 @@ def current_settings(spark: SparkSession) -> Mapping[str, str]:
 
 
 def describe_view(catalog: str, view: LoadedView) -> Mapping[str, Any]:
-    """The JSON that `SqlextView` is made of. UnsupportedError for a view without a query in Spark's SQL."""
+    """The JSON for `SqlextView`. Raises UnsupportedError for a view without a representation in Spark's SQL."""
     metadata, identifier = view.metadata, view.identifier
     described = {
         "namespace": list(identifier.namespace),
@@ -73,7 +73,7 @@ def describe_view(catalog: str, view: LoadedView) -> Mapping[str, Any]:
 
 
 def describe_query(catalog: str, namespace: Sequence[str], name: str, sql: str, schema: Schema) -> Mapping[str, Any]:
-    """The description of a query that no catalog keeps; each name in it has its catalog and namespace."""
+    """The description of a query that no catalog stores; names in `sql` are full."""
     return {
         "namespace": list(namespace),
         "name": name,
@@ -86,7 +86,7 @@ def describe_query(catalog: str, namespace: Sequence[str], name: str, sql: str, 
 
 
 def spark_sql(name: str, metadata: ViewMetadata) -> str:
-    """The query of the current version; UnsupportedError where it has none in Spark's SQL."""
+    """The query of the current version. Raises UnsupportedError if it has no representation in Spark's SQL."""
     sql = metadata.version().sql(SPARK_DIALECT)
     if sql is None:
         dialects = ", ".join(sorted({str(one.get("dialect")) for one in metadata.version().representations}))
@@ -95,12 +95,12 @@ def spark_sql(name: str, metadata: ViewMetadata) -> str:
 
 
 def shown_properties(metadata: ViewMetadata) -> dict[str, str]:
-    """What the user gave the view."""
+    """The properties that the user set."""
     return {key: value for key, value in metadata.properties.items() if key not in (COMMENT, QUERY_COLUMNS)}
 
 
 def _details(catalog: str, view: LoadedView) -> list[list[str]]:
-    """DESCRIBE EXTENDED, behind the columns: what Spark tells of a view of its session catalog."""
+    """The rows of DESCRIBE EXTENDED after the columns, as for a view of Spark's session catalog."""
     metadata, identifier = view.metadata, view.identifier
     properties = ",".join(f"{key}={value}" for key, value in sorted(shown_properties(metadata).items()))
     details = {
@@ -120,7 +120,7 @@ def _details(catalog: str, view: LoadedView) -> list[list[str]]:
 
 
 def _place(catalog: str, metadata: ViewMetadata) -> tuple[str, ...]:
-    """The catalog and namespace that names in the query are resolved in."""
+    """The catalog and namespace in which names of the query are resolved."""
     version = metadata.version()
     return (version.default_catalog or catalog, *version.default_namespace)
 
@@ -132,7 +132,7 @@ def _settings(catalog: str, metadata: ViewMetadata) -> Mapping[str, str]:
 
 
 def _shown_as(place: Sequence[str], columns: Sequence[str]) -> Mapping[str, str]:
-    """Where names of a view's query are resolved, and the columns that it gives."""
+    """Spark's properties for the namespace in which names of the query are resolved, and for the query's columns."""
     return {
         "view.schemaMode": "COMPENSATION",
         "view.catalogAndNamespace.numParts": str(len(place)),
@@ -143,7 +143,8 @@ def _shown_as(place: Sequence[str], columns: Sequence[str]) -> Mapping[str, str]
 
 
 def _query_columns(metadata: ViewMetadata) -> Sequence[str]:
-    """By their names at creation, so that columns a table gets later stay out; the view's own where none are kept."""
+    """The query's column names at creation, which exclude columns added to a table later; the view's if none are
+    stored."""
     names = [field.name for field in metadata.schema().fields]
     kept = metadata.properties.get(QUERY_COLUMNS, "").split(",")
     return kept if len(kept) == len(names) else names
