@@ -1,1 +1,1 @@
-"""Queries that sqlext has Spark run: lowered SQL, the rows that the driver takes, the job that writes."""
+"""Queries that sqlext runs in Spark: lowered SQL, results that the driver takes, write jobs."""

@@ -1,7 +1,7 @@
-"""What Spark has cached of a table is made anew once a statement has changed the table.
+"""Refresh of Spark's cached tables after a statement has changed a table.
 
-Whether cached rows may answer a query is not decided here: a query takes them where they are of the version that it
-reads (the shim's `NewestVersions`). But Spark resolves the name of a cached table to the columns that were cached.
+The shim's `NewestVersions` decides whether a query may read cached rows, by the version that it reads. But Spark
+resolves the name of a cached table to the columns at the time of caching.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BRANCH = "branch_"
 
 
 def drop_caches(spark: SparkSession, table: Sequence[str]) -> None:
-    """Caches of the table, by the parts of its whole name, and of queries on it go, and are not made anew."""
+    """Drops caches of the table, named by its parts, and of queries on it."""
     cache = spark._jsparkSession.sharedState().cacheManager()
     if not cache.isEmpty():
         to_seq = spark._jvm.org.apache.spark.api.python.PythonUtils.toSeq
@@ -25,9 +25,9 @@ def drop_caches(spark: SparkSession, table: Sequence[str]) -> None:
 
 
 def renew_caches(spark: SparkSession, table: Sequence[str]) -> None:
-    """Caches of the table, by the parts of its whole name, and of queries on it; those of time travel stay.
+    """Caches the table, named by its parts, and queries on it again, except those with time travel.
 
-    One that cannot be made anew is dropped, and all others with it: the statement has committed, and must not fail.
+    If that fails, all caches are dropped, since the statement is committed and must not fail.
     """
     cache = spark._jsparkSession.sharedState().cacheManager()
     if cache.isEmpty():

@@ -1,6 +1,7 @@
-"""The results of queries that the driver takes: whether one is likely to be small, and its rows as Arrow.
+"""Query results on the driver: estimates of their size, and their rows as Arrow.
 
-One call to the JVM each. PySpark's `toArrow` makes a dozen, opens a socket, and runs a job for rows that are there.
+Each function makes one call to the JVM. PySpark's `toArrow` makes a dozen, opens a socket, and runs a job even for
+local rows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sqlext.spark.shim.shim_object import shim_object
 from sqlext.spec.nesting import MOST_LEVELS, too_deep
 from sqlext.thresholds import ALL_ROWS, Thresholds
 
-# Spark's own figure for what a row has beside its columns.
+# Spark's overhead of a row in bytes.
 _ROW_BYTES = 8
 DRIVER_BYTES = Thresholds().driver_bytes
 _ALL_BYTES = 2**62
@@ -31,10 +32,9 @@ _PATHS = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the optimiser takes a query's result for; `repeatable`: it is the same when the query runs again on the
-    same data. `may_be_few`: that is not small, but a condition may leave few of its rows, and it costs little to find
-    out. `is_broadcast`: it is small, and may stand in a query twice, where Spark broadcasts it; its rows are no guess
-    then."""
+    """The optimiser's estimate of a result. `repeatable`: another run on the same data gives the same rows.
+    `may_be_few`: not small, but a condition may leave few rows, and an attempt costs little. `is_broadcast`: small, and
+    Spark broadcasts it, so a query may contain it twice; `rows` is then exact."""
 
     rows: int
     is_small: bool
@@ -44,10 +44,10 @@ class Estimate:
 
 
 def estimate(rows: DataFrame, most_bytes: int = DRIVER_BYTES) -> Estimate:
-    """The number of rows follows from their size where the optimiser has no other.
+    """The estimate of a result. Without a row count by the optimiser, the count follows from the size.
 
-    A result is small where its own upper estimate is `most_bytes` at most. That is raised where a table's files are
-    larger than Spark takes their rows to be, as those of long texts.
+    A result is small if the optimiser's upper bound is at most `most_bytes`. The bound is raised if a table's files are
+    larger than Spark estimates their rows to be, as with long strings.
     """
     found = json.loads(_shim(rows).estimate(rows._jdf))
     size, counted = found["bytes"], found["rows"]
@@ -59,43 +59,42 @@ def estimate(rows: DataFrame, most_bytes: int = DRIVER_BYTES) -> Estimate:
 
 
 def is_small(rows: DataFrame, most_bytes: int = DRIVER_BYTES) -> bool:
-    """See `estimate`."""
+    """Whether a result is small; see `estimate`."""
     return estimate(rows, most_bytes).is_small
 
 
 def can_be_collected(rows: DataFrame) -> bool:
-    """PySpark cannot take all types as Arrow: null variants, nulls of type void within arrays, and what nests too
-    deeply."""
+    """Whether PySpark can convert the columns to Arrow: no variants, no type void inside arrays, no too deep
+    nesting."""
     return _is_arrow(rows.schema) and _too_deep(rows) is None
 
 
 def require_levels(rows: DataFrame) -> None:
-    """UnsupportedError TOO_DEEPLY_NESTED for rows with a column that cannot come to Python, on whatever machine."""
+    """Raises UnsupportedError TOO_DEEPLY_NESTED for a column that cannot be passed to Python on executors or driver."""
     column = _too_deep(rows)
     if column is not None:
         raise too_deep(column)
 
 
 def collect_row(rows: DataFrame) -> pa.Table:
-    """The one row of a query, with the Arrow types of `toArrow`."""
+    """The single row of a query, with the Arrow types of `toArrow`."""
     return _table(rows, _shim(rows).collect(rows._jdf, ALL_ROWS, _ALL_BYTES))
 
 
 def collect_few(rows: DataFrame, most: int = ALL_ROWS, most_bytes: int = DRIVER_BYTES) -> pa.Table | None:
-    """All rows of a query, in their order, with the Arrow types of `toArrow`; a column `_file` is a dictionary of its
-    values.
+    """All rows of a query, in order, with the Arrow types of `toArrow`; a column `_file` is dictionary-encoded.
 
-    None where there are more than `most`, or have more than `most_bytes` as Arrow: not many more come to the driver,
-    whatever an estimate said.
+    None if there are more than `most`, or more than `most_bytes` as Arrow: then not many more reach the driver,
+    whatever the estimate was.
     """
     streams = _shim(rows).collect(rows._jdf, most, most_bytes)
     return None if streams is None else _table(rows, streams)
 
 
 def collect_positions(rows: DataFrame) -> Iterator[tuple[str, BitMap64, BitMap64]]:
-    """By task and data file: the path, the positions of a query's rows in it, and of them those that came repeatedly.
+    """By task and data file: the path, positions of the query's rows, and those of them that occur more than once.
 
-    The query has columns `_file` and `_pos`. No row leaves its executor.
+    The query has columns `_file` and `_pos`; executors send bitmaps instead of rows.
     """
     for batch in _batches(_shim(rows).collectPositions(rows._jdf)):
         for path, positions, repeated in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -114,7 +113,7 @@ def _table(rows: DataFrame, packed: str) -> pa.Table:
 
 
 def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows in the schema's types; where a struct is null whose fields never are, these may be null there."""
+    """The rows in the schema's types; fields of null structs become nullable if Arrow requires it."""
     try:
         return rows.cast(schema)
     except pa.ArrowInvalid:
@@ -122,7 +121,7 @@ def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _with_nulls(type: pa.DataType) -> pa.DataType:
-    """The type whose fields inside structs, lists and the values of maps may be null."""
+    """The type with nullable fields in structs, lists and map values."""
     if pa.types.is_struct(type):
         return pa.struct([field.with_type(_with_nulls(field.type)).with_nullable(True) for field in type])
     if pa.types.is_list(type):
@@ -133,7 +132,7 @@ def _with_nulls(type: pa.DataType) -> pa.DataType:
 
 
 def _with_paths(streams: Iterator[pa.RecordBatchReader], at: int) -> Iterator[pa.RecordBatch]:
-    """The rows of the streams, of which every other one has the paths of the next one's files."""
+    """The rows of the streams: each stream of file paths is followed by one of rows with indexes into it."""
     for of_paths in streams:
         paths = pa.chunked_array([batch.column(0) for batch in of_paths], pa.string()).combine_chunks()
         for batch in next(streams):
@@ -148,7 +147,7 @@ def _batches(packed: str) -> list[pa.RecordBatch]:
 
 
 def _streams(packed: str) -> Iterator[pa.RecordBatchReader]:
-    """Arrow streams that stand one behind the other, packed by zstd, in Base64. Each is to be read before the next."""
+    """Concatenated Arrow streams from Base64 of zstd. Each must be read before the next."""
     if not packed:
         return
     unpacked = pa.CompressedInputStream(pa.BufferReader(b64decode(packed)), "zstd")
@@ -162,7 +161,7 @@ def _shim(rows: DataFrame) -> Any:
 
 
 def _too_deep(rows: DataFrame) -> str | None:
-    """The name of a column whose type nests too deeply for Arrow."""
+    """The name of a column whose type nests too deeply for Arrow, if any."""
     left: list[tuple[str, DataType, int]] = [(field.name, field.dataType, 0) for field in rows.schema.fields]
     while left:
         name, type, level = left.pop()

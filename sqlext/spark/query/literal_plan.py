@@ -1,4 +1,4 @@
-"""Whether the rows of a DataFrame stand in its plan, in their order."""
+"""Detection of DataFrames of literals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LITERALS = ("LocalRelation", "OneRowRelation")
 
 
 def are_literals(rows: DataFrame) -> bool:
-    """Whether they are one list of literals, or of values of the session, that nothing has moved since."""
+    """Whether the rows are one list of literals or of values of the session, in its order."""
     execution = rows._jdf.queryExecution()
     leaves = execution.optimizedPlan().collectLeaves()
     if leaves.size() != 1 or leaves.head().nodeName() not in _LITERALS:

@@ -1,4 +1,5 @@
-"""SQL that stands in for a statement. By its mark the shim knows whose positions an error has, and puts them right."""
+"""Lowered SQL for statements. By a mark in its text the shim maps positions in Spark's errors to the user's
+statement."""
 
 from __future__ import annotations
 
@@ -15,29 +16,29 @@ _LOWERED = logging.getLogger("sqlext.lowered")
 
 
 def log_lowered(text: str) -> None:
-    """Tells the logger `sqlext.lowered`, at the level DEBUG, what stands in for a statement."""
+    """Logs lowered SQL to `sqlext.lowered` at level DEBUG."""
     _LOWERED.debug("%s", text)
 
 
 def lowered_query(spark: SparkSession, text: str) -> DataFrame:
-    """The query, which holds pieces of the statement that runs."""
+    """The query, which contains expressions of the running statement."""
     # PySpark's own `sql` makes a dozen calls to the JVM, most of them about parameters.
     return DataFrame(spark._jsparkSession.sql(_MARK + text), spark)
 
 
 def rows_for_columns(spark: SparkSession, text: str, defaults: Sequence[str], beside: str | None) -> DataFrame:
-    """The query of an INSERT; DEFAULT as a whole value stands for the SQL in `defaults` that is at its place.
+    """The query of an INSERT; a value DEFAULT is replaced by the SQL in `defaults` at its column's index.
 
-    A column of the name `beside` has no place among them.
+    A column named `beside` is not counted.
     """
     session, shim = spark._jsparkSession, shim_object(spark, "DefaultValues")
     return DataFrame(shim.rows(session, _MARK + text, list(defaults), beside), spark)
 
 
 def lowered_change(spark: SparkSession, text: str) -> DataFrame:
-    """The query of a change, whose conditions say the same of a row each time they are asked.
+    """The query of a change, whose conditions are deterministic and on one row.
 
-    Errors: Spark's own, and those of `refuse_expression`.
+    Raises Spark's errors, and AnalysisError for other conditions.
     """
     query = lowered_query(spark, text)
     shim_object(spark, "RowExpressions").requireConditions(query._jdf)
@@ -45,5 +46,5 @@ def lowered_change(spark: SparkSession, text: str) -> DataFrame:
 
 
 def lowered_expression(text: str) -> Column:
-    """An expression that holds pieces of the statement that runs."""
+    """An expression that contains text of the running statement."""
     return F.expr(_MARK + text)

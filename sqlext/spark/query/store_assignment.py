@@ -1,4 +1,4 @@
-"""Rows into a table's columns by Spark's own store-assignment rules."""
+"""Conversion of rows to a table's columns by Spark's store assignment."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _POLICY = "spark.sql.storeAssignmentPolicy"
 
 
 def require_strict_policy(spark: SparkSession) -> None:
-    """AnalysisError where the session has the policy LEGACY, under which values that do not fit become null.
+    """Raises AnalysisError for the session's policy LEGACY, which stores null for values that do not fit.
 
-    Spark refuses it for any table of its second interface.
+    Spark refuses it for all tables of its DataSource V2 interface.
     """
     policy = spark.conf.get(_POLICY)
     if policy.upper() == "LEGACY":
@@ -26,14 +26,14 @@ def require_strict_policy(spark: SparkSession) -> None:
 
 
 def is_ansi(spark: SparkSession) -> bool:
-    """Whether values are assigned by the rules that Spark has by default."""
+    """Whether values are assigned by Spark's default policy."""
     return str(spark.conf.get(_POLICY)).upper() == "ANSI"
 
 
 def align(spark: SparkSession, rows: DataFrame, table: Sequence[str], schema: Schema, *, by_name: bool) -> DataFrame:
-    """The rows in the schema's columns, order and types; by name a missing column is null.
+    """The rows in the schema's columns, order and types; with `by_name` a missing column is null.
 
-    Spark's own AnalysisException tells of a column that does not fit; AnalysisError for the policy LEGACY.
+    Raises Spark's AnalysisException for a column that does not fit, AnalysisError for the policy LEGACY.
     """
     require_strict_policy(spark)
     quoted = ".".join(f"`{part}`" for part in table)

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame under a name, so that SQL can say what is done with them."""
+"""Temporary views over DataFrames, for use in SQL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlext.sql.tokens.quoting import quote_identifier
 
 @contextmanager
 def named_rows(rows: DataFrame, rng: random.Random) -> Iterator[str]:
-    """The quoted name of a view in the rows' session; it is gone at the end of the block."""
+    """The quoted name of a temporary view over the rows, which is dropped at the end of the block."""
     name = f"__sqlext_{uuid.UUID(int=rng.getrandbits(128), version=4)}"
     rows.createTempView(quote_identifier(name))
     try:
