@@ -1,1 +1,1 @@
-"""What belongs to one session: its settings, its transaction."""
+"""State of one Spark session: settings, transaction, checkpoints."""

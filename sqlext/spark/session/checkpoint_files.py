@@ -1,4 +1,4 @@
-"""What Spark keeps of a streaming query in its checkpoint folder, on any file system that Spark reads."""
+"""Spark's files of a streaming query in its checkpoint folder, on any file system that Spark can read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _DIGITS = 16
 
 
 def batch_plan(spark: SparkSession, checkpoint: str, batch_id: int) -> str:
-    """A fingerprint of what the batch was planned to read, with the time when; it is planned before it is run.
+    """A fingerprint of the batch's offsets and the time of their planning, which precedes execution.
 
-    A batch that is run again has the same one. Empty where Spark keeps none. Py4JJavaError where it cannot be read, as
-    in a query that is stopped meanwhile.
+    It is equal for a batch that runs again; empty if Spark has no such file. Raises Py4JJavaError if the file cannot be
+    read, as after the query is stopped.
     """
     jvm = spark._jvm
     path = jvm.org.apache.hadoop.fs.Path(checkpoint, f"offsets/{batch_id}")
@@ -25,7 +25,7 @@ def batch_plan(spark: SparkSession, checkpoint: str, batch_id: int) -> str:
         finally:
             stream.close()
     except Py4JJavaError as failure:
-        # Any other one is no answer: a batch that went in without a fingerprint would be refused when it comes again.
+        # After other errors there may be a file: a batch committed without fingerprint would be refused in its rerun.
         if failure.java_exception.getClass().getName() != "java.io.FileNotFoundException":
             raise
         return ""

@@ -1,4 +1,4 @@
-"""The open transactions of Spark's sessions: at most one in each."""
+"""The open transactions of Spark sessions, at most one for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlext.spark.catalog.session_catalogs import Catalogs
 
 
 class OpenTransactions:
-    """By the session's id, as Spark's side tells it."""
+    """Open transactions by session id."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class OpenTransactions:
         checks: Callable[[], Iterable[int]] = lambda: range(1),
         clock: Callable[[], int] = system_clock,
     ) -> None:
-        """`checks` and `clock` as of `OpenTransaction`."""
+        """`checks` and `clock` are passed to `OpenTransaction`."""
         self._catalogs = catalogs
         self._rng = rng
         self._checks = checks
@@ -32,21 +32,21 @@ class OpenTransactions:
         self._lock = Lock()
 
     def catalogs_of(self, session: str) -> Catalogs:
-        """All catalogs, as the session sees them."""
+        """The catalogs as the session sees them, with its uncommitted changes."""
         found = self._open.get(session)
         return self._catalogs if found is None else self._catalogs.within(found[1])
 
     def is_open(self, session: str) -> bool:
-        """Whether the session has a transaction."""
+        """Whether the session has an open transaction."""
         return session in self._open
 
     def changed_tables(self, session: str) -> list[tuple[str, ...]]:
-        """The names, by their parts, of the tables that the session's transaction has changed; none without one."""
+        """Names, as parts, of the tables that the session's transaction has changed; none without a transaction."""
         found = self._open.get(session)
         return [] if found is None else found[1].changed_tables()
 
     def begin(self, session: str, *, serializable: bool = False) -> None:
-        """`AnalysisError` TRANSACTION_IN_PROGRESS."""
+        """Raises AnalysisError TRANSACTION_IN_PROGRESS."""
         with self._lock:
             if session in self._open:
                 raise AnalysisError("TRANSACTION_IN_PROGRESS")
@@ -61,16 +61,16 @@ class OpenTransactions:
             self._open[session] = (identity, transaction)
 
     def current(self, session: str, statement: str) -> OpenTransaction:
-        """`AnalysisError` NO_TRANSACTION, in which `statement` is refused."""
+        """The session's transaction. Raises AnalysisError NO_TRANSACTION, with `statement` as the refused statement."""
         return self._required(session, statement)[1]
 
     def commit(self, session: str) -> None:
-        """Errors of `current`, and those of the commit; the transaction is over in any case."""
+        """Commits and ends the transaction; it ends also if the commit fails. Raises as `current` and as the commit."""
         transaction = self._end(session, "COMMIT")
         transaction.commit()
 
     def roll_back(self, session: str) -> None:
-        """Errors of `current`."""
+        """Raises as `current`."""
         self._end(session, "ROLLBACK").roll_back()
 
     def _end(self, session: str, statement: str) -> OpenTransaction:

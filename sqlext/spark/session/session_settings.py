@@ -1,6 +1,6 @@
-"""Settings of a Spark session that change what sqlext does: name and default, one row each.
+"""Settings of a Spark session that change what sqlext does.
 
-Those of sizes are read when the session is attached: bytes, or a text that ends in k, m or g as Spark's own do.
+Sizes are read when the session is attached: bytes, or a text that ends in k, m or g as in Spark.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 @dataclass(frozen=True, slots=True)
 class SizeSetting:
-    """One setting of bytes."""
+    """A setting of a size in bytes."""
 
     name: str
     default: int
 
     def of(self, spark: SparkSession) -> int:
-        """The session's value, else the default; AnalysisError SETTING_INVALID where the text is no size."""
+        """The session's value, or the default. Raises AnalysisError SETTING_INVALID for a text that is no size."""
         text = spark.conf.get(self.name, None)
         if text is None:
             return self.default
@@ -43,12 +43,13 @@ _TRANSACTION_OF = "spark.sqlext.transaction-of"
 
 
 def session_id(spark: SparkSession) -> str:
-    """What tells the session from others of the application."""
+    """The id of the session, unique in the application."""
     return str(spark._jsparkSession.sessionUUID())
 
 
 def mark_transaction(spark: SparkSession, *, is_open: bool) -> None:
-    """Tells clones of the session, in which Spark runs what it caches, whose transaction they are in."""
+    """Sets in the session's configuration whether it has a transaction: clones of the session, in which Spark runs
+    queries to be cached, inherit that."""
     if is_open:
         spark.conf.set(_TRANSACTION_OF, session_id(spark))
     else:
@@ -56,10 +57,10 @@ def mark_transaction(spark: SparkSession, *, is_open: bool) -> None:
 
 
 def is_case_sensitive(spark: SparkSession) -> bool:
-    """Whether names that differ in case are different to this statement: Spark's own setting, read anew each time."""
+    """Whether names that differ in case are different: Spark's setting, which may change between statements."""
     return str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
 
 
 def coerces_structs(spark: SparkSession) -> bool:
-    """Whether structs of a MERGE's source may lack fields: Spark's own setting, which 4.0 does not have."""
+    """Whether structs of a MERGE's source may lack fields: Spark's setting, which Spark 4.0 does not have."""
     return str(spark.conf.get("spark.sql.mergeNestedTypeCoercion.enabled", "false")).lower() == "true"
