@@ -1,1 +1,1 @@
-"""The shim's jar, and its objects as Python calls them."""
+"""The shim's jar, and access to its objects."""

@@ -1,8 +1,8 @@
-"""The shim's jar for the Spark that is installed: compiled once, by the Scala compiler among Spark's own jars.
+"""The shim's jar for the installed Spark, compiled by the Scala compiler in Spark's jars.
 
-The jar is cached by the hash of its sources and of Spark's version, so a changed source or another Spark never meets
-an old jar; one that is damaged is compiled anew. Two processes may compile at once; the last rename wins with equal
-bytes. `python -m sqlext.spark.shim.shim_jar` prints the jar's path, for sessions that something else builds.
+The jar is cached by the hash of its sources and Spark's version, and compiled again if it is damaged. If two processes
+compile at once, the last rename wins with equal bytes. `python -m sqlext.spark.shim.shim_jar` prints the jar's path,
+for sessions that are built elsewhere.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _PACKAGED = Path(__file__).resolve().parents[2] / "jvm_shim"
 
 
 def shim_jar(cache: Path | None = None) -> Path:
-    """Path of the compiled shim; compiles it (about 15 s) when the cache has none.
+    """The path of the compiled shim, which is compiled (about 15 s) if it is not in the cache.
 
-    Errors: UnsupportedError when no Java is found or the sources do not compile against this Spark.
+    Raises UnsupportedError if Java is not found, or if the sources do not compile with this Spark.
     """
     sources = _CHECKOUT if _CHECKOUT.is_dir() else _PACKAGED
     folder = cache or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sqlext"
@@ -40,7 +40,7 @@ def shim_jar(cache: Path | None = None) -> Path:
 
 
 def _is_whole(jar: Path) -> bool:
-    """Whether the jar is there with all its bytes: a full disk or a crash may have left a part of it."""
+    """Whether the jar exists and is complete; a full disk or a crash may leave a part of it."""
     try:
         with zipfile.ZipFile(jar) as archive:
             return archive.testzip() is None and _BRIDGE in archive.namelist()

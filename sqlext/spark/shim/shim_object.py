@@ -1,4 +1,4 @@
-"""The shim's objects as Python calls them."""
+"""Access to the shim's Scala objects."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def shim_object(spark: SparkSession, name: str) -> Any:
 
 @lru_cache(maxsize=16)
 def _found_in(jvm: Any, name: str) -> Any:
-    # Each dot is a call to the JVM, and one that looks for classes of such a name.
+    # Each attribute is a call to the JVM that looks for a class or package.
     return getattr(jvm.io.sqlext, name)
