@@ -39,10 +39,9 @@ def check_properties(
 
 
 def require_allowed(spark: SparkSession, name: str, expression: str) -> None:
-    """Raises AnalysisError INVALID_CHECK_CONSTRAINT for a text with other than Spark's deterministic built-in
-    functions.
+    """Raises AnalysisError INVALID_CHECK_CONSTRAINT for an expression with other than deterministic built-in functions.
 
-    It is called for a new CHECK, and before Spark analyses one of the metadata, which another engine may have written.
+    Called for a new CHECK, and before Spark analyses one of the metadata, which another engine may have written.
     """
     reason = shim_object(spark, "CheckText").refused(spark._jsparkSession, expression)
     if reason is not None:
