@@ -1,1 +1,1 @@
-"""Every call between Python and Spark's JVM, in both directions."""
+"""All calls between Python and Spark's JVM, in both directions."""

@@ -1,1 +1,1 @@
-"""What Spark pushes into a scan, and which of it metadata answers."""
+"""Pushdown of Spark's filters and aggregates, and the answers that metadata gives to them."""

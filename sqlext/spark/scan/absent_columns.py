@@ -1,6 +1,6 @@
-"""Columns that a data file lacks and its partition tells (spec: Column Projection).
+"""Identity partition columns that data files lack (spec: "Column Projection").
 
-Folders named `column=value`, which Iceberg's `add_files` takes in, have the value in their name alone.
+Files imported by Iceberg's `add_files` have the values of partition columns in folder names only, `column=value`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sqlext.spec.transform import IdentityTransform
 
 
 def identity_ids(spec: PartitionSpec) -> frozenset[int]:
-    """The columns whose values are those of the partition."""
+    """Source ids of identity partition fields."""
     return frozenset(one.source_id for one in spec.fields if isinstance(one.transform, IdentityTransform))
 
 
 def absent_columns(
     metadata: TableMetadata, schema: Schema, files: Sequence[ContentFile], readings: Sequence[Reading | None]
 ) -> list[Mapping[str, Any] | None]:
-    """For each file the values of such columns by name, in the form of the scan's answer; empty if no file has any."""
+    """For each file the values of absent partition columns by name, as JSON; empty if no file has any."""
     if not any(readings):
         return []
     specs = metadata.specs_by_id()

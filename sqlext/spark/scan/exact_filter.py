@@ -1,4 +1,4 @@
-"""The condition of a query as a predicate over field ids."""
+"""The condition of a query as a predicate on field ids."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sqlext.spec.schema import Schema
 
 
 def exact_filter(spark: SparkSession, query: DataFrame, schema: Schema) -> Predicate | None:
-    """What selects just the rows that the WHERE of `SELECT … FROM table WHERE …` does; None where that cannot be said.
+    """The predicate that selects the rows of `SELECT … FROM table WHERE …`; None if it cannot be expressed exactly.
 
-    `schema` is the table's. Conditions with subqueries, functions or columns that no file holds are none.
+    `schema` is the table's. Conditions with subqueries, functions or metadata columns cannot be expressed.
     """
     described = shim_object(spark, "ExactFilter").of(query._jdf)
     return None if described is None else exact_predicate(json.loads(described), schema)

@@ -1,4 +1,4 @@
-"""Manifests read by Spark's executors: one job that decodes and prunes, and hands back the entries that match."""
+"""Reading of manifests by Spark's executors, in one job that decodes and prunes them and returns matching entries."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _TASKS_PER_CORE = 4
 
 
 class ExecutorReader:
-    """A `ReadElsewhere` of the scan layer."""
+    """A `ReadElsewhere` for the scan layer."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
 
     def __call__(self, manifests: Sequence[ManifestFile], read: EntriesOf) -> list[list[ManifestEntry]]:
-        """The entries of each manifest, in their order; raises the first error that `read` does."""
+        """The entries of each manifest, in order. Raises the first error of `read`."""
         tasks = max(1, min(len(manifests), _TASKS_PER_CORE * self._context.defaultParallelism))
         outcomes = self._context.parallelize(list(manifests), tasks).map(partial(_outcome, read)).collect()
         for outcome in outcomes:
@@ -33,7 +33,7 @@ class ExecutorReader:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """An error on its way to the driver, without the trace of the task."""
+    """An error for the driver, without the task's stack trace."""
 
     kind: type[SqlextError]
     condition: str

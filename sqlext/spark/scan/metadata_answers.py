@@ -1,4 +1,4 @@
-"""What metadata answers in place of a scan: filters that partitions decide, aggregates, figures of columns."""
+"""Answers from metadata instead of a scan: filters that partitions decide, aggregates, column statistics."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from sqlext.spec.schema import Schema
 
 
 class MetadataAnswers:
-    """Answers of table versions by their manifests alone; no data file is opened."""
+    """Answers about table versions by manifests and statistics; no data file is opened."""
 
     def __init__(self, catalogs: Catalogs, manifests: ManifestCache) -> None:
         self._catalogs = catalogs
         self._manifests = manifests
 
     def answered_filters(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "answered filters": for each of `exactly` whether the files to read leave nothing to test.
+        """Answers "answered filters": for each of `exactly`, whether all rows of the scanned files match it.
 
-        `filters` are what the scan plans by, `exactly` has the form that selects the same rows, or null.
+        `filters` are those of the scan plan; `exactly` has for each filter the form that selects the same rows, or
+        null.
         """
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         planned_by = predicate_of(arguments["filters"], version.schema)
@@ -47,7 +48,8 @@ class MetadataAnswers:
         return {"answered": answered}
 
     def aggregate(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "aggregate": rows of the groups' values and the functions' results, or null rows."""
+        """Answers "aggregate": rows with the groups' values and the functions' results; null if metadata does not
+        tell."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         said = [exact_predicate(described, version.schema) for described in arguments["filters"]]
         predicate = conjunction(one for one in said if one is not None)
@@ -62,10 +64,8 @@ class MetadataAnswers:
         return {"rows": None if rows is None else [[_json_value(value) for value in row] for row in rows]}
 
     def column_statistics(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "column statistics": by column, of what the metadata tells, distinct, nulls, min and max.
-
-        They are of all rows, whatever the filters.
-        """
+        """Answers "column statistics": by column, as far as metadata tells, distinct, nulls, min and max of all
+        rows."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         distinct = distinct_counts(version.metadata, version.snapshot)
         columns: dict[str, dict[str, Any]] = {}
@@ -100,7 +100,7 @@ class MetadataAnswers:
 
 
 def _is_planned_by(version: TableVersion, predicate: Predicate) -> bool:
-    """Whether scans of the version plan by the schema whose fields the predicate names."""
+    """Whether scans of the version use the version's schema for the predicate."""
     if version.snapshot is None:
         return True
     return scan_schema(version.metadata, version.snapshot, predicate) == version.schema

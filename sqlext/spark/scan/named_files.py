@@ -1,4 +1,4 @@
-"""The data files that a query's filters on the hidden column `_file` leave."""
+"""The data files that a query's filters on the metadata column `_file` select."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _FILE = "_file"
 
 
 def named_files(filters: Sequence[Sequence[Any]], schema: Schema) -> frozenset[str] | None:
-    """Paths that satisfy every filter which says `_file` is one of some; None where none says so, or where the table
-    has a column of that name. `filters` are conjuncts, as the shim encodes them."""
+    """Paths that match all filters of the form `_file` = or IN; None without such a filter, or if the table has a
+    column of that name. `filters` are conjuncts, as encoded by the shim."""
     if schema.column(_FILE, case_sensitive=False) is not None:
         return None
     left: frozenset[str] | None = None

@@ -1,7 +1,7 @@
-"""Spark's pushed filters to predicates over field ids.
+"""Conversion of Spark's pushed filters to predicates on field ids.
 
-A predicate for a scan may be weaker than its filter (Spark filters the rows again), never stronger: what cannot be said
-is left out; under a negation nothing may be left out.
+A scan's predicate may be weaker than the filter, since Spark filters rows again, but not stronger. Parts that cannot be
+expressed are left out, except inside a negation.
 """
 
 from __future__ import annotations
@@ -71,19 +71,19 @@ _HELD: Mapping[type[Type], type | tuple[type, ...]] = {
     BinaryType: bytes,
     FixedType: bytes,
 }
-# So many changes between AND, OR and NOT a predicate may have; what lies deeper is not said.
+# Largest nesting of AND, OR and NOT in a predicate; deeper parts are left out.
 _DEEPEST = 20
 _OPERATORS: Mapping[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "="}
 
 
 def predicate_of(filters: list[Any], schema: Schema) -> Predicate:
-    """The conjunction of all filters that can be said."""
+    """The conjunction of all filters that can be expressed."""
     said = [p for p in (_convert(f, schema, exact=False) for f in filters) if p is not None]
     return conjunction(said)
 
 
 def exact_predicate(described: list[Any], schema: Schema) -> Predicate | None:
-    """The predicate that selects just what the filter does; None where that cannot be said."""
+    """The predicate that selects the same rows as the filter; None if it cannot be expressed."""
     return _convert(described, schema, exact=True)
 
 
@@ -113,13 +113,13 @@ def _convert(described: list[Any], schema: Schema, *, exact: bool, depth: int = 
         return transform_term(column["transform"], column["number"], field, operator, values)
     field = _column(schema, column)
     if field is None or (operator == "is null" and field not in schema.fields):
-        # Whether a writer counts a null struct as nulls of its fields is not told.
+        # Writers differ in whether they count a null struct as nulls of its fields.
         return None
     return _convert_term(operator, field, described)
 
 
 def _operands(described: list[Any]) -> list[Any]:
-    """Of a chain of one operator, however it is nested, all that it joins."""
+    """All operands of nested uses of one operator."""
     operands, left = [], [described]
     while left:
         one = left.pop()
@@ -140,7 +140,7 @@ def _asks_for_nested_null(predicate: Predicate, schema: Schema) -> bool:
 
 
 def _column(schema: Schema, path: Sequence[str]) -> NestedField | None:
-    """The field of a name by parts, of structs in structs; a part may hold dots of its own."""
+    """The field of a path through structs; a part may contain dots."""
     fields: tuple[NestedField, ...] = schema.fields
     found = None
     for part in path:
@@ -176,7 +176,8 @@ def _convert_in(field: NestedField, values: list[Any]) -> Predicate | None:
 
 
 def _compare(operator: str, field: NestedField, value: Any) -> Predicate | None:
-    """In Spark NaN equals itself and is greater than every number; a bound never holds NaN."""
+    """A comparison in Spark's order, in which NaN equals itself and is the greatest number; bounds never include
+    NaN."""
     if _is_special(value):
         return IsNaN(field.id) if operator == "=" and value != value else None
     literal = _literal(field.type, value)
@@ -189,7 +190,7 @@ def _compare(operator: str, field: NestedField, value: Any) -> Predicate | None:
 
 
 def _literal(type: Type, value: Any) -> Any:
-    """The stored value of what Spark compares a column with; None for one of another type."""
+    """The stored value of Spark's literal for a column of `type`; None for a literal of another type."""
     if isinstance(type, UuidType):
         return _uuid(value)
     for of, held in _HELD.items():
@@ -199,7 +200,8 @@ def _literal(type: Type, value: Any) -> Any:
 
 
 def _uuid(text: Any) -> UUID | None:
-    """Spark sees text, whose order is that of the numbers only if it is in their usual form."""
+    """The UUID of a text. Spark compares texts, whose order is that of UUIDs only in canonical form; None for other
+    forms."""
     try:
         uuid = UUID(text)
     except (ValueError, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""Which rows of a table a query reads, as far as Spark's optimizer has told its scans."""
+"""The rows of a table that a query reads, by the filters that Spark's optimiser pushes into its scans."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from sqlext.spec.metadata.reference import MAIN_BRANCH
 
 
 def read_predicates(query: DataFrame, version: TableVersion) -> Sequence[Predicate]:
-    """For each place where the query reads the table, at whatever version, a predicate that is true of all rows that
-    matter there.
+    """For each scan of the table in the query, at any version, a predicate that all rows needed there match.
 
-    The predicates name the fields of the schema of `version`.
+    The predicates use the fields of the schema of `version`.
     """
     scans: dict[bool | None, list[Predicate]] = {None: [], True: [], False: []}
     for handle, filters, touched_by_key in _scans(query, version):
         same = _at_head(handle) == _at_head(version.handle)
         scans[touched_by_key].append(predicate_of(filters, version.schema) if same else AlwaysTrue())
-    # Files that equality deletes touch and those that none touches are two scans for one place.
+    # Files with equality deletes and those without are two scans of one relation.
     halves = zip_longest(scans[True], scans[False])
     return [*scans[None], *(disjunction(one for one in pair if one is not None) for pair in halves)]
 
 
 def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:
-    """Whether the query reads the table at another version, or another branch."""
+    """Whether the query reads the table at another version or branch."""
     return any(_at_head(handle) != _at_head(version.handle) for handle, _, _ in _scans(query, version))
 
 
 def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, list[Any], bool | None]]:
-    """Of each scan of the table its handle, its filters, and which files it has by what equality deletes may touch."""
+    """For each scan of the table its handle, its filters, and whether its files have equality deletes (None: all
+    files)."""
     optimized = query._jdf.queryExecution().optimizedPlan()
     found = json.loads(shim_object(query.sparkSession, "ReadTables").of(optimized))
     scans = [(TableHandle.decode(text), filters, touched_by_key) for text, filters, touched_by_key in found]
@@ -47,5 +47,5 @@ def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, l
 
 
 def _at_head(handle: TableHandle) -> TableHandle:
-    """A metadata file of one table is one version, whatever was the newest when its name was resolved."""
+    """The handle for comparison: a metadata file is one version, whatever was the newest when its name was resolved."""
     return replace(handle, branch=MAIN_BRANCH if handle.branch is None else handle.branch, contents="")

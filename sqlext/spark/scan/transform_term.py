@@ -1,4 +1,5 @@
-"""Filters on a partition transform of a column, such as `system.days(ts) = DATE'2024-01-01'`, as ones on the column."""
+"""Filters on a partition transform of a column, such as `system.days(ts) = DATE'2024-01-01'`, as predicates on the
+column."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     "=": operator.eq,
 }
-# Others have the buckets of another type in Spark's eyes.
+# Spark has another type for other types, whose values are in other buckets.
 _HASHED_ALIKE = (
     IntegerType, LongType, DecimalType, DateType, TimestampType, TimestamptzType, StringType, BinaryType,
 )  # fmt: skip
@@ -53,9 +54,10 @@ _HALF = {IntegerType: 2**31, LongType: 2**63}
 def transform_term(
     name: str, number: int | None, field: NestedField, operator: str, values: Sequence[Any]
 ) -> Predicate | None:
-    """What selects the rows for which the transform of a top-level column compares so with `values`; None if unsaid.
+    """The predicate for a comparison of a transform of a top-level column with `values`; None if it cannot be
+    expressed.
 
-    `name` is that of the function; `operator` one of comparison, `in`, `is null` or `not null`.
+    `name` is the function's; `operator` is a comparison, `in`, `is null` or `not null`.
     """
     if operator in ("is null", "not null"):
         return IsNull(field.id) if operator == "is null" else NotNull(field.id)
@@ -90,7 +92,7 @@ def _buckets(count: int, field: NestedField, operator: str, values: Sequence[int
 
 
 def _cells(transform: Transform, field: NestedField, operator: str, value: int) -> Predicate | None:
-    """A transform that keeps order, of values that are whole numbers."""
+    """The predicate for an order-preserving transform to integers."""
     try:
         first, behind = (first_of_cell(transform, field.type, cell) for cell in (value, value + 1))
     except (ValueError, OverflowError):
@@ -116,7 +118,7 @@ def _truncated(transform: TruncateTransform, field: NestedField, value: Any) -> 
             return In(field.id, frozenset())
         return StartsWith(field.id, value) if len(value) == width else Comparison("=", field.id, value)
     half = _HALF.get(type(field.type))
-    # at the ends of the type it wraps around
+    # The transform overflows at the ends of the type.
     if half is None or not isinstance(value, int) or width <= 0 or not width - half <= value < half - 2 * width:
         return None
     if value % width:
