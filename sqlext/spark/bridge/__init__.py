@@ -1,1 +1,1 @@
-"""Questions that Spark's JVM asks Python, and their answers as JSON."""
+"""Calls of Spark's JVM to Python: questions and commands with JSON answers."""

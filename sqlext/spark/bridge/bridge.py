@@ -1,4 +1,5 @@
-"""The Python half of the shim's Bridge: questions and commands come in, JSON goes out, no error escapes as a trace."""
+"""Python's half of the shim's Bridge: answers questions and commands with JSON, and errors as JSON instead of
+traces."""
 
 from __future__ import annotations
 
@@ -18,16 +19,16 @@ from sqlext.spark.catalog.session_catalogs import Catalogs
 Question = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Command = Callable[[SparkSession, Mapping[str, Any], DataFrame | None], Mapping[str, Any]]
 
-# For a session's start. The stack of Java's threads has 1 MB by default.
+# A setting for the start of a session; Java's threads have stacks of 1 MB by default.
 _MORE_STACK = "spark.driver.extraJavaOptions=-Xss16m"
 
 _LOG = logging.getLogger("sqlext")
 
 
 class Bridge:
-    """Implements the Scala trait `io.sqlext.Bridge` over tables of questions and commands.
+    """Implements the Scala trait `io.sqlext.Bridge` by functions for questions and commands.
 
-    `catalogs` are those that these have open; `close` ends what they have running, once another bridge is attached.
+    `catalogs` are those that the functions use; `close` stops what they have running, after another bridge is attached.
     """
 
     def __init__(
@@ -45,14 +46,14 @@ class Bridge:
         self._commands = commands
 
     def ask(self, question: str, arguments: str) -> str:
-        """The answer to one question, or {"error": …}."""
+        """The answer to a question as JSON, or {"error": …}."""
         try:
             return json.dumps(self._questions[question](json.loads(arguments)))
         except Exception as failure:
             return _error(failure, question)
 
     def run(self, session: Any, command: str, arguments: str, rows: Any) -> Any:
-        """The answer of one command, {"error": …}, or the Throwable of the Spark job that failed under it."""
+        """The answer to a command as JSON, {"error": …}, or the Throwable of a Spark job that failed in it."""
         try:
             spark = SparkSession(self._context, session)
             frame = None if rows is None else DataFrame(rows, spark)
@@ -75,10 +76,10 @@ class Bridge:
 
 
 def _origin(failure: PySparkException) -> Any:
-    """The Throwable that PySpark made the exception of, or None for an exception of PySpark's own.
+    """The Throwable behind a PySpark exception; None if PySpark raised it itself.
 
-    PySpark keeps it for all but the failure of a Python worker, which is raised while the Throwable is handled. A
-    Throwable that says no more than that a thread failed gives way to its cause, by which PySpark knows the failure.
+    PySpark keeps it, except for the failure of a Python worker, which is raised while the Throwable is handled. For a
+    Throwable that only tells that a thread failed, its cause is returned, by which PySpark recognises the failure.
     """
     origin = getattr(failure, "_origin", None)
     if origin is None and isinstance(failure.__context__, Py4JJavaError):
@@ -89,7 +90,7 @@ def _origin(failure: PySparkException) -> Any:
 
 
 def _is_overflow(thrown: Any) -> bool:
-    """Whether Spark went out of stack in a statement that it ran for one of ours, in whatever thread."""
+    """Whether Spark's stack overflowed, in any thread."""
     while thrown is not None:
         if thrown.getClass().getName() == "java.lang.StackOverflowError":
             return True

@@ -1,4 +1,4 @@
-"""Answers to Spark's catalog interface, question by question."""
+"""Answers to the questions of Spark's catalog interface."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Answer = Mapping[str, Any]
 
 
 class TableChanges(Protocol):
-    """What the catalog interface needs of the commands above this layer."""
+    """The commands that the catalog interface needs from a higher layer."""
 
     def create(
         self,
@@ -53,7 +53,7 @@ class TableChanges(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """The change feed of a table, as a query and its columns."""
+    """The change feed of a table as a query, and its columns."""
 
     sql: str
     schema: Schema
@@ -63,7 +63,7 @@ _CHANGES = "changes"
 
 
 class CatalogBridge:
-    """`questions()` is the table of everything the shim's Catalog and PathSource ask."""
+    """Answers the questions of the shim's Catalog and PathSource."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class CatalogBridge:
         self._changes_of = changes_of
 
     def questions(self) -> Mapping[str, Question]:
-        """Question text to the method that answers it."""
+        """Methods by the text of the question."""
         return {
             "initialize catalog": self._initialize,
             "load table": self._load_table,
@@ -111,13 +111,13 @@ class CatalogBridge:
         return {}
 
     def _seen(self, arguments: Arguments) -> Catalogs:
-        """The catalogs as the session that asks sees them."""
+        """The catalogs as the asking session sees them."""
         return self._transactions.catalogs_of(arguments["session"])
 
     def _catalog(self, arguments: Arguments) -> Catalog:
         return self._seen(arguments).catalog(arguments["catalog"])
 
-    # tables
+    # Tables
 
     def _load_table(self, arguments: Arguments) -> Answer:
         pin = pin_of(arguments)
@@ -135,7 +135,7 @@ class CatalogBridge:
             return self._load_changes(arguments, missing)
 
     def _named(self, arguments: Arguments) -> TableHandle:
-        """The table that a name means to the session that asks. Errors as `Catalogs.locate` and `travel`."""
+        """The table of a name, as the asking session sees it. Raises as `Catalogs.locate` and `travel`."""
         place, table = self._seen(arguments).locate(_parts(arguments))
         asked = {key: arguments[key] for key in ("version", "timestamp") if key in arguments}
         at = without_hint({**place.at, **asked}, handle_of(arguments["catalog"], table).full_name)
@@ -146,20 +146,20 @@ class CatalogBridge:
         return travel(handle, table.metadata, at)
 
     def _newest_version(self, arguments: Arguments) -> Answer:
-        """What a query that was analysed before finds under the name now; {} where that is the version it has."""
+        """The current version of a table for a query that was analysed earlier; {} if that has it."""
         handle = self._named(arguments)
         if handle == TableHandle.decode(arguments["table"]):
             return {}
         return {**self._described(handle), "in_transaction": self._transactions.is_open(arguments["session"])}
 
     def _names_files(self, arguments: Arguments, refused: AnalysisError) -> bool:
-        """Whether it is a name such as parquet.`/path`, which Spark reads as files where no table has it."""
+        """Whether the name is such as parquet.`/path`, which Spark reads as files if no table has it."""
         namespace = tuple(arguments["namespace"])
         is_path = refused.condition == "INVALID_NAME" and "/" in arguments["name"] and len(namespace) == 1
         return is_path and not self._catalog(arguments).namespace_exists(namespace)
 
     def _load_view(self, arguments: Arguments, refused: AnalysisError) -> Answer:
-        """The view that a name turned out to mean, where a view will do: not at another time, nor to write to."""
+        """The view of the name; else raises `refused`, also for time travel and for a target of a write."""
         at_time = any(key in arguments for key in ("version", "timestamp"))
         if refused.condition != "EXPECT_TABLE_NOT_VIEW" or at_time or arguments.get("written"):
             raise refused
@@ -169,7 +169,7 @@ class CatalogBridge:
         return {"view": describe_view(catalog.name, catalog.views.load_view(identifier))}
 
     def _load_changes(self, arguments: Arguments, missing: NotFoundError) -> Answer:
-        """The change feed, where a name that no table has means one."""
+        """The change feed of a name `<table>.changes`; else raises `missing`."""
         parts = _parts(arguments)
         at_time = any(key in arguments for key in ("version", "timestamp"))
         if parts[-1].lower() != _CHANGES or len(parts) < 4 or at_time or arguments.get("written"):
@@ -191,12 +191,12 @@ class CatalogBridge:
         return self._described(travel(handle, table.metadata, place_in_options(options)))
 
     def _version_of_options(self, arguments: Arguments) -> Answer:
-        """The version that says the options of a read, if one of them names a place in the table's history; else {}."""
+        """The version that encodes a read's options, if one of them selects a version of the table; else {}."""
         options = arguments["options"]
         return {"version": version_with_options(options)} if names_place(options) else {}
 
     def _check_read_options(self, arguments: Arguments) -> Answer:
-        """AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for options that are no good."""
+        """Raises AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for invalid options."""
         require_read_options(arguments["options"])
         return {}
 
@@ -208,7 +208,8 @@ class CatalogBridge:
         return {"rows": described_constraints(version.metadata, version.schema)}
 
     def _table_exists(self, arguments: Arguments) -> Answer:
-        """A table whose metadata cannot be read exists too: it can be dropped, and nothing is made in its place."""
+        """Whether the table exists; true also if its metadata cannot be read, since its name is taken and it can be
+        dropped."""
         try:
             self._load_table(arguments)
         except SqlextError as failure:
@@ -243,14 +244,14 @@ class CatalogBridge:
         return {"dropped": dropped}
 
     def _require_no_part_of_a_table(self, arguments: Arguments) -> None:
-        """AnalysisError PART_OF_A_TABLE where the name means a metadata table, a branch or another place of a table."""
+        """Raises AnalysisError PART_OF_A_TABLE if the name is a metadata table, branch or other version of a table."""
         parts = _parts(arguments)
         try:
             place, _ = self._seen(arguments).locate(parts[:-1] if parts[-1].lower() == _CHANGES else parts)
         except NotFoundError:
             return
         if place.parts == parts:
-            return  # a table that somebody has made since
+            return  # a table that was created concurrently
         if place.parts == parts[:-1] and parts[-1].lower() == _CHANGES:
             part, way_out = "the change feed", "It goes when its table is dropped"
         elif place.metadata_table is not None:
@@ -265,7 +266,8 @@ class CatalogBridge:
         )
 
     def _rename_table(self, arguments: Arguments) -> Answer:
-        """A new name of one part stays in the table's namespace; Spark leaves the catalog in front of a longer one."""
+        """Renames the table; a name of one part stays in its namespace. Spark does not remove the catalog from longer
+        names."""
         catalog, to = self._catalog(arguments), tuple(arguments["to"])
         if len(to) > 2 and to[0] == catalog.name and not catalog.namespace_exists(to[:-1]):
             to = to[1:]
@@ -273,7 +275,7 @@ class CatalogBridge:
         catalog.rename_table(_identifier(arguments), TableIdentifier(namespace, to[-1]))
         return {}
 
-    # namespaces
+    # Namespaces
 
     def _list_tables(self, arguments: Arguments) -> Answer:
         tables = self._catalog(arguments).list_tables(tuple(arguments["namespace"]))
@@ -294,7 +296,7 @@ class CatalogBridge:
         return {}
 
     def _alter_namespace(self, arguments: Arguments) -> Answer:
-        """SET and UNSET of properties; LOCATION and COMMENT are properties to Spark."""
+        """Sets and removes properties, to which Spark converts LOCATION and COMMENT."""
         changed, removed = _property_changes(arguments["changes"])
         catalog, namespace = self._catalog(arguments), tuple(arguments["namespace"])
         if changed:

@@ -1,4 +1,4 @@
-"""Attaching the Python side to a running Spark JVM."""
+"""Attaches the Python side to a running Spark JVM."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _ATTACHED = "_sqlext_bridge"
 
 
 def attached_bridge(context: SparkContext | None) -> Bridge | None:
-    """The one that `register` has attached to the application; None before that, and once it is stopped."""
+    """The bridge that `register` has attached to the application; None before that, and after it is stopped."""
     found = getattr(context, _ATTACHED, None)
     return found if isinstance(found, Bridge) else None
 
 
 def register(spark: SparkSession, bridge: Bridge) -> None:
-    """Makes `bridge` the one that answers the shim in this JVM, for as long as its SparkContext.
+    """Attaches `bridge` to this JVM, for the life of its SparkContext.
 
-    Errors: UnsupportedError when the JVM was started without the shim's jar.
+    Raises UnsupportedError if the JVM was started without the shim's jar.
     """
     context = spark.sparkContext
     shim = context._jvm.io.sqlext.Bridge
@@ -32,7 +32,7 @@ def register(spark: SparkSession, bridge: Bridge) -> None:
         raise UnsupportedError("SHIM_NOT_LOADED")
     _start_callback_server(context._gateway, context._jvm)
     shim.register(bridge)
-    # The gateway stays when an application is stopped, and the next one has it too.
+    # The next application of a process has the same gateway.
     before = getattr(context._gateway, _ATTACHED, None)
     if isinstance(before, Bridge):
         before.close()
@@ -41,10 +41,9 @@ def register(spark: SparkSession, bridge: Bridge) -> None:
 
 
 def _start_callback_server(gateway: Any, jvm: Any) -> None:
-    """Has Python answer this JVM and nobody else: any user of the machine can reach its port.
+    """Starts PySpark's callback server with a token, since any user of the machine can connect to its port.
 
-    PySpark's server asks for no token where threads are pinned to the JVM's, which is the default. Connections that are
-    open already go on.
+    By default, with pinned threads, PySpark requires no token. Open connections are not affected.
     """
     parameters = getattr(gateway, "python_parameters", None)
     if parameters is None or parameters.auth_token is not None:

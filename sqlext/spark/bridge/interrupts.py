@@ -1,8 +1,8 @@
-"""A user's Ctrl-C while a command runs.
+"""Handling of Ctrl-C while a command runs.
 
-PySpark's own handler asks the JVM to cancel over the connection on which the main thread waits for the JVM: the call
-fails, the connection is lost, and the statement's clean-up with it. Here another thread asks, and the command, which
-runs in a thread of its own, fails and cleans up. The state is the module's, as a process has one SIGINT.
+PySpark's handler cancels jobs over the connection on which the main thread waits for the JVM: the call fails, the
+connection is lost, and the statement cannot clean up. Here another thread cancels jobs; the command, in its own thread,
+fails and cleans up. The state is global, since a process has one SIGINT.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _handlers: list[object] = []
 
 
 def install(running: Callable[[], SparkContext | None]) -> None:
-    """Takes SIGINT, where Python allows it: in the main thread. Outside of commands the handler before has it.
+    """Handles SIGINT, if called in the main thread. Outside of commands the previous handler is called.
 
-    `running` tells the application of the moment, as one that is stopped may be followed by another.
+    `running` returns the current application, which may be a later one than at installation.
     """
     previous = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or previous in _handlers:
@@ -49,7 +49,7 @@ def install(running: Callable[[], SparkContext | None]) -> None:
 
 @contextmanager
 def heeded() -> Iterator[None]:
-    """Within it a failure that an interrupt caused becomes KeyboardInterrupt, but for one that leaves a commit open."""
+    """Inside the block an error after an interrupt becomes KeyboardInterrupt, except CommitStateUnknown."""
     global _running
     with _lock:
         _running += 1
@@ -69,13 +69,13 @@ def heeded() -> Iterator[None]:
 
 
 def raise_if_requested() -> None:
-    """KeyboardInterrupt where the user has asked for it: for the time after the last Spark job of a command."""
+    """Raises KeyboardInterrupt after an interrupt; for the part of a command after its last Spark job."""
     if _requested.is_set():
         raise KeyboardInterrupt
 
 
 def _cancel_jobs(running: Callable[[], SparkContext | None]) -> None:
-    """Again and again: the command may be about to start its next job. Never once no command runs."""
+    """Cancels jobs repeatedly, since the command may be about to start one, until no command runs."""
     while _requested.is_set():
         with _lock:
             context = running()
@@ -85,7 +85,7 @@ def _cancel_jobs(running: Callable[[], SparkContext | None]) -> None:
 
 
 def _waits_for_jvm(frame: FrameType | None) -> bool:
-    """Whether the main thread is within a call to the JVM, which no exception may tear."""
+    """Whether the main thread is in a call to the JVM, which an exception would break."""
     while frame is not None:
         if str(frame.f_globals.get("__name__")).startswith("py4j."):
             return True

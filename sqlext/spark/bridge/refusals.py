@@ -1,4 +1,4 @@
-"""What the shim finds in a plan of Spark's and cannot let pass: it asks here for the error, which is always raised."""
+"""Errors for plans that the shim refuses; each function always raises."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from sqlext.errors import AnalysisError, UnsupportedError
 
 
 def refuse_continuous_stream(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """UnsupportedError STREAM_CONTINUOUS, always: for a continuous trigger of a stream from or to a table."""
+    """Raises UnsupportedError STREAM_CONTINUOUS, for a continuous trigger of a stream from or to a table."""
     raise UnsupportedError("STREAM_CONTINUOUS", kind=arguments["kind"], name=arguments["name"])
 
 
 def refuse_temporary_view(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """AnalysisError EXPECT_TABLE_NOT_TEMPORARY_VIEW, always: for the target of a change that Spark has planned."""
+    """Raises AnalysisError EXPECT_TABLE_NOT_TEMPORARY_VIEW, for the target of a change that Spark has planned."""
     raise AnalysisError("EXPECT_TABLE_NOT_TEMPORARY_VIEW", name=arguments["name"], statement=arguments["statement"])
 
 
 def refuse_expression(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Errors, always: AnalysisError CONDITION_NOT_BOOLEAN for an expression that `is` of another type,
-    AGGREGATE_IN_CHANGE for one that `sums up` rows, EXPRESSION_IN_CHANGE for one that `makes` several rows or `sees`
-    them, and NON_DETERMINISTIC_CONDITION for a condition that `differs` from one time to the next."""
+    """Raises AnalysisError, by the key in `arguments`.
+
+    CONDITION_NOT_BOOLEAN for an expression that `is` of another type, AGGREGATE_IN_CHANGE for one that `sums up` rows,
+    EXPRESSION_IN_CHANGE for one that `makes` several rows or `sees` several, NON_DETERMINISTIC_CONDITION for a
+    condition that `differs` at each evaluation.
+    """
     place, expression = arguments["place"], arguments["expression"]
     if "is" in arguments:
         raise AnalysisError("CONDITION_NOT_BOOLEAN", clause=place, expression=expression, type=arguments["is"])

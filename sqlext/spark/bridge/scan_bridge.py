@@ -1,4 +1,4 @@
-"""Scans for Spark: which files, which deletes and what the optimiser may know, as the shim's JSON."""
+"""Scan planning for the shim, as JSON: files, deletes, and estimates for the optimiser."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructTy
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType, UuidType)
 _DELETES_CAPACITY = 32 * 1024 * 1024
 _ENTRY_BYTES = 1_000
-# Of the rows of a metadata table, for one task, which brings them. Spark sends no task above 128 MB.
+# Bytes of a metadata table's rows in one task, which contains them. Spark refuses tasks above 128 MB.
 _STREAM_BYTES = 8 * 1024 * 1024
 
 
 class ScanBridge:
-    """Plans scans of table versions; manifests are decoded once, since they never change."""
+    """Plans scans of table versions; caches decoded manifests, which are immutable."""
 
     def __init__(self, catalogs: Catalogs, manifests: ManifestCache, position_deletes: PositionDeleteCache) -> None:
         self._catalogs = catalogs
@@ -67,7 +67,7 @@ class ScanBridge:
         with_metrics: bool = True,
         all_deletes: bool = False,
     ) -> ScanPlan:
-        """The scan of a table version; see `plan_scan`."""
+        """The scan plan of a table version; see `plan_scan`."""
         return plan_scan(
             version.io,
             version.metadata,
@@ -81,8 +81,8 @@ class ScanBridge:
         )
 
     def deletes(self, version: TableVersion) -> LiveDeletes:
-        """The deletes that may matter to some data file, found without a look at any; the shim numbers its joins by
-        the order of `equality`."""
+        """The deletes of a table version, without a look at data files. The shim refers to groups by their index in
+        `equality`."""
         snapshot = version.snapshot
         if snapshot is None:
             return LiveDeletes()
@@ -94,12 +94,14 @@ class ScanBridge:
         return self._deletes.load_once(version.handle, load)
 
     def resolves_keys(self, version: TableVersion) -> bool:
-        """Whether scans have the rows that equality deletes hit among the deleted positions, and need no join."""
+        """Whether scans convert equality deletes to deleted positions, so that no join is needed."""
         return self._reached_files(version).are_looked_up
 
     def with_positions(self, version: TableVersion, plan: ScanPlan) -> ScanPlan | None:
-        """The plan with the rows that equality deletes hit among the deleted positions; None where only a join can tell
-        which those are. It may be a part of a scan of the table version."""
+        """The plan with equality deletes converted to deleted positions; None if only a join can apply them.
+
+        The plan may have a part of the version's tasks.
+        """
         if not any(task.has_equality_deletes for task in plan.tasks):
             return plan
         if not can_resolve(plan, version.schema, NameMapping.of_table(version.metadata.properties)):
@@ -107,8 +109,8 @@ class ScanBridge:
         return self._resolved.resolve(version.io, plan, version.schema)
 
     def equality_deletes_touch(self, version: TableVersion) -> str:
-        """Whether equality deletes may touch "all" data files, "none", or "some": where there are too many files to be
-        looked at, it is some."""
+        """Whether equality deletes apply to "all" data files, "none" or "some". With too many files to check it is
+        "some"."""
         return self._reached_files(version).touched
 
     def _reached_files(self, version: TableVersion) -> _ReachedFiles:
@@ -129,7 +131,8 @@ class ScanBridge:
         return self._reached.load_once(version.handle, load)
 
     def equality_delete_use(self, version: TableVersion, whole: ScanPlan, condition: Predicate) -> EqualityDeleteUse:
-        """Which equality-delete files may hit a row of the condition; `whole` is the plan without a predicate."""
+        """The equality-delete files that may delete a row matching `condition`; `whole` is the plan without
+        predicate."""
         if version.snapshot is None:
             return EqualityDeleteUse()
         return equality_delete_use(
@@ -137,14 +140,14 @@ class ScanBridge:
         )
 
     def data_spec_ids(self, version: TableVersion) -> frozenset[int]:
-        """The partition specs that live data files may have, by the manifest list alone."""
+        """Ids of the partition specs that live data files may have, by the manifest list."""
         if version.snapshot is None:
             return frozenset()
         manifests = self.manifests.manifests(version.io, version.snapshot)
         return frozenset(one.spec_id for one in manifests if one.content == ManifestContent.DATA)
 
     def live_entries(self, version: TableVersion) -> list[ManifestEntry]:
-        """All data and delete files of a table version."""
+        """Entries of all live data and delete files of a table version."""
         if version.snapshot is None:
             return []
         io, metadata = version.io, version.metadata
@@ -152,7 +155,7 @@ class ScanBridge:
         return [entry for one in listed for entry in self.manifests.live_entries(io, one, metadata)]
 
     def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "plan scan": files as `_file` makes them, with the values of `_partition` where those are asked."""
+        """Answers "plan scan": the files as by `_file`, with the values of `_partition` if requested."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         if arguments["group"] >= 0:
             return self._equality_delete_files(version, self.deletes(version).equality[arguments["group"]])
@@ -167,7 +170,7 @@ class ScanBridge:
             predicate,
             keep_deleted=arguments["deleted_files"],
             with_metrics=needs_metrics,
-            # two scans, with filters of their own, share the files out between them
+            # Two scans with different filters divide the files between them.
             all_deletes=touched is not None,
         )
         if touched is not None:
@@ -207,7 +210,7 @@ class ScanBridge:
         }
 
     def reads_by_field_id(self, version: TableVersion, plan: ScanPlan) -> bool:
-        """Whether field ids find the columns of every data file of the plan."""
+        """Whether the columns of all data files of the plan are found by field id."""
         return all_by_field_id((task.file for task in plan.tasks), NameMapping.of_table(version.metadata.properties))
 
     def _equality_delete_files(self, version: TableVersion, group: EqualityDeletes) -> Mapping[str, Any]:
@@ -235,7 +238,7 @@ class ScanBridge:
         return _Readings.of(self._file_columns.readings(version.io, files, mapping, partitioned))
 
     def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "metadata rows": the rows of a metadata table as Arrow streams, base64, in their order."""
+        """Answers "metadata rows": the rows of a metadata table, in order, as Arrow streams in Base64."""
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         assert version.handle.metadata_table is not None
         state = TableState(
@@ -256,7 +259,7 @@ def _stream(rows: pa.Table) -> pa.Buffer:
 
 @dataclass(frozen=True, slots=True)
 class _ReachedFiles:
-    """What equality deletes do to scans of a table version: `touched` says to which data files, all, some or none."""
+    """Effects of equality deletes on a scan: `touched` is "all", "some" or "none" of the data files."""
 
     touched: str
     are_looked_up: bool
@@ -264,7 +267,8 @@ class _ReachedFiles:
 
 @dataclass(frozen=True, slots=True)
 class _Readings:
-    """The distinct ways in which files are read that are not read by field id, and the number of each file's way."""
+    """The distinct readings of files whose columns are not found by field id, and for each file an index, None for
+    field ids."""
 
     distinct: tuple[Reading, ...]
     numbers: tuple[int | None, ...]
@@ -276,11 +280,12 @@ class _Readings:
         return cls(tuple(known), numbers)
 
     def of_files(self) -> list[Reading | None]:
-        """The way of each file."""
+        """The reading of each file."""
         return [None if number is None else self.distinct[number] for number in self.numbers]
 
     def described(self) -> Mapping[str, Any]:
-        """`file_readings` has a number or null for each file of the answer, and may go on behind the last."""
+        """Readings as JSON. `file_readings` has an index or null for each file, and may be longer than the list of
+        files."""
         ways = [
             {"format": one.file_format, "names": [list(pair) for pair in one.names], "pairs": list(one.pairs)}
             for one in self.distinct
@@ -303,16 +308,16 @@ def _file(file: ContentFile, sequence_number: int, partition_key: str | None, ve
 
 
 def _partition_key(file: ContentFile) -> str:
-    """Equal for two files exactly when they share spec and partition."""
+    """A text that is equal for two files exactly if spec and partition are."""
     return json.dumps([file.spec_id, [repr(value) for value in file.partition]])
 
 
 def _pushable_columns(metadata: TableMetadata, schema: Schema) -> Sequence[str]:
     """Columns whose filters Spark's Parquet reader may test against row groups.
 
-    It looks columns up by name, so a name that ever meant another field is left out. It looks their dictionaries up by
-    dotted path, so the name `a.b` is left out, as it may be the path of a field `b` of a struct `a` in a file. So are
-    floats, since Parquet statistics pass over NaN, which Spark orders above every number.
+    It finds columns by name, so a name that another field had in an earlier schema is excluded. It finds dictionaries
+    by dotted path, so the name `a.b` is excluded, which may be the field `b` of a struct `a` in a file. Floats are
+    excluded, since Parquet statistics ignore NaN, which is the greatest number in Spark.
     """
     ids_by_name: dict[str, set[int]] = {}
     for known in metadata.schemas:

@@ -1,4 +1,4 @@
-"""A table version as the shim shows it to Spark: columns, partitioning, properties, kinds of deletes."""
+"""Descriptions of table versions for the shim: columns, partition spec, properties, kinds of deletes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROOT = 0
 
 
 def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
-    """The JSON that `SqlextTable` is made of."""
+    """The JSON for `SqlextTable`."""
     handle = version.handle
     described: dict[str, Any] = {
         "name": handle.full_name,
@@ -78,7 +78,7 @@ def _metadata_schema(version: TableVersion) -> Mapping[str, Any]:
 
 
 def _clustered_columns(version: TableVersion) -> list[str]:
-    """Top-level columns by whose values a join may leave out files: of partitions, sort orders and the key."""
+    """Top-level columns of partition specs, sort order and key, by whose values a join may prune files."""
     metadata = version.metadata
     ids = {field.source_id for spec in metadata.partition_specs for field in spec.fields}
     ids |= {field.source_id for field in metadata.sort_order().fields}
@@ -88,9 +88,9 @@ def _clustered_columns(version: TableVersion) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _KeyColumn:
-    """A key column of equality deletes: its name in the table by parts, and the column of the delete files that has it.
+    """A key column of equality deletes: its path in the table, and its field in delete files.
 
-    A column that the table lost since is read from data files as it is from delete files, under a name of no column.
+    A column that the table has dropped is read from data files, too, under a reserved name.
     """
 
     in_table: tuple[str, ...]
@@ -113,7 +113,8 @@ def _key(metadata: TableMetadata, schema: Schema, id: int) -> _KeyColumn:
 
 
 def _equality_deletes(group: EqualityDeletes, keys: Mapping[int, _KeyColumn]) -> Mapping[str, Any]:
-    """`keys` are paths of a column in the table and in the delete files; `schema` is what those hold."""
+    """Equality deletes as JSON: `keys` are paths of each column in table and delete files, `schema` is that of the
+    latter."""
     columns = [keys[id] for id in group.equality_ids]
     held = StructType(tuple(column.in_deletes for column in columns))
     return {
@@ -153,7 +154,7 @@ def _properties(version: TableVersion) -> Mapping[str, str]:
 
 
 def _reused_ids(metadata: TableMetadata, schema: Schema) -> list[int]:
-    """Fields of any depth whose name was another field's, beside it in some version of the schema."""
+    """Ids of fields, at any level, whose name another field with the same parent had in a version of the schema."""
     ids: dict[tuple[int, str], set[int]] = {}
     for known in metadata.schemas:
         for place, field_id in _named_fields(known.fields, _ROOT):
@@ -162,7 +163,7 @@ def _reused_ids(metadata: TableMetadata, schema: Schema) -> list[int]:
 
 
 def _named_fields(fields: Iterable[NestedField], parent: int) -> Iterator[tuple[tuple[int, str], int]]:
-    """Each field's place, the id of what holds it and its name in small letters, with its own id."""
+    """For each field its parent's id, its name in lower case, and its id."""
     for field in fields:
         yield (parent, field.name.lower()), field.id
         yield from _inside(field.type, field.id)
