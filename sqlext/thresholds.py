@@ -1,4 +1,4 @@
-"""Thresholds by which changes are planned: each with its default, its unit and its basis.
+"""Thresholds of the planner, each with default, unit and basis.
 
 A session sets one as `sqlext.plan.<name>`, with dashes for underscores: `SET sqlext.plan.driver-rows=1000`.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from sqlext.errors import AnalysisError
 
 PREFIX = "sqlext.plan."
-# A limit of rows that admits all.
+# A number of rows that means no limit.
 ALL_ROWS = 2**62
 
 
@@ -33,66 +33,77 @@ class Thresholds:
     driver_rows: int = _number(
         65_536,
         "rows",
-        "Most that the driver takes of a result which is only guessed to be small: about as many rows cost as much as"
-        " the start of Python workers.",
+        "Most that the driver takes of a result that may be larger than estimated: to write about as many rows costs as"
+        " much as the start of Python workers.",
     )
     completed_rows: int = _number(
         262_144,
         "rows",
-        "Most rows of an UPDATE or MERGE whose unchanged columns are read from the data files at the rows' positions:"
-        " of about as many rows Spark decodes those columns of all rows in the same time.",
+        "Most rows of an UPDATE or MERGE whose unchanged columns are read from the data files by position: for more,"
+        " Spark decodes these columns of all rows in less time.",
     )
     short_guess: int = _number(
-        8, "times", "By how much a number of rows may be guessed too low: one that is costs a second run of the query."
+        8,
+        "times",
+        "Factor by which an estimate of rows may be too low: a larger error costs a second run of the query.",
     )
-    unpacked: int = _number(4, "times", "How many bytes of memory a byte of a data file may become.")
+    unpacked: int = _number(4, "times", "Bytes of memory for one byte of a data file.")
     looked_up_key_bytes: int = _number(
         256 * 1024 * 1024,
         "bytes",
-        "Largest size of a target's key columns in which the driver looks up keys; Spark joins more.",
+        "Largest size of the target's key columns for a key upsert by look-up on the driver; else Spark joins.",
     )
     checked_key_rows: int = _number(
-        1_000_000, "rows", "Most new rows whose keys the driver looks up in a table with an ENFORCED key."
+        1_000_000, "rows", "Most new rows whose ENFORCED key the driver looks up in the table; else Spark joins."
     )
     checked_key_bytes: int = _number(
-        256 * 1024 * 1024, "bytes", "Largest size of the key columns in which it does; Spark joins more."
+        256 * 1024 * 1024,
+        "bytes",
+        "Largest size of the table's key columns for a look-up of an ENFORCED key by the driver; else Spark joins.",
     )
     rewritten_share: float = _number(
         0.3,
         "share",
-        "From this share of rows that go on the mode `auto` writes files anew: Iceberg's compaction takes a file with"
-        " as many deleted rows to be worth it.",
+        "Share of deleted rows from which the mode `auto` rewrites files: the default of `delete-ratio-threshold` in"
+        " Iceberg's `rewrite_data_files`.",
     )
-    sampled_files: int = _number(4, "files", "Most files that EXPLAIN reads to tell what `auto` will choose.")
-    sampled_bytes: int = _number(256 * 1024 * 1024, "bytes", "Most that it reads of them.")
+    sampled_files: int = _number(4, "files", "Most files that EXPLAIN reads to estimate the choice of `auto`.")
+    sampled_bytes: int = _number(
+        256 * 1024 * 1024, "bytes", "Most that EXPLAIN reads to estimate the choice of `auto`."
+    )
     relisted_files: int = _number(
         500,
         "files",
-        "Most files of a table with which one that loses its last row is dropped and not only marked: manifests are"
-        " written anew for it, in about 0.4 ms for each file that stays.",
+        "Most files of a table from which a data file without a live row is removed; in larger tables its rows are"
+        " deleted by position, as a removal rewrites manifests, in about 0.4 ms for each remaining file.",
     )
     relisted_files_per_drop: int = _number(
-        50, "files", "How many more for each file that is dropped: 20 ms once, against a file less in every scan."
+        50,
+        "files",
+        "By how many files `sqlext.plan.relisted-files` is larger for each removed file: 20 ms once, for one file less"
+        " in every scan.",
     )
     compacted_bytes: int = _number(
         256 * 1024 * 1024,
         "bytes",
-        "Most that the driver compacts at once: it takes some seconds for as much, and a job of Spark's two to four"
-        " times the CPU.",
+        "Most that the driver compacts in one commit: it takes a few seconds, and a Spark job two to four times the"
+        " CPU.",
     )
     sorted_bytes: int = _number(
         64 * 1024 * 1024,
         "bytes",
-        "Most that the driver sorts for one of a compaction's files: it holds a few copies of the rows meanwhile.",
+        "Largest file that the driver sorts in a compaction: it has a few copies of the rows in memory.",
     )
     changelog_rows: int = _number(
-        65_536, "rows", "Most changes of a commit that the driver finds and stores in its changelog."
+        65_536, "rows", "Most changed rows of a commit that the driver computes and stores as its changelog."
     )
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> Thresholds:
-        """The thresholds under a session's settings. Raises AnalysisError SETTING_INVALID for text that is no whole
-        number or share, as the threshold needs."""
+        """The thresholds by a session's settings.
+
+        Raises AnalysisError SETTING_INVALID for a value that is no whole number, or no share.
+        """
         given: dict[str, Any] = {}
         for one in fields(cls):
             name = setting(one.name)
