@@ -11,7 +11,7 @@ COUNT_COLUMNS = ("num_affected_rows", "num_inserted_rows", "num_updated_rows", "
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Numbers of rows that a DML statement changed; None if the way that it was written does not tell."""
+    """Numbers of rows that a DML statement changed; None if unknown, as after equality deletes."""
 
     inserted: int | None = 0
     updated: int | None = 0

@@ -91,7 +91,7 @@ class Expected:
     reason: str
 
     def of(self, plan: ChangePlan) -> ChangePlan:
-        """A plan with the way AUTO as it is expected to be executed."""
+        """The plan with the expected choice instead of the way AUTO."""
         ways = {None: plan.way, True: Way.COPY_ON_WRITE, False: Way.MERGE_ON_READ}
         return replace(plan, way=ways[self.rewrites], reason=f"{plan.reason}, and {self.reason}")
 

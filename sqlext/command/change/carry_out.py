@@ -40,7 +40,7 @@ class PlannedChange:
     def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
         """Writes and commits the change; with `one_copy` if the table has several rows of a source key.
 
-        In that case the source is evaluated twice. Raises what `CarryOut` names, except KeyHasCopies.
+        In that case the source is evaluated twice. Raises as `CarryOut`, except KeyHasCopies.
         """
         run = _WAYS[self.plan.way]
         try:

@@ -35,7 +35,7 @@ class HeldChange:
 def hold_change(
     spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange, writer: Writer
 ) -> HeldChange:
-    """Evaluates and caches the change, and checks its new rows. Raises what `CarryOut` names."""
+    """Evaluates and caches the change, and checks its new rows. Raises as `CarryOut`."""
     query = changed_rows(spark, operation, change)
     read_set = read_set_of(query, target.version, conflict_scope(change, target), target.overtaken)
     rows = query.localCheckpoint()

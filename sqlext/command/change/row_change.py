@@ -79,7 +79,7 @@ def with_copies(change: RowChange) -> RowChange:
 
 
 def change_query(spark: SparkSession, change: RowChange) -> DataFrame:
-    """The lowered SELECT as a DataFrame. Raises what `lowered_change` raises."""
+    """The lowered SELECT as a DataFrame. Raises as `lowered_change`."""
     return lowered_change(spark, change.lowered) if change.query is None else change.query
 
 

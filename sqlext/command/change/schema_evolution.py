@@ -40,7 +40,7 @@ def grown(
 ) -> Target:
     """The target with the schema changes applied; `target` itself if nothing changes.
 
-    Its metadata location is known to this process only. Raises what `changed_schema` raises.
+    Its metadata location is known to this process only. Raises as `changed_schema`.
     """
     base = target.table.metadata
     schema = changed_schema(

@@ -16,8 +16,8 @@ def full_compaction_is_due(metadata: TableMetadata, head: Snapshot, now_ms: int,
     """Whether a full compaction is due after the commit of `head`.
 
     The table sets a number of commits, or an interval; the default is every commit. `trigger_ms` is the time between
-    the batches of the stream that has committed, None if unknown or no stream: with it the interval is as many commits
-    as batches fit in, without it time. Raises AnalysisError INVALID_TABLE_PROPERTY.
+    the batches of the stream that has committed, None if unknown or no stream. If it is known, the interval means as
+    many commits as batches fit in it, else a time. Raises AnalysisError INVALID_TABLE_PROPERTY.
     """
     properties = metadata.properties
     if CHANGELOG_PRODUCER.of(properties) != FULL_COMPACTION:

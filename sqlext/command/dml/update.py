@@ -1,4 +1,4 @@
-"""UPDATE: the old positions and the new rows of what the condition selects."""
+"""UPDATE: the positions of the rows that match the condition are deleted, and their new versions written."""
 
 from __future__ import annotations
 

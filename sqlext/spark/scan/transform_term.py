@@ -42,7 +42,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     "=": operator.eq,
 }
-# Spark has another type for other types, whose values are in other buckets.
+# For other types Spark has another type, whose values are in other buckets.
 _HASHED_ALIKE = (
     IntegerType, LongType, DecimalType, DateType, TimestampType, TimestamptzType, StringType, BinaryType,
 )  # fmt: skip
@@ -54,8 +54,7 @@ _HALF = {IntegerType: 2**31, LongType: 2**63}
 def transform_term(
     name: str, number: int | None, field: NestedField, operator: str, values: Sequence[Any]
 ) -> Predicate | None:
-    """The predicate for a comparison of a transform of a top-level column with `values`; None if it cannot be
-    expressed.
+    """The predicate for a comparison of a transform of a top-level column to `values`; None if it cannot be expressed.
 
     `name` is the function's; `operator` is a comparison, `in`, `is null` or `not null`.
     """
