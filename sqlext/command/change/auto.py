@@ -41,7 +41,6 @@ class ChangedShare:
 
     @property
     def rewrites(self) -> bool:
-        """Whether copy-on-write is chosen."""
         return self.changed > 0 and self.changed >= self.rewritten * self.live
 
     def __str__(self) -> str:

@@ -105,7 +105,6 @@ def _live_rows(spark: SparkSession, target: Target, tasks: Sequence[FileScanTask
 
 
 def _positions(spark: SparkSession, change: RowChange, tasks: Sequence[FileScanTask]) -> Mapping[str, BitMap64]:
-    """Positions of the rows to delete in files that metadata does not decide."""
     if not tasks:
         return {}
     log_lowered(change.lowered)

@@ -239,7 +239,6 @@ def _written(
     operation: WriteOperation,
     merges: Sequence[Merge],
 ) -> Sequence[ContentFile]:
-    """Writes the live rows of the merges' files, in the table's distribution and order."""
     metadata = target.table.metadata
     paths = [file.file_path for merge in merges for file in merge.files]
     in_buckets = bucket_count(metadata) is not None

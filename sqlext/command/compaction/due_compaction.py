@@ -97,7 +97,6 @@ def _due_runs(metadata: TableMetadata, buckets: Sequence[Bucket], rules: Compact
 
 
 def _due_files(environment: Environment, target: Target, partitions: Sequence[Bucket]) -> list[Merge]:
-    """Merges of partitions of the current spec."""
     metadata = target.table.metadata
     rules = RewriteRules.of(metadata.properties)
     own = [one for one in partitions if one.spec_id == metadata.default_spec_id]

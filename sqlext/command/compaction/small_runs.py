@@ -61,7 +61,6 @@ def merge_small_runs(
 
 
 def _of_parts(plan: ScanPlan, parts: Sequence[Collection[str]]) -> Sequence[ScanPlan]:
-    """The scan plan of each part, the oldest files first."""
     oldest_first = sorted(plan.tasks, key=lambda task: (task.sequence_number, task.file.file_path))
     return [replace(plan, tasks=tuple(t for t in oldest_first if t.file.file_path in part)) for part in parts]
 

@@ -74,7 +74,6 @@ def take_out(
 
 
 def _undecided(environment: Environment, target: Target, row_filter: Predicate | None) -> Sequence[FileScanTask]:
-    """Files that must be read to find the matching rows."""
     if row_filter is None:
         return environment.scans.plan(target.version, AlwaysTrue()).tasks
     metadata = target.table.metadata
