@@ -82,7 +82,7 @@ class BoundClause:
     """A WHEN clause whose texts can be used over a join of target and source.
 
     `values` has texts of the column's type, by column name. A column without one keeps its value in an update, and is
-    null in an insert.
+    null in an insert, as it has no default.
     """
 
     clause: MergeClause
@@ -120,22 +120,20 @@ def bind_clause(bound: BoundMerge, clause: MergeClause, *, coerces_structs: bool
         visible, hidden = (target, source) if clause.kind == "not matched by source" else (source, target)
         return qualify(text, visible, hidden, where)
 
-    values: dict[str, str] = {}
     fills = coerces_structs and merge.evolving
+    values: dict[str, str] = {}
+    if clause.action == "insert":
+        absent = [field for field in schema.fields if field.write_default is not None]
+        values = {field.name: assigned_value(write_default_text(field), field, merge.table) for field in absent}
     if clause.star:
         keeps = coerces_structs and clause.action == "update"
-        values = {
-            name: assigned_value(
-                text, fields[name], merge.table, kept=target.column(name) if keeps else None, fills=fills
-            )
-            for name, text in bound.star_values(clause).items()
-        }
+        for name, text in bound.star_values(clause).items():
+            kept = target.column(name) if keeps else None
+            values[name] = assigned_value(text, fields[name], merge.table, kept=kept, fills=fills)
     else:
         assigned = bound.assignments(clause)
         if clause.action == "insert":
             _require_whole_columns(assigned, where)
-            absent = [field for field in schema.fields if field.write_default is not None]
-            values = {field.name: assigned_value(write_default_text(field), field, merge.table) for field in absent}
         for name, value in assigned.items():
             kept = target.column(name)
             values[name] = new_value(value, fields[name], kept, merge.table, visible=sides, seen=seen, fills=fills)

@@ -144,3 +144,47 @@ def test_a_column_of_that_name_comes_first(
     spark.sql(f"INSERT INTO {table_name} VALUES (0, 2, 1)")
     spark.sql(statement.format(t=table_name))
     assert row in [tuple(stored) for stored in spark.table(table_name).collect()]
+
+
+ROWS_WITHOUT_A_COLUMN = {
+    "insert": lambda spark, t: spark.sql(f"INSERT INTO {t} (id, n) SELECT 2, 6"),
+    "insert by name": lambda spark, t: spark.sql(f"INSERT INTO {t} BY NAME SELECT 2 AS id, 6 AS n"),
+    "insert with evolution": lambda spark, t: spark.sql(
+        f"INSERT WITH SCHEMA EVOLUTION INTO {t} BY NAME SELECT 2 AS id, 6 AS n, 'y' AS w"
+    ),
+    "literals": lambda spark, t: spark.sql(f"INSERT INTO {t} (id, n) VALUES (2, 6)"),
+    "upsert": lambda spark, t: spark.sql(f"UPSERT INTO {t} (id, n) SELECT 2, 6"),
+    "upsert of literals": lambda spark, t: spark.sql(f"UPSERT INTO {t} (id, n) VALUES (2, 6)"),
+    "on conflict": lambda spark, t: spark.sql(f"INSERT INTO {t} (id, n) VALUES (2, 6) ON CONFLICT DO NOTHING"),
+    "merge": lambda spark, t: spark.sql(
+        f"MERGE INTO {t} t USING (SELECT 2 AS id, 6 AS n) s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)"
+    ),
+    "merge with evolution": lambda spark, t: spark.sql(
+        f"MERGE WITH SCHEMA EVOLUTION INTO {t} t USING (SELECT 2 AS id, 6 AS n, 'y' AS w) s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    ),
+    "merge with evolution and a condition": lambda spark, t: spark.sql(
+        f"MERGE WITH SCHEMA EVOLUTION INTO {t} t USING (SELECT 2 AS id, 6 AS n) s ON t.id = s.id AND t.n > 9"
+        " WHEN NOT MATCHED AND s.n > 1 THEN INSERT *"
+    ),
+    "writeTo": lambda spark, t: spark.sql("SELECT 2 AS id, 6 AS n").writeTo(t).append(),
+    "writeTo with evolution": lambda spark, t: (
+        spark.sql("SELECT 2 AS id, 6 AS n, 'y' AS w").writeTo(t).option("mergeSchema", "true").append()
+    ),
+    "saveAsTable": lambda spark, t: spark.sql("SELECT 2 AS id, 6 AS n").write.mode("append").saveAsTable(t),
+}
+"""Ways for the row (2, 6) to come into columns id and n of a table that has more."""
+
+
+@pytest.mark.parametrize("mode", ["resolved", "equality"])
+@pytest.mark.parametrize("way", ROWS_WITHOUT_A_COLUMN)
+def test_a_new_row_has_the_default_of_a_column_that_it_lacks(
+    spark: SparkSession, table_name: str, way: str, mode: str
+) -> None:
+    columns = "id INT, v STRING DEFAULT 'unknown', n INT DEFAULT 7, PRIMARY KEY (id) NOT ENFORCED"
+    spark.sql(
+        f"CREATE TABLE {table_name} ({columns}) TBLPROPERTIES ('format-version'='3', 'write.upsert.mode'='{mode}')"
+    )
+    ROWS_WITHOUT_A_COLUMN[way](spark, table_name)
+    assert [tuple(row) for row in spark.table(table_name).select("id", "v", "n").collect()] == [(2, "unknown", 6)]
