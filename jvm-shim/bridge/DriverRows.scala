@@ -55,6 +55,18 @@ object DriverRows {
     }.collect().flatten)
   }
 
+  /** All rows of a query whose last step is a function in Python that writes; see `JobSettings` for `tasks`. */
+  def collectWritten(frame: DataFrame, tasks: Int): String = {
+    val (session, schema) = (frame.sparkSession, frame.schema)
+    JobSettings.withShuffles(session, tasks) {
+      execute(frame) { plan =>
+        JobSettings.inBatches(session, plan.execute()).mapPartitions { rows =>
+          Iterator.single(stream(rows, schema, Long.MaxValue).bytes)
+        }.collect().flatten
+      }
+    }
+  }
+
   private def execute(frame: DataFrame)(run: SparkPlan => Array[Byte]): String = {
     val execution = withLocalRows(frame.asInstanceOf[classic.DataFrame]).queryExecution
     // What stands in the plan needs no job; to announce one, Spark writes the whole plan out.

@@ -25,15 +25,8 @@ private[sqlext] object NamesInFiles {
     else {
       val own = SparkInternals.cloneOf(spark)
       val read = SQLConf.withExistingConf(changed(SparkInternals.settingsOf(own)))(make(own))
-      file => SQLConf.withExistingConf(changed(copied(SQLConf.get)))(read(file))
+      file => SQLConf.withExistingConf(changed(JobSettings.copied(SQLConf.get)))(read(file))
     }
-  }
-
-  /** A task's own settings cannot be changed. */
-  private def copied(settings: SQLConf): SQLConf = {
-    val copy = new SQLConf
-    settings.getAllConfs.foreach { case (name, value) => copy.setConfString(name, value) }
-    copy
   }
 
   private def changed(settings: SQLConf): SQLConf = {

@@ -37,7 +37,7 @@ class Overtaken:
 class Environment:
     """Injected into every command by the session. `overtaken` is None except in a rerun.
 
-    `planning` has the session's settings for plans, as of the start of the statement.
+    `planning` has the session's settings for plans, as of the start of the statement, and the options of its write.
     """
 
     catalogs: Catalogs
@@ -58,6 +58,10 @@ class Environment:
     def planned_by(self, settings: Mapping[str, str]) -> Environment:
         """The environment with these session settings for plans. Raises AnalysisError SETTING_INVALID."""
         return replace(self, planning=Planning.of(settings)) if settings else self
+
+    def writing_in(self, tasks: int | None) -> Environment:
+        """The environment of a write in so many tasks at most; None: in as many as Spark takes."""
+        return replace(self, planning=replace(self.planning, tasks=tasks))
 
     def version(self, catalog: str, table: LoadedTable, branch: str | None = None) -> TableVersion:
         """A loaded table at the head of a branch."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from sqlext.command.plan.change_plan import Writer
-from sqlext.spark.query.driver_rows import estimate
+from sqlext.spark.query.driver_rows import estimate, held
 from sqlext.spark.query.write_job import WriteTask, WrittenFiles, run_few, run_write
 from sqlext.thresholds import ALL_ROWS
 
@@ -36,13 +36,13 @@ def write_by(
     instead of `rows`, unless its query may have to run again and is not repeatable.
     """
     if not writer.most_bytes:
-        return run_write(in_tasks(rows), task)
+        return run_write(in_tasks(rows), task, writer.tasks)
     if fewer is not None:
         expected = estimate(fewer.rows, writer.most_bytes)
         if expected.is_small or expected.repeatable:
             most = ALL_ROWS if expected.is_small else max(writer.completed_rows, writer.tried_rows)
             written = run_few(fewer.rows, fewer.task, most, arranged, most_bytes=writer.most_bytes) if most else None
-            return written or run_write(in_tasks(rows), task)
+            return written or run_write(in_tasks(rows), task, writer.tasks)
     expected = estimate(rows, writer.most_bytes)
     most = ALL_ROWS if expected.is_small else writer.tried_rows
     if not expected.is_small and writer.tries_filtered and not expected.may_be_few:
@@ -50,6 +50,6 @@ def write_by(
     written = None
     if most:
         if not (expected.is_small or expected.repeatable):
-            rows = rows.localCheckpoint()
+            rows = held(rows, writer.tasks)
         written = run_few(rows, task, most, arranged, most_bytes=writer.most_bytes)
-    return written or run_write(in_tasks(rows), task)
+    return written or run_write(in_tasks(rows), task, writer.tasks)

@@ -273,13 +273,16 @@ class _BatchWrite:
             changes = changes_for_rows(target, self.rows, by_name=True)
             target = grown(environment, target, changes, case_sensitive=exact)
         target = replace(target, as_committed=lambda action: self._staged_and_advanced(environment, target, action))
-        rows = self._spread(spark, upserts)
+        tasks = options.parallelism
+        writing = environment.writing_in(tasks)
+        # Rows of one key are told apart by their task.
+        rows = self.rows if tasks is None or upserts else self.rows.coalesce(tasks)
         if upserts:
             kind = row_kind_column(target, rows.columns)
             changes = align_changes(spark, rows, target, by_name=True, kind=kind)
-            return upsert(environment, spark, target, changes, in_order=batch.in_order).row()[0]
+            return upsert(writing, spark, target, changes, in_order=batch.in_order).row()[0]
         rows = align(spark, rows, target.name.parts, target.table.metadata.schema(), by_name=True)
-        return write_rows_to(environment, target, rows, WriteMode(mode))
+        return write_rows_to(writing, target, rows, WriteMode(mode))
 
     def finish_staged(self, spark: SparkSession) -> int | None:
         """Commits what an earlier run has staged of the batch; the number of its rows, None where it did not.
@@ -409,12 +412,3 @@ class _BatchWrite:
                 key=", ".join(sorted(key)) or "no primary key",
             )
         return upserts
-
-    def _spread(self, spark: SparkSession, upserts: bool) -> DataFrame:
-        """The rows in as many tasks as the query asks for. The session is the query's own."""
-        tasks = self.batch.options.parallelism
-        if tasks is None:
-            return self.rows
-        spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
-        # Rows of one key are told apart by their task.
-        return self.rows if upserts else self.rows.coalesce(tasks)

@@ -7,13 +7,12 @@ where they are. A sort order holds within each file, whatever the distribution.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from sqlext.command.plan.change_plan import Writer
@@ -37,7 +36,6 @@ from sqlext.spec.types import DecimalType, DoubleType, FloatType, IntegerType, L
 from sqlext.sql.tokens.quoting import quote_name
 from sqlext.write.write_plan import can_sort
 
-_SHUFFLE_TASKS = "spark.sql.shuffle.partitions"
 _MICROS_PER_HOUR = 3_600_000_000
 
 
@@ -53,20 +51,6 @@ def distribute(rows: DataFrame, metadata: TableMetadata, tasks: int | None = Non
     if partition and (_mode(metadata) == "hash" or tasks is not None):
         return rows.repartition(*partition)
     return rows if tasks is None else rows.coalesce(tasks)
-
-
-@contextmanager
-def at_most(tasks: int | None, spark: SparkSession) -> Iterator[None]:
-    """While it lasts, shuffles of the session's queries have so many tasks, if a number is given."""
-    if tasks is None:
-        yield
-        return
-    before = spark.conf.get(_SHUFFLE_TASKS)
-    spark.conf.set(_SHUFFLE_TASKS, str(tasks))
-    try:
-        yield
-    finally:
-        spark.conf.set(_SHUFFLE_TASKS, str(before))
 
 
 def samples(metadata: TableMetadata) -> bool:

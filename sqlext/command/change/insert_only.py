@@ -14,7 +14,7 @@ from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import begin_write
 from sqlext.command.writing import write_by
-from sqlext.spark.query.driver_rows import estimate
+from sqlext.spark.query.driver_rows import estimate, held
 from sqlext.spark.query.write_job import task_identity
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -36,7 +36,7 @@ def insert_only(
     read_set = read_set_of(rows, target.version, conflict_scope(change, target), target.overtaken)
     task = write_changes(operation.plan, task_identity=task_identity)
     with operation.cleaned_on_failure():
-        written = write_by(writer, rows, task, lambda spread: _spread(spread, metadata), arrangement(metadata))
+        written = write_by(writer, rows, task, lambda spread: _spread(spread, metadata, writer), arrangement(metadata))
         require_unique_keys(environment, spark, target, written.data_files, Removed())
         delta = row_delta(environment, target, operation, written, read_set=read_set, isolation=change.isolation)
     if delta is not None:
@@ -44,9 +44,9 @@ def insert_only(
     return Counts(inserted=sum(file.record_count for file in written.data_files))
 
 
-def _spread(rows: DataFrame, metadata: TableMetadata) -> DataFrame:
+def _spread(rows: DataFrame, metadata: TableMetadata, writer: Writer) -> DataFrame:
     """The rows in the table's distribution. Spark may evaluate them twice for it, so rows that may differ are
     cached."""
     if samples(metadata) and not estimate(rows).repeatable:
-        rows = rows.localCheckpoint()
+        rows = held(rows, writer.tasks)
     return order(distribute(rows, metadata), metadata)

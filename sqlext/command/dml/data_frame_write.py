@@ -10,7 +10,7 @@ from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.destination import written_branch
-from sqlext.command.change.distribution import at_most, write_distributed
+from sqlext.command.change.distribution import write_distributed
 from sqlext.command.change.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.change.held_rows import hold
 from sqlext.command.change.rerun import run_until_not_overtaken
@@ -81,13 +81,13 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
     if merges_schema(spark) if options.merge_schema is None else options.merge_schema:
         exact = is_case_sensitive(spark)
         target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name), case_sensitive=exact)
-    with at_most(options.parallelism, spark):
-        if upserts:
-            kind = row_kind_column(target, rows.columns)
-            counts = upsert(environment, spark, target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
-        else:
-            rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
-            counts = Counts(inserted=write_rows_to(environment, target, in_tasks(rows, options), mode))
+    writing = environment.writing_in(options.parallelism)
+    if upserts:
+        kind = row_kind_column(target, rows.columns)
+        counts = upsert(writing, spark, target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
+    else:
+        rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
+        counts = Counts(inserted=write_rows_to(writing, target, in_tasks(rows, options), mode))
     compact_after_commit(environment, spark, target)
     return counts
 

@@ -9,7 +9,6 @@ from typing import Protocol
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.change.distribution import at_most
 from sqlext.command.change.enforced_key import is_enforced
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.row_level import Target, load_target
@@ -148,10 +147,10 @@ class _Rows:
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement; one row of counts."""
-    with at_most(write_options(statement.options).parallelism, spark):
-        target, planned = _planned_insert(environment, spark, statement)
-        counts = planned.carry_out(environment, spark)
-        compact_after_commit(environment, spark, target)
+    writing = environment.writing_in(write_options(statement.options).parallelism)
+    target, planned = _planned_insert(writing, spark, statement)
+    counts = planned.carry_out(writing, spark)
+    compact_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 

@@ -78,7 +78,7 @@ class Writer:
     there are more, or more than `most_bytes`, the query starts again in tasks. With `tries_filtered` it tries only if a
     condition of the query may leave few rows. `given`: the driver has the rows already. Up to `completed_rows` rows,
     the driver reads columns that the change does not assign from the data files of the replaced rows, instead of the
-    query.
+    query. At most `tasks` tasks write; None: as many as Spark chooses.
     """
 
     most_bytes: int
@@ -86,6 +86,7 @@ class Writer:
     tries_filtered: bool = False
     completed_rows: int = 0
     given: bool = False
+    tasks: int | None = None
 
     def __str__(self) -> str:
         if self.given:

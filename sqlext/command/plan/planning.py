@@ -19,11 +19,13 @@ FORCED_WAYS: Mapping[str, Way] = {
 @dataclass(frozen=True, slots=True)
 class Planning:
     """`forced_ways` are preferred by statements that admit them. `forced_writer` is `ON_DRIVER`, for all rows that fit
-    into it, or `IN_TASKS`, for all rows, including literals."""
+    into it, or `IN_TASKS`, for all rows, including literals. `tasks` is the most tasks of a write, if its options limit
+    them."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
     forced_ways: frozenset[Way] = frozenset()
     forced_writer: str | None = None
+    tasks: int | None = None
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> Planning:
@@ -55,6 +57,6 @@ class Planning:
         """The writer of a result of which the driver tries up to `tried_rows` rows, or `completed_rows` with kept
         columns left out."""
         if self.in_tasks:
-            return Writer(0)
+            return Writer(0, tasks=self.tasks)
         tried = ALL_ROWS if self.forced_writer == ON_DRIVER else tried_rows
-        return Writer(self.thresholds.driver_bytes, tried, completed_rows=completed_rows)
+        return Writer(self.thresholds.driver_bytes, tried, completed_rows=completed_rows, tasks=self.tasks)

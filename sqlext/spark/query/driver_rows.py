@@ -101,6 +101,22 @@ def collect_positions(rows: DataFrame) -> Iterator[tuple[str, BitMap64, BitMap64
             yield path, BitMap64.deserialize(positions), BitMap64.deserialize(repeated)
 
 
+def collect_written(rows: DataFrame, tasks: int | None) -> list[pa.RecordBatch]:
+    """All rows of a query whose last step is `mapInArrow` with a function that writes.
+
+    `tasks`: how many tasks its shuffles have at most; None: as many as the session says. The function gets batches as
+    large as those of Spark's Parquet reader, where the session says nothing of them.
+    """
+    return _batches(_shim(rows).collectWritten(rows._jdf, tasks or 0))
+
+
+def held(rows: DataFrame, tasks: int | None) -> DataFrame:
+    """The rows, evaluated once now and held by Spark. See `collect_written` for `tasks`."""
+    return DataFrame(
+        shim_object(rows.sparkSession, "JobSettings").checkpointed(rows._jdf, tasks or 0), rows.sparkSession
+    )
+
+
 def _table(rows: DataFrame, packed: str) -> pa.Table:
     schema = to_arrow_schema(rows.schema, error_on_duplicated_field_names_in_struct=True)
     if not packed:

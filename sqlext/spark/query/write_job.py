@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -27,6 +26,7 @@ from sqlext.spark.query.driver_rows import (
     can_be_collected,
     collect_few,
     collect_positions,
+    collect_written,
     require_levels,
 )
 from sqlext.spec.manifests.content_file import Content, ContentFile
@@ -43,10 +43,6 @@ _STAYS = "\0"
 _LONGEST_WAIT_S = 10.0
 # A Python worker learns that its task has ended when it next asks for rows, after the row group it is at.
 _LAST_ROW_GROUP_S = 2.0
-_BATCH_SETTINGS = {
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +70,19 @@ def task_identity() -> tuple[int, int]:
     return (0, 0) if context is None else (context.partitionId(), context.taskAttemptId())
 
 
-def run_write(rows: DataFrame, task: WriteTask) -> WrittenFiles:
-    """Runs the job. Errors: the first error a task reports; the caller removes the files of the operation."""
+def run_write(rows: DataFrame, task: WriteTask, tasks: int | None = None) -> WrittenFiles:
+    """Runs the job, whose shuffles have `tasks` tasks at most; None: as many as the session says.
+
+    Errors: the first error a task reports; the caller removes the files of the operation.
+    """
     require_levels(rows)
-    schema = from_arrow_schema(MESSAGE_SCHEMA)
+    job = _with_digits(_numbered(rows)).mapInArrow(_named(task, rows.columns), from_arrow_schema(MESSAGE_SCHEMA))
     try:
-        with _counted_batches(rows.sparkSession):
-            messages = _with_digits(_numbered(rows)).mapInArrow(_named(task, rows.columns), schema).toArrow()
+        messages = collect_written(job, tasks)
     except Exception:
         _await_idle_executors(rows.sparkSession)
         raise
-    return _gather(messages.to_batches())
+    return _gather(messages)
 
 
 def run_few(
@@ -138,23 +136,6 @@ def find_positions(rows: DataFrame, *, shows_matches: bool = False) -> WrittenFi
             found.repeated.setdefault(path, BitMap64()).update(repeated)
     _compare(found)
     return found
-
-
-@contextmanager
-def _counted_batches(spark: SparkSession) -> Iterator[None]:
-    """Batches end after as many rows as those of Spark's Parquet reader, unless the session has a setting of its own.
-
-    By default Spark 4.1 ends them by bytes too, and adds up the sizes of all columns anew for each row: a fifth of
-    the cost of a bulk insert.
-    """
-    settings = {} if _BATCH_SETTINGS.keys() & spark.conf.getAll.keys() else _BATCH_SETTINGS
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in settings:
-            spark.conf.unset(name)
 
 
 def _await_idle_executors(spark: SparkSession) -> None:
