@@ -37,6 +37,8 @@ from sqlext.spark.bridge.gateway import attached_bridge, register
 from sqlext.spark.bridge.refusals import refuse_continuous_stream, refuse_expression, refuse_temporary_view
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.hadoop_storage import tell_hadoop
+from sqlext.spark.catalog.open_catalogs import OpenCatalogs
+from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.scan.executor_reader import ExecutorReader
 from sqlext.spark.scan.metadata_answers import MetadataAnswers
@@ -68,7 +70,7 @@ class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's t
         and AnalysisError CATALOG_IS_OPEN for other settings of an open catalog."""
         attached = attached_bridge(SparkContext._active_spark_context)
         if attached is not None:
-            attached.catalogs.require_settings(_catalog_options(self._options))
+            attached.catalogs.opened.require_settings(_catalog_options(self._options))
         session = super().getOrCreate()
         return attach(session)
 
@@ -151,7 +153,7 @@ def attach(spark: SparkSession) -> SparkSession:
         tell_hadoop(spark, options.get("warehouse", ""), options)
         return open_catalog(name, options, partial(tell_hadoop, spark))
 
-    catalogs = Catalogs(open_told, io)
+    catalogs = Catalogs(OpenCatalogs(open_told), RememberedMetadata(), io)
     manifests = ManifestCache(
         MANIFEST_CACHE.of(spark),
         elsewhere=ExecutorReader(spark.sparkContext),

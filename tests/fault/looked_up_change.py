@@ -19,6 +19,8 @@ from sqlext.commit.actions.recorded_action import RecordedAction
 from sqlext.commit.group.group_committers import GroupCommitters
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.catalog.open_catalogs import OpenCatalogs
+from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spec.metadata.stored_changelog import StoredChangelog, manifest_list_location
@@ -38,8 +40,8 @@ class LookedUpChange(Change):
 
 
 def _environment(process: Any) -> Environment:
-    catalogs = Catalogs(lambda name, options: process.catalog, process.io)
-    catalogs.initialize(process.catalog.name, {})
+    catalogs = Catalogs(OpenCatalogs(lambda name, options: process.catalog), RememberedMetadata(), process.io)
+    catalogs.opened.initialize(process.catalog.name, {})
     given: dict[str, Any] = {name: getattr(process, name) for name in ("clock", "rng", "sleep", "queue")}
     return Environment(
         catalogs,

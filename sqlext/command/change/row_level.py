@@ -23,7 +23,8 @@ from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS
 from sqlext.scan.scan_plan import FileScanTask, goes_whole
-from sqlext.spark.catalog.session_catalogs import HeldMetadata, TableVersion, handle_of
+from sqlext.spark.catalog.remembered_metadata import HeldMetadata
+from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
 from sqlext.spark.catalog.time_travel import travel
 from sqlext.spark.query.write_job import WrittenFiles
 from sqlext.spec.expression import AlwaysTrue

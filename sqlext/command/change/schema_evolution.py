@@ -52,7 +52,7 @@ def grown(
     metadata = apply_updates(base, updates, now_ms=environment.clock())
     token = uuid.UUID(int=environment.rng.getrandbits(128), version=4)
     table = LoadedTable(target.table.identifier, metadata, f"{target.table.metadata_location}~{token}")
-    held = environment.catalogs.hold(table.metadata_location, metadata)
+    held = environment.catalogs.remembered.hold(table.metadata_location, metadata)
     version = replace(
         target.version,
         handle=replace(target.version.handle, metadata_location=table.metadata_location),

@@ -56,19 +56,19 @@ class LookupRecorder:
     def record(self, change: StagedChange, snapshot: Snapshot) -> Mapping[str, str]:
         if snapshot.operation not in _CHANGING:
             return {}
-        catalogs = self.environment.catalogs
+        remembered = self.environment.catalogs.remembered
         metadata = apply_updates(change.start, change.updates, now_ms=self.environment.clock())
         # The snapshot is in no metadata file yet, so scans find it by a unique name.
         name = str(uuid.UUID(int=self.environment.rng.getrandbits(128), version=4))
         location = f"{self.table.metadata_location.rpartition('/')[0]}/{name}.metadata.json"
-        catalogs.keep_pending(location, metadata)
+        remembered.keep_pending(location, metadata)
         try:
             staged = LoadedTable(self.table.identifier, metadata, location)
             parent = snapshot.parent_snapshot_id
             before = None if parent is None else metadata.snapshot_or_none(parent)
             id = _store_difference(self.environment, self.spark, self.catalog, staged, before, snapshot)
         finally:
-            catalogs.release_pending(name)
+            remembered.release_pending(name)
         return StoredChangelog(id, LOOKUP).summary()
 
     def discard(self, entries: Mapping[str, str]) -> None:

@@ -50,7 +50,7 @@ from sqlext.sql.syntax.type_name import TimestampSetting
 
 def create_table(environment: Environment, spark: SparkSession, statement: CreateTable) -> Outcome:
     """Runs the statement; no rows. Raises AlreadyExistsError, or NotFoundError if REPLACE finds no table."""
-    defaults = environment.catalogs.table_defaults(statement.name.catalog)
+    defaults = environment.catalogs.opened.of(statement.name.catalog).table_defaults
     statement = replace(statement, properties={**defaults, **statement.properties})
     catalog = environment.catalogs.catalog(statement.name.catalog)
     identifier = TableIdentifier(statement.name.parts[1:-1], statement.name.table)
@@ -89,7 +89,7 @@ def create_of_data_frame(
     Raises AlreadyExistsError, NotFoundError if `replace` finds no table, AnalysisError for another provider.
     """
     name = TableName((arguments["catalog"], *arguments["namespace"], arguments["name"]))
-    properties = {**environment.catalogs.table_defaults(name.catalog), **arguments["properties"]}
+    properties = {**environment.catalogs.opened.of(name.catalog).table_defaults, **arguments["properties"]}
     _require_no_options(arguments["options"])
     require_provider(name, properties.get("provider"))
     catalog = environment.catalogs.catalog(name.catalog)

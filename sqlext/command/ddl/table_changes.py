@@ -40,7 +40,7 @@ class TableDefinitions:
         environment = self._environment.within(session)
         catalog = environment.catalogs.catalog(parts[0])
         identifier = TableIdentifier(parts[1:-1], parts[-1])
-        properties = {**environment.catalogs.table_defaults(parts[0]), **properties}
+        properties = {**environment.catalogs.opened.of(parts[0]).table_defaults, **properties}
         definition = complete(
             with_identifier_fields(schema, ()),
             described_terms(partitioning),

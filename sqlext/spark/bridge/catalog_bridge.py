@@ -107,7 +107,7 @@ class CatalogBridge:
         }
 
     def _initialize(self, arguments: Arguments) -> Answer:
-        self._catalogs.initialize(arguments["catalog"], arguments["options"])
+        self._catalogs.opened.initialize(arguments["catalog"], arguments["options"])
         return {}
 
     def _seen(self, arguments: Arguments) -> Catalogs:
@@ -121,7 +121,7 @@ class CatalogBridge:
 
     def _load_table(self, arguments: Arguments) -> Answer:
         pin = pin_of(arguments)
-        pinned = None if pin is None else self._seen(arguments).loaded(_parts(arguments), pin.metadata_file)
+        pinned = None if pin is None else self._catalogs.remembered.table(_parts(arguments), pin.metadata_file)
         if pinned is not None:
             handle = handle_of(arguments["catalog"], pinned)
             return self._described(travel(handle, pinned.metadata, {"version": arguments["version"]}))
@@ -186,7 +186,7 @@ class CatalogBridge:
             raise UnsupportedError("PATH_REQUIRED")
         require_read_options(options)
         table = self._load_path(options["path"])
-        self._catalogs.remember(table.metadata_location, table.metadata)
+        self._catalogs.remembered.remember(table.metadata_location, table.metadata)
         handle = handle_of(None, table)
         return self._described(travel(handle, table.metadata, place_in_options(options)))
 

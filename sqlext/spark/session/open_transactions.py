@@ -53,7 +53,7 @@ class OpenTransactions:
             identity = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
             transaction = OpenTransaction(
                 identity,
-                self._catalogs.keep_pending,
+                self._catalogs.remembered.keep_pending,
                 serializable=serializable,
                 checks=self._checks,
                 clock=self._clock,
@@ -77,7 +77,7 @@ class OpenTransactions:
         with self._lock:
             identity, transaction = self._required(session, statement)
             del self._open[session]
-        self._catalogs.release_pending(identity)
+        self._catalogs.remembered.release_pending(identity)
         return transaction
 
     def _required(self, session: str, statement: str) -> tuple[str, OpenTransaction]:

@@ -21,6 +21,8 @@ from sqlext.errors import StaleRead
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.catalog.open_catalogs import OpenCatalogs
+from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spec.expression import AlwaysTrue
@@ -35,8 +37,10 @@ class Process:
     def __init__(self, folder: Path) -> None:
         self.writer = Writer(warehouse_catalog(folder))
         self.writer.create()
-        catalogs = Catalogs(lambda name, options: self.writer.catalog, self.writer.catalog.io)
-        catalogs.initialize("lake", {})
+        catalogs = Catalogs(
+            OpenCatalogs(lambda name, options: self.writer.catalog), RememberedMetadata(), self.writer.catalog.io
+        )
+        catalogs.opened.initialize("lake", {})
         clock, rng = Clock(), self.writer.rng
         self.queue = AttemptQueue()
         self.environment = Environment(

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from small_tables import Writer, warehouse_catalog
+from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.open_transaction import OpenTransaction
+from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.spark.catalog.open_catalogs import OpenCatalogs
+from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs, handle_of
 from sqlext.storage.file_io import LocalFileIO
 
 
 def test_a_version_that_was_loaded_is_found_after_newer_ones(tmp_path: Path) -> None:
     catalog = warehouse_catalog(tmp_path)
-    catalogs = Catalogs(lambda name, options: catalog, LocalFileIO())
-    catalogs.initialize("lake", {})
+    catalogs = Catalogs(OpenCatalogs(lambda name, options: catalog), RememberedMetadata(), LocalFileIO())
+    catalogs.opened.initialize("lake", {})
     writer = Writer(catalog)
     first = writer.create()
     parts = ("lake", *first.identifier.namespace, first.identifier.name)
@@ -20,10 +29,52 @@ def test_a_version_that_was_loaded_is_found_after_newer_ones(tmp_path: Path) -> 
     writer.append(1)
     newest = catalogs.load(parts)
     assert newest.metadata_location != first.metadata_location
-    found = catalogs.loaded(parts, file)
+    found = catalogs.remembered.table(parts, file)
     assert found is not None
     assert found.metadata == first.metadata
     assert handle_of("lake", found) == handle_of("lake", first)
     assert handle_of("lake", found).contents != handle_of("lake", newest).contents
-    assert catalogs.loaded(parts, "v9.metadata.json") is None
-    assert catalogs.loaded((*parts[:-1], "another"), file) is None
+    assert catalogs.remembered.table(parts, "v9.metadata.json") is None
+    assert catalogs.remembered.table((*parts[:-1], "another"), file) is None
+
+
+def test_catalogs_in_a_transaction_share_what_is_open_and_remembered(tmp_path: Path) -> None:
+    """Neither sees what the other one has been told of the transaction, and both find what either has loaded."""
+    catalog = warehouse_catalog(tmp_path)
+    catalogs = Catalogs(OpenCatalogs(lambda name, options: catalog), RememberedMetadata(), LocalFileIO())
+    writer = Writer(catalog)
+    table = writer.create()
+    parts = ("lake", *table.identifier.namespace, table.identifier.name)
+    transaction = OpenTransaction("one", catalogs.remembered.keep_pending)
+    within = catalogs.within(transaction)
+    within.opened.initialize("lake", {})
+    assert catalogs.catalog("lake") is catalog
+    assert within.catalog("lake") is not catalog
+    assert within.load(parts).metadata == table.metadata
+    file = table.metadata_location.rpartition("/")[2]
+    assert catalogs.remembered.table(parts, file) is within.remembered.table(parts, file) is not None
+
+
+def test_a_catalog_is_open_whole_or_not_at_all(tmp_path: Path) -> None:
+    """While one thread opens it, another one finds none, and never one without its options."""
+    catalog, opening, found = warehouse_catalog(tmp_path), threading.Event(), threading.Event()
+
+    def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
+        opening.set()
+        assert found.wait(10)
+        return catalog
+
+    opened = OpenCatalogs(open_catalog)
+    thread = threading.Thread(target=opened.initialize, args=("lake", {"table-default.a": "1", "warehouse": "w"}))
+    thread.start()
+    assert opening.wait(10)
+    with pytest.raises(NotFoundError):
+        opened.of("lake")
+    found.set()
+    thread.join()
+    assert opened.of("lake").table_defaults == {"a": "1"}
+    with pytest.raises(AnalysisError, match="CATALOG_IS_OPEN"):
+        opened.initialize("lake", {"warehouse": "w"})
+    with pytest.raises(AnalysisError, match="CATALOG_IS_OPEN"):
+        opened.require_settings({"lake": {"warehouse": "another"}})
+    opened.require_settings({"lake": {"warehouse": "w"}, "pond": {}})
