@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlext.spec.metadata.snapshot import Snapshot
 
@@ -10,45 +11,52 @@ from sqlext.spec.metadata.snapshot import Snapshot
 _FILES = {"addedDataFiles": "added-data-files", "addedDeleteFiles": "added-delete-files"}
 
 
+@dataclass(frozen=True, slots=True)
+class BatchCommit:
+    """The commit of a batch: when it began and when it landed, in milliseconds since 1970.
+
+    `snapshots` are those with its rows, by the tables' names where it went to several (`of_tables`). A commit that has
+    landed without being told so has none of this.
+    """
+
+    began_ms: int
+    landed_ms: int | None = None
+    snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
+    of_tables: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class BatchFigures:
-    """The figures of one batch, which begins now. `clock` tells milliseconds since 1970."""
+    """`began_ms` and `ended_ms` of the write are in milliseconds since 1970; `rows`: how many it has, if that is known.
 
-    def __init__(self, clock: Callable[[], int]) -> None:
-        self._clock = clock
-        self._started = clock()
-        self._commit_began = self._started
-        self._landed_ms: int | None = None
-        self._snapshots: Mapping[str, Snapshot] = {}
-        self._of_tables = False
+    `commit` is None where there was nothing to commit. `last_commit_ms`: when the batch before landed.
+    """
 
-    def commit_begins(self) -> None:
-        """Its rows are written. The last time counts, where it is written anew."""
-        self._commit_began = self._clock()
+    began_ms: int
+    ended_ms: int
+    rows: int | None
+    commit: BatchCommit | None
+    last_commit_ms: int | None
 
-    def commit_landed(self, snapshot: Snapshot | None) -> None:
-        """`snapshot`: the one with its rows."""
-        self._landed_ms = self._clock()
-        self._snapshots = {} if snapshot is None else {"": snapshot}
-
-    def tables_landed(self, snapshots: Mapping[str, Snapshot]) -> None:
-        """The batch has gone to several tables: the snapshots with its rows, by the tables' names."""
-        self._landed_ms, self._snapshots, self._of_tables = self._clock(), snapshots, True
-
-    def metrics(self, rows: int | None, last_commit_ms: int | None) -> Mapping[str, str]:
-        """By their names: those of all tables, and `<table>.<name>` where there are several. `rows`: how many it has,
-        if that is known; `last_commit_ms`: when the batch before landed."""
-        now = self._clock()
+    def metrics(self) -> Mapping[str, str]:
+        """By their names: those of all tables, and `<table>.<name>` where there are several."""
         figures = {
-            "rowsWritten": rows,
-            "writeMs": now - self._started,
-            "sinceLastCommitMs": None if last_commit_ms is None else now - last_commit_ms,
+            "rowsWritten": self.rows,
+            "writeMs": self.ended_ms - self.began_ms,
+            "sinceLastCommitMs": None if self.last_commit_ms is None else self.ended_ms - self.last_commit_ms,
         }
-        if self._landed_ms is not None:
-            figures["commitMs"] = self._landed_ms - self._commit_began
-        for name, counter in _FILES.items():
-            files = {table: int(one.summary.get(counter, "0")) for table, one in self._snapshots.items()}
-            if files:
-                figures[name] = sum(files.values())
-            if self._of_tables:
-                figures.update((f"{table}.{name}", number) for table, number in files.items())
+        if self.commit is not None and self.commit.landed_ms is not None:
+            figures["commitMs"] = self.commit.landed_ms - self.commit.began_ms
+            figures |= _file_figures(self.commit)
         return {name: str(value) for name, value in figures.items() if value is not None}
+
+
+def _file_figures(commit: BatchCommit) -> Mapping[str, int]:
+    figures: dict[str, int] = {}
+    for name, counter in _FILES.items():
+        files = {table: int(one.summary.get(counter, "0")) for table, one in commit.snapshots.items()}
+        if files:
+            figures[name] = sum(files.values())
+        if commit.of_tables:
+            figures.update((f"{table}.{name}", number) for table, number in files.items())
+    return figures

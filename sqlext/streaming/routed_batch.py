@@ -6,7 +6,7 @@ commit of the batch moves that together with the rows of all tables, so each of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -28,7 +28,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.sql.statements.statement import TableName
 from sqlext.sql.tokens.quoting import quote_identifier
-from sqlext.streaming.batch_figures import BatchFigures
+from sqlext.streaming.batch_figures import BatchCommit
 from sqlext.streaming.sink_options import SinkOptions, require_no_other_mode
 
 # The names that Iceberg's own sink goes by, so that it can take a stream over, and the other way round.
@@ -41,21 +41,29 @@ _OVERTAKEN = ("TRANSACTION_CONFLICT", "TRANSACTION_READ_CONFLICT")
 
 
 @dataclass(frozen=True, slots=True)
-class RoutedBatch:
-    """`target` keeps the query's progress. `advance` is the action that moves it; it takes what it commits with it.
+class RoutedWrite:
+    """`rows`: how many there are; `targets`: the tables that got some, as they were before. No `commit`: no rows."""
 
-    With `updates` rows go in by their keys wherever they go. `figures` are told of the commit.
+    rows: int
+    commit: BatchCommit | None
+    targets: Sequence[Target]
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedBatch:
+    """`target` keeps the query's progress. `advance` is the action that moves it.
+
+    With `updates` rows go in by their keys wherever they go.
     """
 
     target: Target
     rows: DataFrame
     options: SinkOptions
     updates: bool
-    advance: Callable[[], Action]
-    figures: BatchFigures
+    advance: Action
 
-    def write(self, environment: Environment, spark: SparkSession) -> tuple[int, Sequence[Target]]:
-        """Writes and commits the rows; how many they are, and the tables that have got some. No rows: no commit.
+    def write(self, environment: Environment, spark: SparkSession) -> RoutedWrite:
+        """Writes and commits the rows. No rows: no commit.
 
         Errors: AnalysisError STREAM_ROUTE_UNKNOWN and STREAM_ROUTE_COLUMNS, those of writes, ValidationConflict
         STREAM_FENCED, and TRANSACTION_CONFLICT or TRANSACTION_READ_CONFLICT where others have changed one of the tables
@@ -64,11 +72,12 @@ class RoutedBatch:
         # They are looked at more than once, and may not be others then.
         count, parts = self._parts(environment, self.rows.localCheckpoint())
         if not parts:
-            return 0, ()
+            return RoutedWrite(0, None, ())
         runs = 0
         while True:
             try:
-                return count, self._commit(environment, spark, parts)
+                commit, targets = self._commit(environment, spark, parts)
+                return RoutedWrite(count, commit, targets)
             except ValidationConflict as conflict:
                 runs += 1
                 most = MAX_RERUNS.of(self.target.table.metadata.properties)
@@ -77,7 +86,7 @@ class RoutedBatch:
 
     def _commit(
         self, environment: Environment, spark: SparkSession, parts: Mapping[TableName, DataFrame]
-    ) -> Sequence[Target]:
+    ) -> tuple[BatchCommit, Sequence[Target]]:
         """In a transaction of the query's own session, which Spark has made for it."""
         session, transactions = session_id(spark), environment.transactions
         transactions.begin(session)
@@ -90,15 +99,14 @@ class RoutedBatch:
             targets = [target for target in written if target is not None]
             # The table of the progress is changed last, so that a server which makes a commit in part makes it last.
             keeper = load_target(within, spark, self.target.name)
-            commit_change(within, keeper, self.advance())
+            commit_change(within, keeper, self.advance)
             snapshots = _new_snapshots(within, targets)
         except BaseException:
             transactions.roll_back(session)
             raise
-        self.figures.commit_begins()
+        began_ms = environment.clock()
         transactions.commit(session)
-        self.figures.tables_landed(snapshots)
-        return targets
+        return BatchCommit(began_ms, environment.clock(), snapshots, of_tables=True), targets
 
     def _write_part(
         self, environment: Environment, spark: SparkSession, name: TableName, rows: DataFrame

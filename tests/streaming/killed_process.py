@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from sessions import open_session
 from sqlext.command.compaction import compaction
-from sqlext.streaming import sink
+from sqlext.streaming import batch_write, sink
 
 SOURCE = "source"
 # The tables, and the output modes of their queries.
@@ -56,10 +56,20 @@ def kill_at(stream: str, fault: str, nth: int) -> None:
         setattr(owner, name, stepped)
 
     around(sink.StreamingSink, "_claimed", None, "claimed", lambda self, target, batch: batch.table.name)
-    around(sink, "stage_batch", "written", "staged", lambda io, metadata, action: metadata.location.rpartition("/")[2])
+    around(
+        batch_write,
+        "stage_batch",
+        "written",
+        "staged",
+        lambda io, metadata, action: metadata.location.rpartition("/")[2],
+    )
     around(compaction, "_written", None, "rewritten", lambda spark, target, *given: target.name.table)
     around(compaction, "_rewrite", None, "compacted", lambda environment, spark, target, *given: target.name.table)
-    around(sink._BatchWrite, "_landed", "committed", "removed", lambda self, *given: self.batch.table.name)
+    around(batch_write, "settle", "committed", "removed", lambda spark, batch, *given: batch.table.name)
+
+
+def _last(location: str) -> str:
+    return location.rpartition("/")[2]
 
 
 def run(spark: SparkSession, folder: Path, source: str, namespace: str, table: str) -> None:

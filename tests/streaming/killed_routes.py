@@ -15,14 +15,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from sessions import open_session
-from sqlext.streaming import routed_batch, sink
+from sqlext.streaming import batch_write, routed_batch
 
 POINTS = ("written", "committed")
 
 
 def kill_at(point: str, nth: int) -> None:
     """Puts the kill before a step."""
-    owner, name = {"written": (routed_batch, "commit_change"), "committed": (sink._BatchWrite, "_landed")}[point]
+    owner, name = {"written": (routed_batch, "commit_change"), "committed": (batch_write, "settle")}[point]
     step, left = getattr(owner, name), [nth]
 
     def stepped(*given: Any) -> Any:

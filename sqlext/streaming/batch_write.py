@@ -1,0 +1,250 @@
+"""The write of one micro-batch, and its commit together with the progress of the query.
+
+A batch's files are staged before they are committed, so that a later run of the query can commit them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.command.change.destination import written_table
+from sqlext.command.change.row_level import Target, commit_change
+from sqlext.command.change.schema_evolution import changes_for_rows, grown, merges_schema
+from sqlext.command.dml.data_frame_write import WriteMode, is_upsert, write_rows_to
+from sqlext.command.environment import Environment
+from sqlext.command.upsert.change_batch import align_changes, row_kind_column
+from sqlext.command.upsert.upsert import require_upsertable, upsert
+from sqlext.commit.action import Action
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.staged_batch import StagedBatch, stage_batch
+from sqlext.errors import AnalysisError, CommitStateUnknown, SqlextError, ValidationConflict
+from sqlext.spark.query.cached_tables import renew_caches
+from sqlext.spark.query.store_assignment import align
+from sqlext.spark.session.session_settings import is_case_sensitive
+from sqlext.spec.field_path import FieldPath, path_text
+from sqlext.spec.manifests.content_file import Content
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.schema import Schema
+from sqlext.storage.file_io import FileIO
+from sqlext.streaming.batch_figures import BatchCommit
+from sqlext.streaming.micro_batch import MicroBatch
+from sqlext.streaming.query_run import QueryRun
+from sqlext.streaming.routed_batch import RoutedBatch
+from sqlext.streaming.sink_options import require_no_other_mode
+
+_LOG = logging.getLogger("sqlext")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenBatch:
+    """What a write has come to. `rows`: how many there are, where that is known; `commit`: None where there was nothing
+    to commit. `targets` are the tables that have got new rows, as they were before."""
+
+    rows: int | None
+    commit: BatchCommit | None
+    targets: Sequence[Target] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWrite:
+    """One batch of a run, whose plan has the fingerprint `plan`."""
+
+    environment: Environment
+    spark: SparkSession
+    batch: MicroBatch
+    run: QueryRun
+    plan: str
+
+    def write(self, environment: Environment, rows: DataFrame) -> WrittenBatch:
+        """Writes and commits the rows, in the environment of a statement that may run again.
+
+        Errors: those of writes; nothing is left of the batch then, unless it may have been committed.
+        """
+        target = self._target(environment)
+        commit = _Commit(self, lambda action: self._staged(environment, target, action))
+        try:
+            written = self._written(environment, replace(target, as_committed=commit.action), rows)
+        except CommitStateUnknown:
+            raise
+        except BaseException:
+            _remove_staged(self._io(), commit.staged)
+            raise
+        landed = self._landed(commit)
+        return WrittenBatch(written, landed, () if landed is None else (target,))
+
+    def finish(self, staged: StagedBatch) -> WrittenBatch | None:
+        """Commits what an earlier run has staged of the batch; None where it is to be written anew, and then the staged
+        files are removed.
+
+        That is so where it is another batch, or the table has changed so that it cannot be committed.
+        ValidationConflict STREAM_FENCED.
+        """
+        if not self.plan or (staged.batch_id, staged.plan) != (self.batch.batch_id, self.plan):
+            _remove_staged(self._io(), staged)
+            return None
+        target = self._target(self.environment)
+        commit = _Commit(self, lambda _: staged)
+        try:
+            commit_change(self.environment, replace(target, as_committed=commit.action), staged.action)
+        except ValidationConflict as conflict:
+            _remove_staged(self._io(), staged)
+            if conflict.condition == "STREAM_FENCED":
+                raise
+            _LOG.warning("batch %d of query %s is written anew: %s", staged.batch_id, self.batch.query_id, conflict)
+            return None
+        rows = sum(file.record_count for file in staged.files if file.content == Content.DATA)
+        return WrittenBatch(rows, self._landed(commit))
+
+    def route(self, target: Target, rows: DataFrame) -> WrittenBatch:
+        """Writes the rows to the tables that they name, and commits all of it."""
+        batch, options = self.batch, self.batch.options
+        if batch.output_mode == "complete" or options.overwrite is not None or options.write.branch is not None:
+            reason = "rows that go to many tables are added or upserted there, and on main"
+            raise AnalysisError(
+                "INVALID_STREAM_OPTION", kind="write", name="route-by", value=options.route_by, reason=reason
+            )
+        advance = self.run.advance(batch.batch_id)
+        routed = RoutedBatch(target, rows, options, batch.output_mode == "update", advance)
+        written = routed.write(self.environment, self.spark)
+        if written.commit is not None:
+            settle(self.spark, batch, self._io(), None)
+        for one in written.targets:
+            renew_caches(self.spark, one.name.parts)
+        return WrittenBatch(written.rows, written.commit, written.targets)
+
+    def commit_nothing(self) -> BatchCommit | None:
+        """Commits a snapshot without files."""
+        target = self._target(self.environment)
+        commit = _Commit(self, lambda _: None)
+        commit_change(self.environment, replace(target, as_committed=commit.action), AppendFiles(()))
+        return self._landed(commit)
+
+    def _target(self, environment: Environment) -> Target:
+        """The table as it is now. ValidationConflict where its key is no more what it was when the run began."""
+        target = self.batch.target(environment, self.spark)
+        if target.table.metadata.schema().identifier_field_ids != self.run.key:
+            raise ValidationConflict("STREAM_KEY_CHANGED", name=target.name, query=self.batch.query_id)
+        return target
+
+    def _io(self) -> FileIO:
+        return self.environment.catalogs.catalog(str(self.batch.table.catalog)).io
+
+    def _written(self, environment: Environment, target: Target, rows: DataFrame) -> int | None:
+        batch, options = self.batch, self.batch.options
+        upserts = _upserts(batch, target)
+        if merges_schema(self.spark) if options.write.merge_schema is None else options.write.merge_schema:
+            exact = is_case_sensitive(self.spark)
+            changes = changes_for_rows(target, rows, by_name=True)
+            target = grown(environment, target, changes, case_sensitive=exact)
+        environment = environment.writing_in(options.parallelism)
+        if upserts:
+            kind = row_kind_column(target, rows.columns)
+            changed = align_changes(self.spark, rows, target, by_name=True, kind=kind)
+            return upsert(environment, self.spark, target, changed, in_order=batch.in_order).row()[0]
+        # Those of an upsert stay where they are: rows of one key are told apart by their task.
+        rows = rows if options.parallelism is None else rows.coalesce(options.parallelism)
+        rows = align(self.spark, rows, target.name.parts, target.table.metadata.schema(), by_name=True)
+        return write_rows_to(environment, target, rows, WriteMode(batch.mode))
+
+    def _staged(self, environment: Environment, target: Target, action: Action) -> StagedBatch | None:
+        """The action's files, staged; None where they cannot be, and then the batch is committed without that."""
+        batch = self.batch
+        try:
+            return stage_batch(
+                target.version.io,
+                target.table.metadata,
+                action,
+                query_id=batch.query_id,
+                batch_id=batch.batch_id,
+                plan=self.plan,
+                how=batch.how,
+                token=f"{environment.rng.getrandbits(64):016x}",
+            )
+        except (SqlextError, OSError) as failure:
+            _LOG.warning("batch %d of query %s is not staged: %s", batch.batch_id, batch.query_id, failure)
+            return None
+
+    def _landed(self, commit: _Commit) -> BatchCommit | None:
+        """The commit, which has landed if the write came to it; what it needed is removed."""
+        if commit.outcome is not None:
+            settle(self.spark, self.batch, self._io(), commit.staged)
+        return commit.outcome
+
+
+class _Commit:
+    """The commit that one attempt to write a batch comes to, noted by the query's thread as it happens.
+
+    A command gives the number of its rows and commits by itself; of its action it asks `action`. Nobody but the method
+    that makes the attempt has this object.
+    """
+
+    def __init__(self, write: BatchWrite, stage: Callable[[Action], StagedBatch | None]) -> None:
+        self._write = write
+        self._stage = stage
+        self.staged: StagedBatch | None = None
+        self.outcome: BatchCommit | None = None
+
+    def action(self, action: Action) -> Action:
+        """The action with the query's progress, once its files are staged."""
+        self.staged = self._stage(action)
+        self.outcome = BatchCommit(self._write.environment.clock())
+        return self._write.run.advance(self._write.batch.batch_id, action, self._told)
+
+    def _told(self, snapshot: Snapshot | None) -> None:
+        assert self.outcome is not None
+        snapshots = {} if snapshot is None else {"": snapshot}
+        self.outcome = replace(self.outcome, landed_ms=self._write.environment.clock(), snapshots=snapshots)
+
+
+def settle(spark: SparkSession, batch: MicroBatch, io: FileIO, staged: StagedBatch | None) -> None:
+    """What is to be done once the batch is in its table: its staged files are of no more use, and caches are old."""
+    _remove_staged(io, staged)
+    renew_caches(spark, written_table(batch.table).parts)
+
+
+def _remove_staged(io: FileIO, staged: StagedBatch | None) -> None:
+    if staged is not None:
+        remove_files(io, staged.batch_id, (staged.location, *staged.manifests))
+
+
+def remove_files(io: FileIO, batch_id: int, paths: Sequence[str]) -> None:
+    """Removes staged files; one that stays does no harm, as the table tells that it has the batch."""
+    for path in paths:
+        try:
+            io.delete(path)
+        except (SqlextError, OSError) as failure:
+            _LOG.warning("a staged file of batch %d is left behind, %s: %s", batch_id, path, failure)
+
+
+def _upserts(batch: MicroBatch, target: Target) -> bool:
+    """Whether rows replace those of their keys. AnalysisError where the options or the output mode say otherwise."""
+    options = batch.options
+    if batch.output_mode == "update":
+        if batch.mode != "append":
+            way_out = "Begin the query with outputMode('append'), or leave the option of the overwrite out"
+            raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name, way_out=way_out)
+        require_no_other_mode(options.write)
+        require_upsertable(target)
+        upserts = True
+    else:
+        upserts = is_upsert(target, options.write, overwrites=batch.mode != "append")
+    schema = target.table.metadata.schema()
+    key = [path_text(schema.column_path(id)) for id in schema.identifier_field_ids]
+    named = {_field_id(schema, path) for path in options.key_columns}
+    if named and named != set(schema.identifier_field_ids):
+        raise AnalysisError(
+            "STREAM_KEY_NOT_THE_TABLES",
+            name=target.name,
+            named=", ".join(map(path_text, options.key_columns)),
+            key=", ".join(sorted(key)) or "no primary key",
+        )
+    return upserts
+
+
+def _field_id(schema: Schema, path: FieldPath) -> int | None:
+    field = schema.field_at(path, case_sensitive=False)
+    return None if field is None else field.id
