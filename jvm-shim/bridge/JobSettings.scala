@@ -12,7 +12,7 @@ import org.apache.spark.sql.sqlext.SparkInternals
 object JobSettings {
   /** Rows that come to a Python worker at once, as many as in a batch of Spark's Parquet reader. From Spark 4.1 on batches end
     * by bytes too, and for that the sizes of all columns are added up anew for each row: a fifth of the CPU time of a bulk
-    * insert. */
+    * insert. Spark 4.0 reads the number of rows where it plans, so there it is the session's. */
   private val arrowBatches = Map(
     "spark.sql.execution.arrow.maxRecordsPerBatch" -> "4096",
     "spark.sql.execution.arrow.maxBytesPerBatch" -> Int.MaxValue.toString)

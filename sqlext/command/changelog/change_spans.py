@@ -65,7 +65,7 @@ def told_spans(history: Sequence[Pair]) -> list[Span]:
     """The history as spans: of one snapshot each, or of the snapshots that one changelog has together. See
     `changing`."""
     wide = _wide_spans(history)
-    told = {id(one) for _, one in changing(history)}
+    told = {one.snapshot_id for _, one in changing(history)}
     spans: list[Span] = []
     number = 0
     while number < len(history):
@@ -73,7 +73,7 @@ def told_spans(history: Sequence[Pair]) -> list[Span]:
         if number in wide:
             number, teller = wide[number]
             spans.append(Span(before, history[number][1], teller))
-        elif id(one) in told:
+        elif one.snapshot_id in told:
             stored = StoredChangelog.of(one)
             spans.append(Span(before, one, one if stored is not None and stored.span is None else None))
         number += 1

@@ -48,8 +48,11 @@ def session_id(spark: SparkSession) -> str:
 
 
 def mark_transaction(spark: SparkSession, *, is_open: bool) -> None:
-    """Sets in the session's configuration whether it has a transaction: clones of the session, in which Spark runs
-    queries to be cached, inherit that."""
+    """Sets in the session's configuration whether it has a transaction.
+
+    Clones of the session, in which Spark runs queries to be cached, inherit the setting and have no other reference to
+    their session. Only BEGIN, COMMIT and ROLLBACK of the session change it.
+    """
     if is_open:
         spark.conf.set(_TRANSACTION_OF, session_id(spark))
     else:
