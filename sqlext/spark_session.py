@@ -36,6 +36,7 @@ from sqlext.spark.bridge.catalog_bridge import CatalogBridge
 from sqlext.spark.bridge.gateway import attached_bridge, register
 from sqlext.spark.bridge.refusals import refuse_continuous_stream, refuse_expression, refuse_temporary_view
 from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.bridge.statement_errors import error_places
 from sqlext.spark.catalog.hadoop_storage import tell_hadoop
 from sqlext.spark.catalog.open_catalogs import OpenCatalogs
 from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
@@ -189,6 +190,7 @@ def attach(spark: SparkSession) -> SparkSession:
     )
     questions: dict[str, Question] = {
         **catalog_bridge.questions(),
+        "error places": error_places,
         "parse": dispatch.parse,
         "read hints": dispatch.read_hints,
         "plan scan": scans.plan_files,

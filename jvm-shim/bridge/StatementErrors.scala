@@ -1,5 +1,7 @@
 package org.apache.spark.sql.sqlext
 
+import com.fasterxml.jackson.databind.JsonNode
+import io.sqlext.Bridge
 import org.apache.spark._
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.ExtendedAnalysisException
@@ -8,33 +10,25 @@ import org.apache.spark.sql.catalyst.trees.SQLQueryContext
 
 import scala.jdk.CollectionConverters._
 
-/** Errors of the SQL that stands in for a statement, told at the places of the statement's own text.
-  *
-  * That SQL holds pieces of the statement as they are written, so a place is found again by what stands around it. One
-  * that is in no such piece, or could be in two of them, is left out, and so is the plan, which no user wrote. */
+/** Errors of the SQL that stands in for a statement, made anew with the places that Python finds for them in the
+  * statement's own text. A place that it does not find is left out, and so is the plan, which no user wrote. */
 object StatementErrors {
-  /** How SQL begins that Python made of a statement (`sqlext.spark.query.lowered_sql`). */
-  private val mark = "/*sqlext*/"
-  /** So many characters around a place tell it from others, and are soon compared in a long statement. */
-  private val farthest = 500
-
   def placed(failure: Throwable, statement: String): Throwable = {
     val placed = failure match {
       case e: SparkException if e.getCondition == null && e.getCause.isInstanceOf[SparkThrowable] =>
         this.placed(e.getCause, statement) // what failed in a thread that another one waited for
 
       case e: ParseException => parsing(e, statement)
-      case e: ExtendedAnalysisException => analysis(e, statement)
-      case e: AnalysisException if e.context.exists(isOurs) => analysis(e, statement)
-      case e: SparkThrowable if e.getQueryContext.exists(isOurs) => running(e, failure.getCause, contexts(e.getQueryContext, statement))
+      case e: ExtendedAnalysisException => analysis(e, contexts(e.context, statement).getOrElse(e.context))
+      case e: AnalysisException => contexts(e.context, statement).map(analysis(e, _)).getOrElse(e)
+      case e: SparkThrowable => contexts(e.getQueryContext, statement).map(running(e, failure.getCause, _)).getOrElse(failure)
       case _ => failure
     }
     placed.setStackTrace(failure.getStackTrace)
     placed
   }
 
-  private def analysis(e: AnalysisException, statement: String): Throwable = {
-    val found = contexts(e.context, statement)
+  private def analysis(e: AnalysisException, found: Array[QueryContext]): Throwable = {
     val (line, position) = found.headOption match {
       case Some(c: SQLQueryContext) => (c.line, c.startPosition)
       case _ => (None, None)
@@ -43,15 +37,13 @@ object StatementErrors {
   }
 
   private def parsing(e: ParseException, statement: String): Throwable = {
-    val at = for {
-      text <- e.command if text.startsWith(mark)
-      line <- e.line
-      position <- e.startPosition
-      offset <- place(text, offsetOf(text, line, position), 0, statement)
-    } yield lineAndPosition(statement, offset)
-    if (e.command.exists(_.startsWith(mark)))
-      new AnalysisException(e.message, at.map(_._1), at.map(_._2), None, Option(e.getCondition), e.messageParameters, Array.empty[QueryContext])
-    else e
+    val Seq(told) = places(Seq(Map("text" -> e.command, "line" -> e.line, "position" -> e.startPosition)), statement)
+    if (!told.get("is_lowered").asBoolean) e
+    else {
+      val place = placeIn(told)
+      new AnalysisException(e.message, place.map(_.get("line").asInt), place.map(_.get("position").asInt), None,
+        Option(e.getCondition), e.messageParameters, Array.empty[QueryContext])
+    }
   }
 
   private def running(e: SparkThrowable, cause: Throwable, found: Array[QueryContext]): Throwable = {
@@ -69,54 +61,25 @@ object StatementErrors {
     }
   }
 
-  private def isOurs(context: QueryContext): Boolean = context match {
-    case c: SQLQueryContext => c.sqlText.exists(_.startsWith(mark))
-    case _ => false
-  }
-
-  /** The contexts that are known in the statement; those of other texts, such as a view's, stay as they are. */
-  private def contexts(all: Array[QueryContext], statement: String): Array[QueryContext] = all.flatMap {
-    case c: SQLQueryContext if isOurs(c) =>
-      for (text <- c.sqlText; start <- c.originStartIndex; stop <- c.originStopIndex;
-           offset <- place(text, start, stop + 1 - start, statement)) yield {
-        val (line, position) = lineAndPosition(statement, offset)
-        SQLQueryContext(Some(line), Some(position), Some(offset), Some(offset + stop - start), Some(statement), None, None)
+  /** The contexts that are known in the statement, and those of other texts, such as a view's, as they are; None where all
+    * are of other texts. */
+  private def contexts(all: Array[QueryContext], statement: String): Option[Array[QueryContext]] = {
+    val texts = all.toSeq.collect { case c: SQLQueryContext => c }
+    val told = if (texts.isEmpty) Nil else places(texts.map(c =>
+      Map("text" -> c.sqlText, "start" -> c.originStartIndex, "stop" -> c.originStopIndex)), statement)
+    val lowered = texts.zip(told).toMap[QueryContext, JsonNode].filter(_._2.get("is_lowered").asBoolean)
+    Option.when(lowered.nonEmpty)(all.flatMap {
+      case c: SQLQueryContext if lowered.contains(c) => placeIn(lowered(c)).map { place =>
+        val start = place.get("offset").asInt
+        SQLQueryContext(Some(place.get("line").asInt), Some(place.get("position").asInt), Some(start),
+          Some(start + c.originStopIndex.get - c.originStartIndex.get), Some(statement), None, None)
       }
-    case other => Some(other)
+      case other => Some(other)
+    })
   }
 
-  /** Where the `length` characters of `text` from `start` on are in the statement: where most around them is the same. */
-  private def place(text: String, start: Int, length: Int, statement: String): Option[Int] = {
-    val fragment = text.substring(start, start + length)
-    val found = Iterator.iterate(statement.indexOf(fragment))(at => statement.indexOf(fragment, at + 1)).takeWhile(_ >= 0)
-      .take(statement.length + 1).toSeq.distinct
-    val likeness = found.map(at => at -> (sameBefore(text, start, statement, at) + sameAfter(text, start + length, statement, at + length)))
-    likeness.sortBy(-_._2).toList match {
-      case List((at, _)) => Some(at)
-      case (at, around) :: (_, next) :: _ if around > next => Some(at)
-      case _ => None
-    }
-  }
+  private def places(pieces: Seq[Map[String, Any]], statement: String): Seq[JsonNode] =
+    Bridge.ask("error places", Map("statement" -> statement, "pieces" -> pieces)).get("places").elements.asScala.toSeq
 
-  private def sameBefore(a: String, i: Int, b: String, j: Int): Int = {
-    var n = 0
-    while (n < farthest && n < i && n < j && a(i - n - 1) == b(j - n - 1)) n += 1
-    n
-  }
-
-  private def sameAfter(a: String, i: Int, b: String, j: Int): Int = {
-    var n = 0
-    while (n < farthest && i + n < a.length && j + n < b.length && a(i + n) == b(j + n)) n += 1
-    n
-  }
-
-  private def offsetOf(text: String, line: Int, position: Int): Int = {
-    val before = text.linesWithSeparators.take(line - 1).map(_.length).sum
-    math.min(before + position, text.length)
-  }
-
-  private def lineAndPosition(text: String, offset: Int): (Int, Int) = {
-    val before = text.substring(0, offset)
-    (before.count(_ == '\n') + 1, offset - (before.lastIndexOf('\n') + 1))
-  }
+  private def placeIn(told: JsonNode): Option[JsonNode] = Option(told.get("place")).filterNot(_.isNull)
 }

@@ -1,5 +1,4 @@
-"""Lowered SQL for statements. By a mark in its text the shim maps positions in Spark's errors to the user's
-statement."""
+"""Lowered SQL for statements. Its mark tells that positions in Spark's errors are not those of the user's text."""
 
 from __future__ import annotations
 
@@ -13,6 +12,11 @@ from sqlext.spark.shim.shim_object import shim_object
 
 _MARK = "/*sqlext*/"
 _LOWERED = logging.getLogger("sqlext.lowered")
+
+
+def is_lowered(text: str) -> bool:
+    """Whether Spark was given the text by a function of this module."""
+    return text.startswith(_MARK)
 
 
 def log_lowered(text: str) -> None:
