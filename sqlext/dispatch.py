@@ -46,7 +46,7 @@ from sqlext.procedure.registry import find_procedure
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.cached_tables import drop_caches, renew_caches
 from sqlext.spark.session.session_settings import session_id
-from sqlext.sql.parser import parse
+from sqlext.sql.parser import may_be_ours, parse
 from sqlext.sql.statements.routine_statement import (
     DescribeFunction,
     DescribeProcedure,
@@ -187,17 +187,22 @@ class Dispatch:
         except SqlextError:
             return {"catalog": None, "schema": struct([])}
 
-    def read_hints(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The text of a statement that Spark runs, as `with_versions` makes it; unchanged if that refuses it."""
+    def first_look(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Whether "parse" is to be asked about a text, and the `text` that Spark parses otherwise.
+
+        That is the text with versions of tables for the hints of its reads; null if it stays as it is. "parse" reports
+        a hint that is refused, as Spark knows no hint there.
+        """
+        given = arguments["text"]
         try:
             text = with_versions(
-                arguments["text"],
+                given,
                 escaped_string_literals=arguments["escaped_string_literals"],
                 double_quoted_identifiers=arguments["double_quoted_identifiers"],
             )
         except SqlextError:
-            text = arguments["text"]
-        return {"text": text}
+            return {"may_be_ours": True, "text": None}
+        return {"may_be_ours": may_be_ours(given), "text": None if text == given else text}
 
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs the statement of `arguments`; the answer has its rows."""

@@ -191,8 +191,8 @@ def attach(spark: SparkSession) -> SparkSession:
     questions: dict[str, Question] = {
         **catalog_bridge.questions(),
         "error places": error_places,
+        "first look": dispatch.first_look,
         "parse": dispatch.parse,
-        "read hints": dispatch.read_hints,
         "plan scan": scans.plan_files,
         "stream batch": source.batch,
         "stream head": source.head,

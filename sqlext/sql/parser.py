@@ -40,7 +40,7 @@ _HEADS = frozenset(
 # White space and comments. Nested comments do not match: text with them is left to the tokenizer.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
 _EVOLVING = r"(?:WITH~+SCHEMA~+EVOLUTION~+)?"
-_HEAD = re.compile(rf"{_GAP}*([A-Za-z]+)\b")
+_HEAD = re.compile(rf"(?:{_GAP}|\()*([A-Za-z]+)\b")
 _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
     | REPLACE~+TABLE~+ | INSERT~+@(?:INTO|OVERWRITE)~+(?:TABLE~+)? | UPSERT~+@INTO~+(?:TABLE~+)?
@@ -74,6 +74,12 @@ _EXPLAIN_MODES = {
     "COST": "cost",
 }
 _ROW_VERB = re.compile(r"\b(?:INSERT|UPSERT|MERGE|UPDATE|DELETE)\b", re.IGNORECASE)
+
+
+def may_be_ours(text: str) -> bool:
+    """Whether `parse` may find a statement in the text, whatever names of catalogs and tables it holds; see there."""
+    head = _HEAD.match(text)
+    return head is None or head[1].upper() in _HEADS | TRANSACTION_HEADS or _EXPLAIN.match(text) is not None
 
 
 def parse(
@@ -119,7 +125,7 @@ def parse(
     head = _HEAD.match(text)
     if head is not None and head[1].upper() in TRANSACTION_HEADS:
         return parse_transaction(TokenCursor(text))
-    if head is not None and head[1].upper() not in _HEADS:
+    if not may_be_ours(text):
         return None
     # Only sqlext has UPSERT, so one into another catalog's table or a view gets an error of its own.
     upserts = head is not None and head[1].upper() == "UPSERT"

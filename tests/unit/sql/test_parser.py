@@ -3,7 +3,7 @@ import time
 import pytest
 
 from sqlext.errors import ParseError, UnsupportedError
-from sqlext.sql.parser import parse
+from sqlext.sql.parser import may_be_ours, parse
 from sqlext.sql.statements.statement import CreateTable, Delete, Insert, Merge, ShowCreateTable, Update
 
 LAKE = ("lake", "db")
@@ -12,6 +12,23 @@ SPARK = ("spark_catalog", "default")
 
 def read(text, current=SPARK, **options):
     return parse(text, catalogs=("lake",), current=current, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT * FROM lake.db.t", False),
+        ("(SELECT 1) UNION ALL (SELECT * FROM lake.db.t)", False),
+        ("-- INSERT\n/* MERGE */ VALUES (1)", False),
+        ("EXPLAIN SELECT * FROM lake.db.t", False),
+        ("EXPLAIN FORMATTED\nDELETE FROM lake.db.t", True),
+        ("/* why */ insert into lake.db.t VALUES (1)", True),
+        ("WITH a AS (SELECT 1) SELECT * FROM a", True),
+        ("COMMIT", True),
+    ],
+)
+def test_first_words_tell_whether_a_statement_may_be_ours(text, expected):
+    assert may_be_ours(text) is expected
 
 
 @pytest.mark.parametrize(
