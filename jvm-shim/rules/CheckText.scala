@@ -4,72 +4,37 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.{SparkSession, classic}
 import org.apache.spark.sql.catalyst.analysis.{Star, UnresolvedFunction}
-import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.trees.TreePattern
+import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
 import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.catalyst.trees.TreePattern
 
-/** What a CHECK may hold. Its text comes from a table's metadata, where any engine or hand may have put it, and runs in the
-  * session of whoever writes: only Spark's own functions that give one answer for one row, and reach nothing outside it. */
+/** What the text of a CHECK holds, as the session's parser reads it. Nothing of it is analysed, so nothing runs: its text may
+  * come from anywhere. Python says what may stand there (`sqlext.sql.check_text`). */
 object CheckText {
-  private val allowed: Set[String] =
-    """! != % & * + - / < << <= <=> <> = == > >= >> >>> ^ | ~ || and between div in is like ilike not or regexp rlike regexp_like mod
-      |abs acos acosh add_months aggregate array array_append array_compact array_contains array_distinct array_except
-      |array_insert array_intersect array_join array_max array_min array_position array_prepend array_remove array_repeat
-      |array_size array_sort array_union arrays_overlap arrays_zip ascii asin asinh atan atan2 atanh base64 bigint bin binary
-      |bit_count bit_get bit_length boolean bround btrim cardinality cast cbrt ceil ceiling char char_length character_length chr
-      |coalesce collate collation concat concat_ws contains conv convert_timezone cos cosh cot crc32 csc date date_add date_diff
-      |date_format date_from_unix_date date_part date_sub date_trunc dateadd datediff datepart day dayname dayofmonth
-      |dayofweek dayofyear decimal decode degrees double e element_at elt encode endswith equal_null exists exp expm1
-      |extract factorial filter find_in_set flatten float floor forall format_number format_string from_csv from_json
-      |from_unixtime from_utc_timestamp get get_json_object getbit greatest hash hex hour hypot if ifnull initcap instr int
-      |is_valid_utf8 is_variant_null isnan isnotnull isnull json_array_length json_object_keys last_day lcase least left len
-      |length levenshtein ln locate log log10 log1p log2 lower lpad ltrim luhn_check make_date make_dt_interval make_interval
-      |make_time make_timestamp make_timestamp_ltz make_timestamp_ntz make_valid_utf8 make_ym_interval map map_concat
-      |map_contains_key map_entries map_filter map_from_arrays map_from_entries map_keys map_values map_zip_with mask md5
-      |minute month monthname months_between named_struct nanvl negative next_day nullif nullifzero nvl nvl2 octet_length
-      |overlay parse_json parse_url pi pmod position positive pow power printf quarter quote radians reduce regexp_count
-      |regexp_extract regexp_extract_all regexp_instr regexp_replace regexp_substr repeat replace reverse right rint round
-      |rpad rtrim schema_of_variant sec second sentences sequence sha sha1 sha2 shiftleft shiftright shiftrightunsigned sign
-      |signum sin sinh size slice smallint sort_array soundex space split split_part sqrt st_asbinary st_geogfromwkb
-      |st_geomfromwkb st_setsrid st_srid startswith str_to_map string struct substr substring substring_index tan tanh time
-      |time_diff time_trunc timestamp timestamp_micros timestamp_millis timestamp_seconds tinyint to_binary to_char to_csv
-      |to_date to_json to_number to_time to_timestamp to_timestamp_ltz to_timestamp_ntz to_unix_timestamp to_utc_timestamp
-      |to_varchar to_variant_object transform transform_keys transform_values translate trim trunc try_add try_divide
-      |try_element_at try_make_interval try_make_timestamp try_make_timestamp_ltz try_make_timestamp_ntz try_mod
-      |try_multiply try_parse_json try_parse_url try_subtract try_to_binary try_to_date try_to_number try_to_time
-      |try_to_timestamp try_url_decode try_validate_utf8 try_variant_get typeof ucase unbase64 unhex unix_date unix_micros
-      |unix_millis unix_seconds upper url_decode url_encode validate_utf8 variant_get weekday weekofyear when
-      |width_bucket xxhash64 year zeroifnull zip_with""".stripMargin.split("\\s+").toSet
-
-  /** Why the text may not stand in a CHECK; null where it may. It is parsed, by the session's parser, and not analysed. */
-  def refused(session: SparkSession, text: String): String =
-    // Spark puts the values of variables into a text before it parses it.
-    if (text.contains("${")) "it has a variable that Spark replaces"
-    else
-      try faults(session.asInstanceOf[classic.SparkSession].sessionState.sqlParser.parseExpression(text)).nextOption().orNull
-      catch { case error: ParseException => s"it is no expression: ${error.getCondition}" }
+  /** JSON: the `parts` of the expression, outer ones first, by the names of Spark's classes and functions; or the condition
+    * of the `error` in it. */
+  def parts(session: SparkSession, text: String): String = Bridge.encode(
+    try Map("parts" -> nodes(session.asInstanceOf[classic.SparkSession].sessionState.sqlParser.parseExpression(text)).map(described))
+    catch { case error: ParseException => Map("error" -> error.getCondition) })
 
   /** By a list of what is still to be looked at: an expression may be deep. */
-  private def faults(expression: Expression): Iterator[String] = {
-    val left = mutable.Stack[Expression](expression)
-    Iterator.continually(if (left.isEmpty) null else left.pop()).takeWhile(_ != null).flatMap { one =>
+  private def nodes(expression: Expression): Seq[Expression] = {
+    val left = mutable.Stack(expression)
+    val found = Seq.newBuilder[Expression]
+    while (left.nonEmpty) {
+      val one = left.pop()
+      found += one
       left.pushAll(one.children.reverse)
-      fault(one)
     }
+    found.result()
   }
 
-  private def fault(expression: Expression): Option[String] = expression match {
-    case f: UnresolvedFunction if f.nameParts.length != 1 => Some(s"it calls the function ${f.nameParts.mkString(".")}")
-    case f: UnresolvedFunction if !allowed(f.nameParts.head.toLowerCase(java.util.Locale.ROOT)) =>
-      Some(s"it calls the function ${f.nameParts.head}, which is none of Spark's that may stand there")
-    case f: UnresolvedFunction if f.isDistinct || f.filter.isDefined => Some("it holds an aggregate function")
-    case _: PlanExpression[_] => Some("it holds a subquery")
-    case _: Star => Some("it holds a star")
-    case other if other.containsPattern(TreePattern.PLAN_EXPRESSION) => Some("it holds a subquery")
-    case other if refusedKinds.exists(other.getClass.getSimpleName.contains) => Some(s"it holds ${other.prettyName}")
-    case _ => None
-  }
-
-  private val refusedKinds = Seq("Window", "UnresolvedIdentifier", "Current", "Now", "LocalTimestamp", "Reflection", "Parameter",
-    "UserDefined", "ScalaUDF")
+  private def described(one: Expression): Map[String, Any] = Map(
+    "kind" -> one.getClass.getSimpleName,
+    "name" -> one.prettyName,
+    "holds_subquery" -> (one.isInstanceOf[PlanExpression[_]] || one.containsPattern(TreePattern.PLAN_EXPRESSION)),
+    "is_star" -> one.isInstanceOf[Star]) ++ (one match {
+      case f: UnresolvedFunction => Map("function" -> f.nameParts, "aggregates" -> (f.isDistinct || f.filter.isDefined))
+      case _ => Map.empty
+    })
 }

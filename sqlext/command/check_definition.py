@@ -14,6 +14,7 @@ from sqlext.spark.catalog.data_type import schema_to_spark
 from sqlext.spark.shim.shim_object import shim_object
 from sqlext.spec.constraint import CHECK_PREFIX, CheckConstraint
 from sqlext.spec.schema import Schema
+from sqlext.sql.check_text import fault_of, variable_in
 from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statements.statement import Check
 
@@ -43,9 +44,17 @@ def require_allowed(spark: SparkSession, name: str, expression: str) -> None:
 
     Called for a new CHECK, and before Spark analyses one of the metadata, which another engine may have written.
     """
-    reason = shim_object(spark, "CheckText").refused(spark._jsparkSession, expression)
+    reason = _refused(spark, expression)
     if reason is not None:
         raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason=reason)
+
+
+def _refused(spark: SparkSession, expression: str) -> str | None:
+    variable = variable_in(expression)
+    if variable is not None:
+        return variable
+    found = json.loads(shim_object(spark, "CheckText").parts(spark._jsparkSession, expression))
+    return f"it is no expression: {found['error']}" if "error" in found else fault_of(found["parts"])
 
 
 def require_condition(spark: SparkSession, name: str, expression: str, schema: Schema) -> None:

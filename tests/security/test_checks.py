@@ -10,7 +10,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import BooleanType
 
-from sqlext.spark.shim.shim_object import shim_object
+from sqlext.command.check_definition import require_allowed
+from sqlext.errors import AnalysisError
 
 ALLOWED = (
     "v > 0",
@@ -130,5 +131,8 @@ def _put_into_properties(folder: Path, text: str) -> None:
 
 
 def _refused(spark: SparkSession, text: str) -> str | None:
-    found: str | None = shim_object(spark, "CheckText").refused(spark._jsparkSession, text)
-    return found
+    try:
+        require_allowed(spark, "c", text)
+    except AnalysisError as refused:
+        return str(refused)
+    return None
