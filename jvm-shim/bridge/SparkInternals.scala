@@ -1,7 +1,6 @@
 package org.apache.spark.sql.sqlext
 
 import java.io.FileNotFoundException
-import java.lang.reflect.InvocationTargetException
 import java.util.UUID
 
 import io.sqlext.SqlextException
@@ -9,8 +8,8 @@ import org.apache.spark.{Partition, SparkContext, SparkException, SparkRuntimeEx
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.analysis.{AnalysisContext, TableOutputResolver, UnresolvedRelation}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.analysis.{AnalysisContext, UnresolvedRelation}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, CatalogV2Util, Column, Identifier, Table, TableCatalog}
@@ -116,20 +115,6 @@ object SparkInternals {
       .loadTable(Identifier.of(parts.slice(1, parts.length - 1).toArray, parts.last))
   }
 
-  /** Caches of the table, by the parts of its name, and of queries on it are to be made anew when they are next used; they
-    * are dropped where one cannot be. By reflection, since Spark 4.0 has no way to do so: there they are of no more use. */
-  def renewCaches(table: Seq[String]): Unit = {
-    val session = classic.SparkSession.active
-    val caches = session.sharedState.cacheManager
-    if (!caches.isEmpty) caches.getClass.getMethods.find(_.getName == "recacheTableOrView").foreach { method =>
-      try method.invoke(caches, session, table, Boolean.box(false))
-      catch {
-        case failure: InvocationTargetException if NonFatal(failure.getCause) =>
-          caches.uncacheTableOrView(session, table, cascade = true, blocking = false)
-      }
-    }
-  }
-
   /** What tells the session that is at work from others of the application. Spark runs the queries that it caches in clones of
     * a session, which are in its transaction: they have its settings. */
   def sessionId: String = {
@@ -157,39 +142,15 @@ object SparkInternals {
 
   def asNullable(dataType: DataType): DataType = dataType.asNullable
 
-  /** Store assignment of whole rows; by name, a column that is not there is null. By reflection, since the last parameter
-    * is a Boolean up to Spark 4.1 and one of three modes after it. */
-  def resolveOutputColumns(table: String, expected: Seq[Attribute], query: LogicalPlan, byName: Boolean): LogicalPlan = {
-    val method = TableOutputResolver.getClass.getMethods.find(_.getName == "resolveOutputColumns").get
-    val fill = if (method.getParameterTypes.last == classOf[Boolean]) Boolean.box(byName) else fillMode(if (byName) "FILL" else "NONE")
-    try method.invoke(TableOutputResolver, table, expected, query, Boolean.box(byName), SQLConf.get, fill).asInstanceOf[LogicalPlan]
-    catch { case failure: InvocationTargetException => throw failure.getCause }
-  }
+  /** The type with those types in it, at any depth, replaced that `by` is defined for. */
+  def replaced(dataType: DataType)(by: PartialFunction[DataType, DataType]): DataType = dataType.transformRecursively(by)
 
-  /** Store assignment of one value, in which structs go by the names of their fields. Absent fields are an error; with
-    * `fills` they are null. By reflection, since Spark 4.0 has no way to say what fills them. */
-  def resolveUpdate(table: String, value: Expression, column: Attribute, path: Seq[String], fills: Boolean): Expression = {
-    val method = TableOutputResolver.getClass.getMethods.find(_.getName == "resolveUpdate").get
-    val errors = scala.collection.mutable.ArrayBuffer.empty[String]
-    val addError: String => Unit = errors += _
-    val given = Seq[AnyRef](table, value, column, SQLConf.get, addError, path)
-    val fill = if (method.getParameterCount > given.length) Seq(fillMode(if (fills) "RECURSE" else "NONE")) else Nil
-    val resolved =
-      try method.invoke(TableOutputResolver, given ++ fill: _*).asInstanceOf[Expression]
-      catch { case failure: InvocationTargetException => throw failure.getCause }
-    if (errors.nonEmpty) throw QueryCompilationErrors.incompatibleDataToTableCannotFindDataError(table, path.mkString("."))
-    resolved
-  }
+  def holds(dataType: DataType)(is: DataType => Boolean): Boolean = dataType.existsRecursively(is)
 
   def extraFields(table: String, path: Seq[String], fields: Seq[String]): Throwable =
     QueryCompilationErrors.incompatibleDataToTableExtraStructFieldsError(table, path.mkString("."), fields.mkString(", "))
 
   def defaultInExpression(): Throwable = QueryCompilationErrors.defaultReferencesNotAllowedInComplexExpressionsInInsertValuesList()
-
-  private def fillMode(name: String): AnyRef = {
-    val modes = Class.forName(TableOutputResolver.getClass.getName + "DefaultValueFillMode$")
-    modes.getMethod(name).invoke(modes.getField("MODULE$").get(null))
-  }
 
   /** The error of Spark's own file sources, with its condition and the file's path, and of a class that Spark's
     * Python API shows without the stack. */

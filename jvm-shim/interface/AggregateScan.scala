@@ -11,7 +11,6 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
 
 import scala.jdk.CollectionConverters._
 
@@ -72,18 +71,4 @@ object ColumnFigures {
     private def value(name: String): Optional[Object] =
       if (node.hasNonNull(name)) Optional.of(JsonValue.decode(node.get(name), dataType).asInstanceOf[Object]) else Optional.empty
   }
-}
-
-/** Values of simple types as Spark holds them, from Python's JSON: days, microseconds, decimals as text. */
-object JsonValue {
-  def decode(node: JsonNode, dataType: DataType): Any =
-    if (node.isNull) null
-    else dataType match {
-      case BooleanType => node.asBoolean
-      case IntegerType | DateType => node.asInt
-      case LongType | TimestampType | TimestampNTZType => node.asLong
-      case StringType => UTF8String.fromString(node.asText)
-      case decimal: DecimalType => Decimal(BigDecimal(node.asText), decimal.precision, decimal.scale)
-      case other => throw new IllegalArgumentException(s"no JSON form of $other")
-    }
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sqlext.SparkVersions
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.jdk.CollectionConverters._
@@ -42,7 +43,7 @@ object Parser {
       val forSpark = Option(seen.get("text").textValue).getOrElse(text)
       val command =
         if (!statements(method.getName) || !seen.get("may_be_ours").asBoolean) None
-        else commandFor(session, if (arguments.drop(1).forall(isEmpty)) text else withParameters(forSpark, arguments(1)))
+        else commandFor(session, if (arguments.drop(1).forall(isEmpty)) text else SparkVersions.substituteParameters(forSpark, arguments(1)))
       command.getOrElse(method.invoke(delegate, arguments.updated(0, forSpark): _*))
     }
 
@@ -60,14 +61,6 @@ object Parser {
   private def isEmpty(parameters: AnyRef): Boolean = parameters match {
     case context: Product => context.productIterator.forall { case given: Iterable[_] => given.isEmpty; case _ => false }
     case _ => false
-  }
-
-  /** The text with Spark's own literals in place of its parameters; by reflection, since Spark 4.0 has no such class. */
-  private def withParameters(text: String, parameters: AnyRef): String = {
-    val handler = Class.forName("org.apache.spark.sql.catalyst.parser.ParameterHandler")
-    val substitute = handler.getMethods.find(_.getName == "substituteParameters").get
-    try substitute.invoke(null, text, parameters).asInstanceOf[(String, Any)]._1
-    catch { case failure: InvocationTargetException => throw failure.getCause }
   }
 
   /** The names of the sqlext catalogs that are configured. */

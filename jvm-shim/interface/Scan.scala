@@ -4,7 +4,6 @@ import java.util
 import java.util.OptionalLong
 
 import com.fasterxml.jackson.databind.JsonNode
-import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.{SparkSession, classic}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
@@ -13,7 +12,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
-import org.apache.spark.sql.execution.datasources.{FileFormat, FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
@@ -216,9 +215,6 @@ private class FileReaderFactory(read: PartitionedFile => Iterator[InternalRow], 
       found
     }
     override def get(): T = current.asInstanceOf[T]
-    override def close(): Unit = rows match {
-      case open: AutoCloseable => open.close()
-      case _ =>
-    }
+    override def close(): Unit = OpenRows.close(rows)
   }
 }

@@ -1,6 +1,6 @@
 package io.sqlext
 
-import org.apache.spark.sql.{DataFrame, SQLContext, SparkSession, classic}
+import org.apache.spark.sql.{DataFrame, SQLContext, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule

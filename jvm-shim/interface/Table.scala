@@ -173,65 +173,6 @@ object MetadataColumns {
   private val constantNames = constants.map(_.name).toSet
 }
 
-/** `parquet.field.id` in the metadata of each field, by which Spark's Parquet reader finds columns. */
-object FieldIds {
-  private val key = "parquet.field.id"
-
-  def id(field: StructField): Option[Long] = if (field.metadata.contains(key)) Some(field.metadata.getLong(key)) else None
-
-  def withId(name: String, dataType: DataType, id: Long): StructField =
-    StructField(name, dataType, nullable = true, new MetadataBuilder().putLong(key, id).build())
-
-  /** Spark's reader finds a field by its id, but looks its type up by the name it has in the file first: a name that was
-    * another field's may not stand in the schema it is given. */
-  def unmistakable(dataType: DataType, reused: Set[Long]): DataType = dataType match {
-    case s: StructType => StructType(s.map { f =>
-      val id = f.metadata.getLong(key)
-      f.copy(name = if (reused(id)) s"__field_$id" else f.name, dataType = unmistakable(f.dataType, reused))
-    })
-    case a: ArrayType => a.copy(elementType = unmistakable(a.elementType, reused))
-    case m: MapType => m.copy(keyType = unmistakable(m.keyType, reused), valueType = unmistakable(m.valueType, reused))
-    case other => other
-  }
-
-  /** The fields under the names a file has for their ids; a name that no file has for one that this file lacks. */
-  def named(struct: StructType, names: Map[Long, String]): StructType = rename(struct, names).asInstanceOf[StructType]
-
-  private def rename(dataType: DataType, names: Map[Long, String]): DataType = dataType match {
-    case s: StructType => StructType(s.map { f =>
-      val id = f.metadata.getLong(key)
-      val metadata = new MetadataBuilder().withMetadata(f.metadata).remove(key).build()
-      StructField(names.getOrElse(id, s"__field_$id"), rename(f.dataType, names), f.nullable || !names.contains(id), metadata)
-    })
-    case a: ArrayType => a.copy(elementType = rename(a.elementType, names))
-    case m: MapType => m.copy(keyType = rename(m.keyType, names), valueType = rename(m.valueType, names))
-    case other => other
-  }
-
-  def without(struct: StructType): StructType = strip(struct).asInstanceOf[StructType]
-
-  private def strip(dataType: DataType): DataType = dataType match {
-    case s: StructType => StructType(s.map { f =>
-      f.copy(dataType = strip(f.dataType), metadata = new MetadataBuilder().withMetadata(f.metadata).remove(key).build())
-    })
-    case a: ArrayType => a.copy(elementType = strip(a.elementType))
-    case m: MapType => m.copy(keyType = strip(m.keyType), valueType = strip(m.valueType))
-    case other => other
-  }
-
-  /** The fields of `pruned`, a projection of `full` by name, with ids and leaf types of `full`, and null where one of the
-    * two may be. */
-  def onto(pruned: DataType, full: DataType): DataType = (pruned, full) match {
-    case (p: StructType, f: StructType) => StructType(p.map { field =>
-      val whole = f(field.name)
-      StructField(field.name, onto(field.dataType, whole.dataType), field.nullable || whole.nullable, whole.metadata)
-    })
-    case (p: ArrayType, f: ArrayType) => p.copy(elementType = onto(p.elementType, f.elementType))
-    case (p: MapType, f: MapType) => p.copy(keyType = onto(p.keyType, f.keyType), valueType = onto(p.valueType, f.valueType))
-    case _ => full
-  }
-}
-
 /** `spark.read.format("sqlext").load(path)`: a table by its folder or metadata.json, known to no catalog; or by its name
   * in a catalog, as the path or the option `table`, which can be written to as well. */
 class PathSource extends TableProvider with DataSourceRegister {

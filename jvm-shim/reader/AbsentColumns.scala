@@ -13,19 +13,12 @@ object AbsentColumns {
 
   /** Rows or batches of `columns` with the values in place of what was read there. */
   def filled(read: Iterator[Any], columns: StructType, values: Map[Int, Any]): Iterator[InternalRow] =
-    new Iterator[Any] with AutoCloseable {
-      override def hasNext: Boolean = read.hasNext
-      override def next(): Any = read.next() match {
-        case batch: ColumnarBatch => new ColumnarBatch(Array.tabulate(batch.numCols)(i =>
-          values.get(i).fold(batch.column(i))(constant(_, columns, i, batch.numRows))), batch.numRows)
-        case row: InternalRow => new GenericInternalRow(Array.tabulate[Any](columns.length)(i =>
-          values.getOrElse(i, if (row.isNullAt(i)) null else row.get(i, columns(i).dataType))))
-      }
-      override def close(): Unit = read match {
-        case open: AutoCloseable => open.close()
-        case _ =>
-      }
-    }.asInstanceOf[Iterator[InternalRow]]
+    OpenRows.mapped(read) {
+      case batch: ColumnarBatch => new ColumnarBatch(Array.tabulate(batch.numCols)(i =>
+        values.get(i).fold(batch.column(i))(constant(_, columns, i, batch.numRows))), batch.numRows)
+      case row: InternalRow => new GenericInternalRow(Array.tabulate[Any](columns.length)(i =>
+        values.getOrElse(i, if (row.isNullAt(i)) null else row.get(i, columns(i).dataType))))
+    }
 
   private def constant(value: Any, columns: StructType, i: Int, rows: Int): ColumnVector = {
     val vector = new ConstantColumnVector(rows, columns(i).dataType)

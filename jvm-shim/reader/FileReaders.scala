@@ -61,7 +61,7 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
     }
     val fieldsByName = readings.map { case (key, reading) => key -> reading.fields }
     val defaults = InitialDefaults.of(FieldIds.onto(StructType(stored.filter(f => table.schema.fieldNames.contains(f.name))),
-      table.schemaWithIds).asInstanceOf[StructType])
+      table.schemaWithIds))
     val absent = InitialDefaults.absentFrom(spark, defaults -- InitialDefaults.given(columns), hadoop)
     val shown = StoredValues.shown(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
       case Some(reading: String) => byName(reading)(file)
@@ -94,10 +94,10 @@ private[sqlext] object FileReaders {
   def inParquet(table: SqlextTable, column: StructField): StructField = {
     val withId = this.withId(table, column)
     if (withId.name == rowIndex.name || table.lineage(column.name).isDefined) withId
-    else FieldIds.unmistakable(StructType(Seq(withId)), table.reusedIds).asInstanceOf[StructType].head
+    else FieldIds.unmistakable(StructType(Seq(withId)), table.reusedIds).head
   }
 
   private def withId(table: SqlextTable, column: StructField): StructField =
     if (column.name == MetadataColumns.position.name) rowIndex
-    else table.lineage(column.name).getOrElse(FieldIds.onto(StructType(Seq(column)), table.storedSchema).asInstanceOf[StructType].head)
+    else table.lineage(column.name).getOrElse(FieldIds.onto(StructType(Seq(column)), table.storedSchema).head)
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.execution.{SqlextFileFormats, SqlextRowBatches}
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types._
 
 import scala.jdk.CollectionConverters._
@@ -35,11 +36,11 @@ class FileReading(description: JsonNode) {
     else {
       val inFile = StructType(named.filter(_.name != rowIndex.name))
       val rows =
-        if (format == "ORC") OrcRows.reader(spark, FileReading.asInstants(inFile).asInstanceOf[StructType], hadoop)
+        if (format == "ORC") OrcRows.reader(spark, FileReading.asInstants(inFile), hadoop)
         else {
           val withIds = StructType(stored.filter(_.name != rowIndex.name))
           val asPairs = MapsOfPairs.inFile(withIds, inFile, pairs)
-          val columns = FileReading.asInstants(asPairs).asInstanceOf[StructType]
+          val columns = FileReading.asInstants(asPairs)
           val read = KeptReaders.reader(spark, SqlextFileFormats.avro, columns, StructType(Nil), Nil, batches = false, hadoop)
           MapsOfPairs.shown(read, asPairs, inFile)
         }
@@ -54,13 +55,8 @@ object FileReading {
 
   /** Timestamps without zone, as ORC and Iceberg's Avro have them, are instants to Spark's converters; the number is the
     * same. */
-  private def asInstants(dataType: DataType): DataType = dataType match {
-    case TimestampNTZType => TimestampType
-    case s: StructType => StructType(s.map(f => f.copy(dataType = asInstants(f.dataType))))
-    case a: ArrayType => a.copy(elementType = asInstants(a.elementType))
-    case m: MapType => m.copy(keyType = asInstants(m.keyType), valueType = asInstants(m.valueType))
-    case other => other
-  }
+  private def asInstants(columns: StructType): StructType =
+    SparkInternals.replaced(columns) { case TimestampNTZType => TimestampType }.asInstanceOf[StructType]
 
   private def arranged(read: PartitionedFile => Iterator[InternalRow], columns: StructType, positionAt: Int,
       constants: StructType, batches: Boolean): PartitionedFile => Iterator[InternalRow] = { file =>

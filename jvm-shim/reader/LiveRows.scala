@@ -30,7 +30,7 @@ object LiveRows {
 
 /** `positionAt` is where the position of a row is among its columns. */
 private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: Int, shown: Array[Int], types: Array[DataType])
-    extends Iterator[Any] with AutoCloseable {
+    extends OpenRows(read) {
   private var ahead: Option[Any] = None
 
   override def hasNext: Boolean = {
@@ -47,11 +47,6 @@ private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: 
     val one = ahead.get
     ahead = None
     one
-  }
-
-  override def close(): Unit = read match {
-    case open: AutoCloseable => open.close()
-    case _ =>
   }
 
   private def live(batch: ColumnarBatch): Option[ColumnarBatch] = {

@@ -1,8 +1,6 @@
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.types._
 
@@ -27,30 +25,9 @@ object MapsOfPairs {
 
   /** A reader of rows of the file's columns as one of rows with maps. */
   def shown(read: PartitionedFile => Iterator[InternalRow], inFile: StructType, columns: StructType): PartitionedFile => Iterator[InternalRow] =
-    if (inFile == columns) read else file => read(file).map(row => value(row, inFile, columns).asInstanceOf[InternalRow])
-
-  private def value(found: Any, inFile: DataType, shown: DataType): Any = (inFile, shown) match {
-    case _ if found == null || inFile == shown => found
-    case (s: StructType, t: StructType) =>
-      val row = found.asInstanceOf[InternalRow]
-      new GenericInternalRow(Array.tabulate[Any](s.length)(i =>
-        if (row.isNullAt(i)) null else value(row.get(i, s(i).dataType), s(i).dataType, t(i).dataType)))
-    case (a: ArrayType, m: MapType) =>
-      val records = found.asInstanceOf[ArrayData]
-      val pair = a.elementType.asInstanceOf[StructType]
-      def part(i: Int, shown: DataType) = new GenericArrayData(Array.tabulate[Any](records.numElements) { n =>
-        val record = records.getStruct(n, 2)
-        if (record.isNullAt(i)) null else value(record.get(i, pair(i).dataType), pair(i).dataType, shown)
-      })
-      new ArrayBasedMapData(part(0, m.keyType), part(1, m.valueType))
-    case (a: ArrayType, b: ArrayType) => elements(found.asInstanceOf[ArrayData], a.elementType, b.elementType)
-    case (m: MapType, n: MapType) =>
-      val map = found.asInstanceOf[MapData]
-      new ArrayBasedMapData(elements(map.keyArray, m.keyType, n.keyType), elements(map.valueArray, m.valueType, n.valueType))
-    case _ => found
-  }
-
-  private def elements(array: ArrayData, inFile: DataType, shown: DataType): ArrayData =
-    new GenericArrayData(Array.tabulate[Any](array.numElements)(i =>
-      if (array.isNullAt(i)) null else value(array.get(i, inFile), inFile, shown)))
+    if (inFile == columns) read
+    else { file =>
+      val values = new StoredValues(Map.empty)
+      read(file).map(values.shown(_, inFile, columns))
+    }
 }

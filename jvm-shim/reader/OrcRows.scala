@@ -13,6 +13,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.orc.OrcDeserializer
+import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types._
 
 import scala.jdk.CollectionConverters._
@@ -60,14 +61,8 @@ object OrcRows {
   // is the hybrid one, in which Spark's conversion would take them. Its files are known by their field ids: there the
   // numbers are taken as they are. Files that have no ids were not written by Iceberg, and are read as Spark does.
 
-  private def asNumbers(dataType: DataType): DataType = dataType match {
-    case DateType => IntegerType
-    case TimestampType => LongType
-    case s: StructType => StructType(s.map(f => f.copy(dataType = asNumbers(f.dataType))))
-    case a: ArrayType => a.copy(elementType = asNumbers(a.elementType))
-    case m: MapType => m.copy(keyType = asNumbers(m.keyType), valueType = asNumbers(m.valueType))
-    case other => other
-  }
+  private def asNumbers(dataType: DataType): DataType =
+    SparkInternals.replaced(dataType) { case DateType => IntegerType; case TimestampType => LongType }
 
   private def numbered(value: Any): WritableComparable[_] = value match {
     case date: DateWritable => new IntWritable(date.getDays)

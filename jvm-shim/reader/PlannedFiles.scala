@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
@@ -63,26 +62,13 @@ private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], con
   private def absentColumns(columns: JsonNode): Option[Map[Int, Any]] =
     Option(columns).filterNot(_.isNull).map(_.properties.asScala.flatMap { e =>
       val place = stored.indexWhere(_.name == e.getKey)
-      Option.when(place >= 0)(place -> value(e.getValue, stored(place).dataType))
+      Option.when(place >= 0)(place -> JsonValue.decode(e.getValue, stored(place).dataType))
     }.toMap)
 
   private def constant(file: JsonNode, field: StructField): Any =
-    if (MetadataColumns.isPartitionValue(field.name)) value(file.get(7).get(MetadataColumns.partitionIndex(field.name)), field.dataType)
-    else value(file.get(PlannedFiles.places(field.name)), field.dataType)
+    if (MetadataColumns.isPartitionValue(field.name)) JsonValue.decode(file.get(7).get(MetadataColumns.partitionIndex(field.name)), field.dataType)
+    else JsonValue.decode(file.get(PlannedFiles.places(field.name)), field.dataType)
 
-  /** A value of the plan as Spark has it within rows. */
-  private def value(node: JsonNode, dataType: DataType): Any =
-    if (node.isNull) null
-    else dataType match {
-      case BooleanType => node.asBoolean
-      case IntegerType | DateType => node.asInt
-      case FloatType => node.asDouble.toFloat
-      case DoubleType => node.asDouble
-      case StringType => UTF8String.fromString(node.asText)
-      case BinaryType => Base64.getDecoder.decode(node.asText)
-      case d: DecimalType => Decimal(new java.math.BigDecimal(node.asText), d.precision, d.scale)
-      case _ => node.asLong
-    }
 }
 
 private[sqlext] object PlannedFiles {

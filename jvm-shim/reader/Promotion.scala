@@ -25,17 +25,9 @@ object Promotion {
   /** The columns with the types that these fields had. A file that has a field needs no default of it. */
   def undone(columns: StructType, ids: Set[Long]): StructType =
     if (ids.isEmpty) columns
-    else StructType(columns.map { f =>
-      if (FieldIds.id(f).exists(ids)) InitialDefaults.without(Seq(f)).head.copy(dataType = before(f.dataType))
-      else f.copy(dataType = within(f.dataType, ids))
-    })
-
-  private def within(dataType: DataType, ids: Set[Long]): DataType = dataType match {
-    case s: StructType => undone(s, ids)
-    case a: ArrayType => a.copy(elementType = within(a.elementType, ids))
-    case m: MapType => m.copy(keyType = within(m.keyType, ids), valueType = within(m.valueType, ids))
-    case other => other
-  }
+    else FieldIds.changed(columns) { f =>
+      if (FieldIds.id(f).exists(ids)) InitialDefaults.without(Seq(f)).head.copy(dataType = before(f.dataType)) else f
+    }
 
   private def before(dataType: DataType): DataType = dataType match {
     case LongType => IntegerType

@@ -34,10 +34,8 @@ private[sqlext] object RowPositions {
   }
 }
 
-private class CountedBatches(read: Iterator[Any], first: Long, at: Int) extends Iterator[Any] with AutoCloseable {
+private class CountedBatches(read: Iterator[Any], first: Long, at: Int) extends OpenRows(read) {
   private var position = first
-
-  override def hasNext: Boolean = read.hasNext
 
   override def next(): Any = {
     val batch = read.next().asInstanceOf[ColumnarBatch]
@@ -45,11 +43,6 @@ private class CountedBatches(read: Iterator[Any], first: Long, at: Int) extends 
     val counted = new ColumnarBatch((before ++ (new Positions(position) +: behind)).toArray, batch.numRows)
     position += batch.numRows
     counted
-  }
-
-  override def close(): Unit = read match {
-    case open: AutoCloseable => open.close()
-    case _ =>
   }
 }
 

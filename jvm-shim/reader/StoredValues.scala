@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.vectorized.{ColumnVectorUtils, ConstantColumnVector, WritableColumnVector}
+import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized._
 import org.apache.spark.unsafe.types.UTF8String
@@ -14,8 +15,8 @@ import org.apache.spark.unsafe.types.UTF8String
 /** Values as a file has them, where the table's are others: the 16 bytes of a uuid are a string to Spark, what no file
   * holds is null, and `absent` fields, which this file is older than, have their defaults by their ids.
   *
-  * Types `stored` and `shownAs` have the same shape. They differ where a leaf is binary in the one and a string in the
-  * other, where it is wider in the other, or void; `stored` has the field ids. */
+  * Types `stored` and `shownAs` have the same shape, but that an array of pairs may be shown as a map. They differ where a
+  * leaf is binary in the one and a string in the other, where it is wider in the other, or void; `stored` has the field ids. */
 class StoredValues(absent: Map[Long, Any]) {
   def shown(row: InternalRow, stored: StructType, shownAs: StructType): InternalRow = {
     val values = new Array[Any](stored.length)
@@ -49,6 +50,9 @@ class StoredValues(absent: Map[Long, Any]) {
     case (FloatType, DoubleType) => value.asInstanceOf[Float].toDouble
     case (s: StructType, t: StructType) => shown(value.asInstanceOf[InternalRow], s, t)
     case (a: ArrayType, t: ArrayType) => elements(value.asInstanceOf[ArrayData], a.elementType, t.elementType)
+    case (ArrayType(pair: StructType, _), t: MapType) =>
+      val pairs = value.asInstanceOf[ArrayData]
+      new ArrayBasedMapData(part(pairs, pair, 0, t.keyType), part(pairs, pair, 1, t.valueType))
     case (m: MapType, t: MapType) =>
       val map = value.asInstanceOf[MapData]
       new ArrayBasedMapData(elements(map.keyArray, m.keyType, t.keyType), elements(map.valueArray, m.valueType, t.valueType))
@@ -58,6 +62,13 @@ class StoredValues(absent: Map[Long, Any]) {
   private def elements(array: ArrayData, stored: DataType, shownAs: DataType): ArrayData =
     new GenericArrayData(Array.tabulate[Any](array.numElements)(i =>
       if (array.isNullAt(i)) null else value(array.get(i, stored), stored, shownAs)))
+
+  /** The keys or the values of an array of pairs. */
+  private def part(pairs: ArrayData, pair: StructType, at: Int, shownAs: DataType): ArrayData =
+    new GenericArrayData(Array.tabulate[Any](pairs.numElements) { i =>
+      val one = pairs.getStruct(i, 2)
+      if (one.isNullAt(at)) null else value(one.get(at, pair(at).dataType), pair(at).dataType, shownAs)
+    })
 
   private def shown(vector: ColumnVector, stored: StructField, shownAs: DataType): ColumnVector = default(stored) match {
     case Some(value) => constant(value, shownAs)
@@ -116,18 +127,13 @@ object StoredValues {
     val stored = columns(file)
     val rows = read(file)
     if (values.same(stored, shownAs)) rows
-    else new Iterator[Any] with AutoCloseable {
-      private val whole = (StructType(stored ++ constants), StructType(shownAs ++ constants))
-      override def hasNext: Boolean = rows.hasNext
-      override def next(): Any = rows.asInstanceOf[Iterator[Any]].next() match {
+    else {
+      val whole = (StructType(stored ++ constants), StructType(shownAs ++ constants))
+      OpenRows.mapped(rows) {
         case batch: ColumnarBatch => values.shown(batch, stored, shownAs)
         case row: InternalRow => values.shown(row, whole._1, whole._2)
       }
-      override def close(): Unit = rows match {
-        case open: AutoCloseable => open.close()
-        case _ =>
-      }
-    }.asInstanceOf[Iterator[InternalRow]]
+    }
   }
 
   def text(bytes: Array[Byte]): UTF8String = {
@@ -136,10 +142,5 @@ object StoredValues {
   }
 
   /** Whether there are columns of nulls only, which batches cannot show. */
-  def holdVoid(shownAs: DataType): Boolean = shownAs match {
-    case s: StructType => s.exists(f => holdVoid(f.dataType))
-    case a: ArrayType => holdVoid(a.elementType)
-    case m: MapType => holdVoid(m.keyType) || holdVoid(m.valueType)
-    case other => other == NullType
-  }
+  def holdVoid(shownAs: DataType): Boolean = SparkInternals.holds(shownAs)(_ == NullType)
 }

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.sqlext.{SparkInternals, SparkVersions}
 import org.apache.spark.sql.types.{DataType, NullType, StructType}
 
 /** Spark's own rules for putting a value into a column: which casts are allowed, and which overflow is an error.
@@ -67,7 +67,7 @@ object StoreAssignment {
     private def whole(value: Expression, path: Seq[String], dataType: DataType): Expression = {
       val column = AttributeReference(path.last, SparkInternals.asNullable(dataType), nullable = true)()
       val unassigned = AttributeReference(path.last, value.dataType, value.nullable)()
-      SparkInternals.resolveUpdate(table, unassigned, column, path, fills)
+      SparkVersions.resolveUpdate(table, unassigned, column, path, fills)
         .transform { case a: Attribute if a.exprId == unassigned.exprId => value }
     }
 
@@ -94,6 +94,6 @@ object StoreAssignment {
   private def resolve(table: String, schema: StructType, query: LogicalPlan, byName: Boolean): LogicalPlan = {
     if (byName) AmbiguousNames.refuse(query.schema, schema)
     val expected = schema.map(f => AttributeReference(f.name, SparkInternals.asNullable(f.dataType), nullable = true, f.metadata)())
-    SparkInternals.resolveOutputColumns(table, expected, query, byName)
+    SparkVersions.resolveOutputColumns(table, expected, query, byName)
   }
 }
