@@ -1,3 +1,5 @@
+/* The way from Spark to Python, which makes every decision about tables: one call, one JSON answer. Python implements
+ * the trait; the object calls it, keeps answers that cannot change, and makes exceptions of refusals. */
 package io.sqlext
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -16,7 +18,6 @@ trait Bridge {
 
   /** Runs a command; `rows` is the analysed source of a DataFrame write, else null. The answer is JSON, or the
     * Throwable of the Spark job that failed. */
-  /** Python plans changes of rows by the settings that the session has as the command begins. */
   def run(session: SparkSession, command: String, arguments: String, rows: DataFrame): AnyRef
 }
 

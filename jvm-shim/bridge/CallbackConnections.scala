@@ -1,3 +1,8 @@
+/* Py4J's client for calls from this JVM to Python, in place of Py4J's own, which gives each calling thread a
+ * connection for life and never closes it; each has a thread and a file descriptor in both processes. Spark calls from
+ * threads of its own, of which each query may have new ones: exchanges, subqueries, streams. Such a thread borrows a
+ * connection for the time of one call; all that Python asks of the JVM within the call comes over that connection, and
+ * runs on the calling thread. A thread that serves a connection of Python's goes on to use that one. */
 package io.sqlext
 
 import java.util.concurrent.ConcurrentLinkedDeque
@@ -6,14 +11,6 @@ import javax.net.SocketFactory
 
 import py4j._
 
-/** Py4J's client for calls from this JVM to Python, whose connections outlive no call of a thread that Python did not start.
-  *
-  * Py4J gives each calling thread a connection for life and never closes it, and each connection has a thread and a file
-  * descriptor in both processes. Spark calls from threads of its own, of which each query may have new ones: exchanges,
-  * subqueries, streams. Such a thread borrows a connection for the time of one call; all that Python asks of the JVM
-  * within the call comes over that connection, and runs on the calling thread. A thread that serves a connection of Python's goes on to
-  * use that one.
-  */
 private class CallbackConnections(known: CallbackClient, gateway: Gateway, server: GatewayServer, token: String)
     extends PythonClient(gateway, null, known.getPort, known.getAddress, CallbackClient.DEFAULT_MIN_CONNECTION_TIME,
       CallbackClient.DEFAULT_MIN_CONNECTION_TIME_UNIT, SocketFactory.getDefault, server, true, GatewayServer.DEFAULT_READ_TIMEOUT,

@@ -1,10 +1,10 @@
+/* The token by which this JVM shows Python's callback server who calls. Py4J has one for the way from Python to here;
+ * for the way back, when it is told the server's port, it makes a client that has forgotten it, and has no means to
+ * give it one. */
 package io.sqlext
 
 import py4j.{CallbackClient, Gateway, GatewayServer}
 
-/** The token by which this JVM shows Python's callback server who calls. Py4J has one for the way from Python to here; for the way back,
-  * when it is told the server's port, it makes a client that has forgotten it, and has no means to give it one.
-  */
 object CallbackToken {
   def show(server: GatewayServer, token: String): Unit = {
     val gateway = server.getGateway

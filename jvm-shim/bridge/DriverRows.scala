@@ -1,3 +1,5 @@
+/* Results of queries on their way to the driver's Python, in place of PySpark's collect: as Arrow streams one behind
+ * the other, with a bound on their size, and what the optimiser knows of that size before they run. */
 package io.sqlext
 
 import java.io.{ByteArrayOutputStream, DataOutputStream, OutputStream}

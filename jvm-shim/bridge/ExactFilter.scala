@@ -1,3 +1,5 @@
+/* The condition of `SELECT … FROM table WHERE …` as a predicate of Spark's data source interface that selects just the
+ * same rows, by the rules of Spark's optimiser that simplify conditions. */
 package io.sqlext
 
 import org.apache.spark.sql.{DataFrame, classic}
@@ -9,7 +11,6 @@ import org.apache.spark.sql.sqlext.SparkInternals
 
 import scala.util.control.NonFatal
 
-/** The condition of `SELECT … FROM table WHERE …` as a predicate that selects just the same rows. */
 object ExactFilter {
   private val simplified: Seq[Rule[LogicalPlan]] = Seq(ReplaceExpressions, RewriteWithExpression, ComputeCurrentTime, ConstantFolding, NullPropagation, OptimizeIn,
     SimplifyCasts, UnwrapCastInBinaryComparison, BooleanSimplification, SimplifyBinaryComparison, ConstantFolding, BooleanSimplification)

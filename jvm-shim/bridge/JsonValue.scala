@@ -1,3 +1,4 @@
+/* Values of simple types in Python's JSON, as Spark's InternalRow holds them. */
 package io.sqlext
 
 import java.util.Base64

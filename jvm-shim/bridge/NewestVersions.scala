@@ -1,3 +1,5 @@
+/* Which version of a table a query reads: a rule that Spark runs on the analysed plan (its plan normalization) before
+ * it looks for cached data, and the moments by which the rule knows what is new. */
 package io.sqlext
 
 import java.util.concurrent.atomic.AtomicLong

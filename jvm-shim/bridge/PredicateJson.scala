@@ -1,3 +1,6 @@
+/* Spark's predicates for data sources (connector.expressions.filter) as JSON for Python: ["=", column, value], ["and",
+ * one, another, …]. A column is its name by parts, or a partition transform of one: {"transform": "bucket", "number":
+ * 8, "column": [...]}. What has no form is left out. */
 package io.sqlext
 
 import java.util.Base64
@@ -9,8 +12,6 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Spark's predicates as JSON: ["=", column, value], ["and", one, another, …]. A column is its name by parts, or a partition
-  * transform of one: {"transform": "bucket", "number": 8, "column": [...]}. What has no form is left out. */
 object PredicateJson {
   /** So many changes between AND, OR and NOT a predicate may have; what lies deeper has no form. */
   private val deepest = 20

@@ -1,3 +1,4 @@
+/* What a query reads of tables, told to Python from Spark's optimised plan: the read set of a statement. */
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -8,7 +9,6 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 
-/** What a query reads of tables, once Spark has optimised it. */
 object ReadTables extends AdaptiveSparkPlanHelper {
   /** JSON: for each scan the table's handle, the filters that leave out what it need not read, as `PredicateJson` has
     * them, and whether it is of the files that equality deletes may touch, of the others (false) or of both (null).

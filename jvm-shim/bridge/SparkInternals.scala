@@ -1,3 +1,4 @@
+/* What Spark keeps to its own packages and the shim cannot do without: this file stands in one of them. */
 package org.apache.spark.sql.sqlext
 
 import java.io.FileNotFoundException
@@ -29,7 +30,6 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-/** What Spark keeps to its own packages and the shim cannot do without. */
 object SparkInternals {
   def ofRows(session: classic.SparkSession, plan: LogicalPlan): classic.DataFrame = classic.Dataset.ofRows(session, plan)
 

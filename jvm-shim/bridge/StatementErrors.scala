@@ -1,3 +1,6 @@
+/* Exceptions of Spark about the SQL that stands in for a statement, made anew with their conditions and parameters,
+ * and with the places that Python finds for them in the statement's own text. A place that it does not find is left
+ * out, and so is the plan, which no user wrote. */
 package org.apache.spark.sql.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -10,8 +13,6 @@ import org.apache.spark.sql.catalyst.trees.SQLQueryContext
 
 import scala.jdk.CollectionConverters._
 
-/** Errors of the SQL that stands in for a statement, made anew with the places that Python finds for them in the
-  * statement's own text. A place that it does not find is left out, and so is the plan, which no user wrote. */
 object StatementErrors {
   def placed(failure: Throwable, statement: String): Throwable = {
     val placed = failure match {

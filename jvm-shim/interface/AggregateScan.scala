@@ -1,3 +1,5 @@
+/* Spark's LocalScan for an aggregation that Python answers from metadata (SupportsPushDownAggregates), and its
+ * ColumnStatistics for the cost-based optimiser. */
 package io.sqlext
 
 import java.util

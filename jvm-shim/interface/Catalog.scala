@@ -1,3 +1,5 @@
+/* Spark's TableCatalog, SupportsNamespaces and FunctionCatalog. Each method is one question to Python, whose refusals
+ * become the exceptions that Spark's interface names. */
 package io.sqlext
 
 import java.util

@@ -1,3 +1,5 @@
+/* DESCRIBE of a table, a command of Spark's that is wrapped: what Spark says of it, and behind columns and
+ * partitioning its constraints, as Python tells them. */
 package io.sqlext
 
 import org.apache.spark.sql.{Row, SparkSession, classic}
@@ -11,7 +13,6 @@ import org.apache.spark.sql.sqlext.SparkInternals
 
 import scala.jdk.CollectionConverters._
 
-/** DESCRIBE of a table: what Spark says of it, and behind columns and partitioning its constraints, as Python tells them. */
 case class DescribedTable(described: DescribeRelation, handle: String) extends LeafRunnableCommand {
   override def output: Seq[Attribute] = described.output
 

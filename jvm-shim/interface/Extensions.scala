@@ -1,9 +1,10 @@
+/* Spark's SparkSessionExtensionsProvider: the parser, rules and functions of the shim, injected into each session.
+ * Spark finds it through META-INF/services; no setting names it. */
 package io.sqlext
 
 import org.apache.spark.sql.sqlext.ViewsAsSuch
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
-/** Found by Spark through META-INF/services: no setting names it. */
 class Extensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser(Parser.around)

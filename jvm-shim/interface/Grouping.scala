@@ -1,3 +1,5 @@
+/* Storage-partitioned joins: the partition keys that a scan reports (SupportsReportPartitioning) and that its input
+ * partitions have (HasPartitionKey), so that Spark joins tables partitioned alike without a shuffle. */
 package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode

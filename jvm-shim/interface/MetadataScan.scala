@@ -1,3 +1,5 @@
+/* Spark's Batch scan of a metadata table, whose rows Python hands over as Arrow streams. Each goes to its task with
+ * the task, and is read by columns. */
 package io.sqlext
 
 import java.io.ByteArrayInputStream

@@ -1,3 +1,8 @@
+/* Spark's ParserInterface. Python is asked first whether a text is a statement on a sqlext catalog, and what Spark is
+ * to take in place of hints that it does not know; a text that is none of ours costs that one question. All else is
+ * Spark's own parser's.
+ *
+ * It is a proxy rather than a subclass, since ParserInterface gains abstract methods from one Spark minor to the next. */
 package io.sqlext
 
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
@@ -13,10 +18,6 @@ import org.apache.spark.sql.types.{DataType, StructType}
 
 import scala.jdk.CollectionConverters._
 
-/** Spark's parser, of which Python is asked first whether a text is a statement on a sqlext catalog, and what Spark is to take
-  * in place of hints that it does not know. A text that is none of ours costs that one question.
-  *
-  * A proxy rather than a subclass, since ParserInterface gains abstract methods from one Spark minor to the next. */
 object Parser {
   private val settings = "spark.sql.catalog."
   private val statements = Set("parsePlan", "parsePlanWithParameters")

@@ -1,3 +1,6 @@
+/* Commands of Spark (LeafRunnableCommand) that Python runs: statements that it parsed, writes of DataFrames and
+ * INSERTs that Spark resolved, CREATE TABLE AS SELECT of a DataFrame; and the rule that puts them in the place of
+ * Spark's. */
 package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode

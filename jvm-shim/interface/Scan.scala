@@ -1,3 +1,6 @@
+/* The read path of Spark's DataSource V2: ScanBuilder with what can be pushed to it, Scan with statistics,
+ * partitioning and runtime filters, Batch, and the reader of a task's files. Python plans the files; Spark's own
+ * readers read them. */
 package io.sqlext
 
 import java.util

@@ -1,3 +1,6 @@
+/* The sink of a streaming query by Spark's older interface (Sink), which hands a micro-batch over as a DataFrame, and
+ * the rule that puts it in the place of a table. The newer interface wants a writer on each executor, row by row in
+ * the JVM. */
 package io.sqlext
 
 import java.util

@@ -1,3 +1,5 @@
+/* The source of a streaming query by Spark's older interface (Source), whose batches are DataFrames: Python says how
+ * far a batch goes, and which query its rows are. A rule puts it in the place of a table that is streamed. */
 package io.sqlext
 
 import org.apache.spark.sql.{DataFrame, SQLContext, SparkSession}

@@ -1,3 +1,6 @@
+/* Spark's Table of the DataSource V2 interface, as Python describes it: columns, metadata columns, partitioning,
+ * capabilities; and TableProvider, for `format("sqlext")`. Rows that are written never come here: rules hand writes to
+ * Python. */
 package io.sqlext
 
 import java.util

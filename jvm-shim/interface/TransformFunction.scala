@@ -1,3 +1,6 @@
+/* Iceberg's partition transforms as functions of the catalog (Spark's UnboundFunction and ScalarFunction), as in
+ * `catalog.system.bucket(8, id)`: equal functions on both sides of a join say that their tables are partitioned alike,
+ * and a filter on one selects partitions. */
 package io.sqlext
 
 import java.time.LocalDate
@@ -8,8 +11,6 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Iceberg's partition transforms as functions of the catalog (`catalog.system.bucket(8, id)`): equal functions on both
-  * sides of a join say that their tables are partitioned alike, and a filter on one selects partitions. */
 class TransformFunction private (override val name: String, bound: PartialFunction[Seq[DataType], ScalarFunction[_]]) extends UnboundFunction {
   override def description: String = s"$name: a partition transform of Iceberg"
 

@@ -1,3 +1,5 @@
+/* Views, by Spark's catalog table of its first interface with the type VIEW: Spark expands such a one by the rules of
+ * its session catalog, whatever catalog it is from. */
 package org.apache.spark.sql.sqlext
 
 import java.util

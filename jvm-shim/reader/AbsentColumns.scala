@@ -1,3 +1,5 @@
+/* Columns that a file lacks since its partition tells their value, as in folders named `column=value`: put into the
+ * rows or batches that Spark's reader gives. */
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -6,7 +8,6 @@ import org.apache.spark.sql.execution.vectorized.{ColumnVectorUtils, ConstantCol
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 
-/** Columns that a file lacks since its partition tells their value, as in folders named `column=value`. */
 object AbsentColumns {
   /** The key, among a file's constants, of the values by the place of their column. */
   val key = "sqlext_absent"

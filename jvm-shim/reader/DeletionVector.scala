@@ -1,3 +1,5 @@
+/* Deletion vectors (spec: "Deletion Vectors") as readers use them: decoded once for a file, asked for the live rows of
+ * a batch or for one position, by generated code too. */
 package io.sqlext
 
 import java.nio.{ByteBuffer, ByteOrder}

@@ -1,8 +1,9 @@
+/* `parquet.field.id` in the metadata of each field, by which Spark's Parquet reader finds columns (spec: "Column
+ * Projection"). */
 package io.sqlext
 
 import org.apache.spark.sql.types._
 
-/** `parquet.field.id` in the metadata of each field, by which Spark's Parquet reader finds columns. */
 object FieldIds {
   private val key = "parquet.field.id"
 

@@ -1,3 +1,5 @@
+/* Spark's FileFormat readers, one for each way in which files of a plan are stored. They give the columns `stored`, of
+ * the table or the position of a row, and then `constants`; as batches, or row by row. */
 package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -14,8 +16,6 @@ import org.apache.spark.sql.types._
 
 import scala.jdk.CollectionConverters._
 
-/** Spark's own readers for the files of a plan. They give the columns `stored`, of the table or the position of a row, and
-  * then `constants`; as batches, or row by row. */
 private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTable, stored: Seq[StructField],
     constants: StructType, filters: Seq[Predicate], plan: JsonNode, batches: Boolean) {
   private val storedWithIds = stored.map(FileReaders.withId(table, _))

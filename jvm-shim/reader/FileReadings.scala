@@ -1,3 +1,5 @@
+/* How files are read that are not Parquet with field ids: by the names that Python found for each field in the file.
+ * Spark's readers of Avro and Parquet, and ORC's own, give rows; they are arranged as those of other files are. */
 package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -13,7 +15,6 @@ import org.apache.spark.sql.types._
 
 import scala.jdk.CollectionConverters._
 
-/** How files are read that are not Parquet with field ids: by the names that Python found for each field in the file. */
 class FileReading(description: JsonNode) {
   private val format: String = description.get("format").asText
   private val names: Map[Long, String] =

@@ -1,3 +1,8 @@
+/* Initial defaults: what a field has in files that are older than it (spec: Default Values), where Spark's
+ * `EXISTS_DEFAULT` falls short.
+ *
+ * Spark's vectorised reader gives those of most top-level columns by itself; its row by row reader would give them for
+ * stored nulls too, and none of its readers gives those of fields inside structs. */
 package io.sqlext
 
 import org.apache.hadoop.conf.Configuration
@@ -13,10 +18,6 @@ import org.apache.spark.util.SerializableConfiguration
 
 import scala.jdk.CollectionConverters._
 
-/** Initial defaults: what a field has in files that are older than it (spec: Default Values).
-  *
-  * Spark's vectorised reader gives those of most top-level columns by itself; its row by row reader would give them for
-  * stored nulls too, and none of its readers gives those of fields inside structs. */
 object InitialDefaults {
   private val key = "EXISTS_DEFAULT"
 

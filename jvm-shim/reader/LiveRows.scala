@@ -1,3 +1,5 @@
+/* Rows of a file without those that its deletion vector has: batches that Spark's reader gives are passed on with
+ * their live rows. A file without a vector is read as it is, positions of rows and all. */
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -8,8 +10,6 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Rows of a file without those that its deletion vector has: batches are passed on with their live rows. A file without
-  * a vector is read as it is, positions of rows and all. */
 object LiveRows {
   /** The key, among a file's constants, of its deletion vector. */
   val key = "sqlext_deletion_vector"

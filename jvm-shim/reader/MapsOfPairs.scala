@@ -1,10 +1,11 @@
+/* Maps that Avro files have as arrays of records of a key and its value (spec: Avro): an Avro map, which is all that
+ * Spark's reader knows, has text for keys. */
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.types._
 
-/** Maps that Avro files have as arrays of records of a key and its value (spec: Avro): an Avro map has text for keys. */
 object MapsOfPairs {
   /** The columns as a file has them. `withIds` are the same columns with field ids; `pairs` names the maps of text keys
     * that are such arrays, by the id of the nearest field around a map and the parts of lists and maps between the two. */

@@ -1,3 +1,10 @@
+/* Columns of files are those of their field ids, whatever they are called there, and names that differ in case are
+ * two.
+ *
+ * Spark's readers take that from the settings of the session, not only from what they are told of a file: the one that
+ * reads Parquet row by row, where the session reads no batches, would look columns up by the names of the table, and
+ * find none for a column that was renamed; and either would read one of two columns whose names differ in case alone
+ * as the other's type. */
 package io.sqlext
 
 import org.apache.spark.sql.SparkSession
@@ -8,12 +15,6 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types.StructType
 
-/** Columns of files are those of their field ids, whatever they are called there, and names that differ in case are two.
-  *
-  * Spark's readers take that from the settings of the session, not only from what they are told of a file: the one that
-  * reads Parquet row by row, where the session reads no batches, would look columns up by the names of the table, and find
-  * none for a column that was renamed; and either would read one of two columns whose names differ in case alone as the
-  * other's type. */
 private[sqlext] object NamesInFiles {
   /** The reader that `make` gives, made and opened by settings that say so, where it might go by names. */
   def heeded(spark: SparkSession, format: FileFormat, columns: StructType)(

@@ -1,9 +1,9 @@
+/* Rows or batches that are made of those that one of Spark's readers gives of a file, and that whoever reads them
+ * closes. Spark's type for either is an iterator of rows. */
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** Rows or batches that are made of those that one of Spark's readers gives of a file, and that whoever reads them closes.
-  * Spark's type for either is an iterator of rows. */
 private[sqlext] abstract class OpenRows(read: Iterator[Any]) extends Iterator[Any] with AutoCloseable {
   override def hasNext: Boolean = read.hasNext
   override def close(): Unit = OpenRows.close(read)

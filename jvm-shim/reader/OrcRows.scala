@@ -1,3 +1,5 @@
+/* ORC files as rows. Spark's own source cannot read the type that Iceberg stores instants in; ORC's reader and Spark's
+ * conversion of its values can. */
 package io.sqlext
 
 import org.apache.hadoop.conf.Configuration
@@ -18,8 +20,6 @@ import org.apache.spark.sql.types._
 
 import scala.jdk.CollectionConverters._
 
-/** ORC files as rows. Spark's own source cannot read the type that Iceberg stores instants in; ORC's reader and Spark's
-  * conversion of its values can. */
 object OrcRows {
   def reader(spark: SparkSession, columns: StructType, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
     val shared = KeptReaders.configuration(spark, hadoop)

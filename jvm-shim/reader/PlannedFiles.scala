@@ -1,3 +1,8 @@
+/* The files of a plan as Spark's PartitionedFile, in pieces of the size that Spark's settings ask for.
+ *
+ * Each comes with the values of the columns `constants`, which are the same in all its rows, and with what its reader
+ * must know beside the columns `stored`, its deletion vector too if that `appliesVectors`. A query over many files is
+ * made of many of these before its first task runs: nothing is looked up for a file that no file of the plan has. */
 package io.sqlext
 
 import java.util.Base64
@@ -10,12 +15,6 @@ import org.apache.spark.sql.types._
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
-/** The files of a plan, by their numbers, as Spark's readers take them.
-  *
-  * Each comes with the values of the columns `constants`, which are the same in all its rows, and with what its reader must
-  * know beside the columns `stored`, its deletion vector too if that `appliesVectors`. A query over many files is made of many of these before its first task runs: nothing
-  * is looked up for a file that no file of the plan has.
-  */
 private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], constants: StructType, wantsPosition: Boolean,
     appliesVectors: Boolean) {
   private val files = plan.get("files")

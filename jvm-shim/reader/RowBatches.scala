@@ -1,3 +1,5 @@
+/* What only Spark's package `execution` may name: its reader of Avro files, and its converter of rows to batches, for
+ * files that are read row by row in a scan of batches (a scan gives either for all of its files). */
 package org.apache.spark.sql.execution
 
 import org.apache.spark.sql.avro.AvroFileFormat

@@ -1,3 +1,10 @@
+/* Values as a file has them, where the table's are others: the 16 bytes of a uuid are a string to Spark, what no file
+ * holds is null, and `absent` fields, which this file is older than, have their defaults by their ids. Batches are
+ * shown through a ColumnVector of Spark's over that of its reader.
+ *
+ * Types `stored` and `shownAs` have the same shape, but that an array of pairs may be shown as a map. They differ
+ * where a leaf is binary in the one and a string in the other, where it is wider in the other, or void; `stored` has
+ * the field ids. */
 package io.sqlext
 
 import java.util.UUID
@@ -12,11 +19,6 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Values as a file has them, where the table's are others: the 16 bytes of a uuid are a string to Spark, what no file
-  * holds is null, and `absent` fields, which this file is older than, have their defaults by their ids.
-  *
-  * Types `stored` and `shownAs` have the same shape, but that an array of pairs may be shown as a map. They differ where a
-  * leaf is binary in the one and a string in the other, where it is wider in the other, or void; `stored` has the field ids. */
 class StoredValues(absent: Map[Long, Any]) {
   def shown(row: InternalRow, stored: StructType, shownAs: StructType): InternalRow = {
     val values = new Array[Any](stored.length)

@@ -1,3 +1,5 @@
+/* Columns or nested fields whose names are one name where case has no meaning, and values that come by that name:
+ * Spark's store assignment puts such a value into all of them. */
 package io.sqlext
 
 import java.util.Locale
@@ -6,8 +8,6 @@ import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
-/** Columns or nested fields whose names are one name where case has no meaning, and values that come by that name: Spark
-  * puts such a value into all of them. */
 object AmbiguousNames {
   /** Raises AnalysisException AMBIGUOUS_REFERENCE where a field of `given` has the name of two fields of `column`, the type
     * that it is put into by name; `path` leads to both. */

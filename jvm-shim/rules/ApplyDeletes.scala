@@ -1,3 +1,11 @@
+/* A rule of Spark's optimiser that takes deleted rows out of every relation on a sqlext table that has deletes (spec:
+ * "Scan Planning"), and gives rows their ids where they are asked for.
+ *
+ * The scan leaves out positions that the file's deletion vector has, among them those of small sets of equality
+ * deletes; larger sets are an anti join on the key with a smaller sequence number, within the partition where the
+ * delete has one. Files that no equality delete touches are read beside that join. A query that names `_deleted` gets
+ * the deleted rows as well, as in Iceberg. It is no rule of the analyser, which finds metadata columns such as `_pos`
+ * only on a relation that stands bare under its alias. */
 package io.sqlext
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -12,14 +20,6 @@ import org.apache.spark.sql.types.{BooleanType, StructType}
 
 import scala.jdk.CollectionConverters._
 
-/** Takes deleted rows out of every relation on a sqlext table that has deletes (spec: "Scan Planning"), and gives rows
-  * their ids where they are asked for.
-  *
-  * The scan leaves out positions that the file's deletion vector has, among them those of small sets of equality deletes;
-  * larger sets are an anti join on the key with a smaller sequence number, within the partition where the delete has one.
-  * Files that no equality delete touches are read beside that join. A query that names `_deleted` gets the deleted rows
-  * as well, as in Iceberg. A rule of the optimizer, since the analyser finds
-  * metadata columns such as `_pos` only on a relation that stands bare under its alias. */
 object ApplyDeletes extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     lazy val used = usedColumns(plan)

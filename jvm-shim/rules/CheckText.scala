@@ -1,3 +1,5 @@
+/* What the text of a CHECK holds, as the session's parser reads it. Nothing of it is analysed, so nothing runs: its
+ * text may come from anywhere. Python says what may stand there (`sqlext.sql.check_text`). */
 package io.sqlext
 
 import scala.collection.mutable
@@ -8,8 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.trees.TreePattern
 
-/** What the text of a CHECK holds, as the session's parser reads it. Nothing of it is analysed, so nothing runs: its text may
-  * come from anywhere. Python says what may stand there (`sqlext.sql.check_text`). */
 object CheckText {
   /** JSON: the `parts` of the expression, outer ones first, by the names of Spark's classes and functions; or the condition
     * of the `error` in it. */

@@ -1,3 +1,5 @@
+/* A rule that has a streaming query with a continuous trigger refused that writes a table or reads one. It comes
+ * before Spark's own rule for such a query, after which its trigger is not to be seen. */
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -6,8 +8,6 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.streaming.ContinuousTrigger
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 
-/** Has a query with a continuous trigger refused that writes a table or reads one. It comes before Spark's own rule for
-  * such a query, after which its trigger is not to be seen. */
 object ContinuousStreams extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     plan match {

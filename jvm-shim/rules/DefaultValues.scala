@@ -1,3 +1,5 @@
+/* DEFAULT as a value of an INSERT that Python runs: a node that holds the defaults of the columns, and the rule of the
+ * analyser that gives the word the meaning that Spark gives it in its own INSERT. */
 package io.sqlext
 
 import java.util.{List => JavaList}

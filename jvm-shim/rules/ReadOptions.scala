@@ -1,3 +1,5 @@
+/* Options of reads, by rules of the analyser: those that name a place in a table's history become a version of the
+ * table, others are known or refused. */
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.analysis.{RelationTimeTravel, UnresolvedRelation}

@@ -1,3 +1,6 @@
+/* Values and conditions of a statement that changes rows: `sqlext_condition`, a function of the SQL that stands in for
+ * the statement, and what else has Python refuse an expression. Each sees one row; what Spark would tell of the SQL
+ * around them is told of the user's own expression. */
 package io.sqlext
 
 import org.apache.spark.sql.{DataFrame, classic}
@@ -7,8 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression,
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.types.{BooleanType, NullType}
 
-/** Values and conditions of a statement that changes rows. Each sees one row; what Spark would tell of the SQL around
-  * them is told of the user's own expression. */
 object RowExpressions {
 
   /** `sqlext_condition(expression, 'clause')`: the expression, if it is a condition. */

@@ -1,3 +1,5 @@
+/* MERGE, UPDATE and DELETE that Spark resolved, such as DataFrame.mergeInto: rules of the analyser that describe them
+ * to Python, a command that has Python run them, and the functions by which its SQL calls for what the plan holds. */
 package io.sqlext
 
 import java.util.UUID

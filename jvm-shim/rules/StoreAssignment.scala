@@ -1,3 +1,7 @@
+/* Spark's own rules for putting a value into a column (TableOutputResolver), as functions of the SQL that stands in
+ * for a statement: which casts are allowed, and which overflow is an error.
+ *
+ * Nulls are let through: the writer refuses them with the column's name. */
 package io.sqlext
 
 import org.apache.spark.sql.{DataFrame, classic}
@@ -8,9 +12,6 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.{SparkInternals, SparkVersions}
 import org.apache.spark.sql.types.{DataType, NullType, StructType}
 
-/** Spark's own rules for putting a value into a column: which casts are allowed, and which overflow is an error.
-  *
-  * Nulls are let through: the writer refuses them with the column's name. */
 object StoreAssignment {
 
   /** `sqlext_assign(value, 'column', 'type'[, 'table', 'field', …])`: the value as the column takes it, or the field

@@ -1,3 +1,5 @@
+/* The table function `table_changes('table', from, to, mode)`: what Python says it is, as a query that Spark goes on
+ * to resolve. */
 package io.sqlext
 
 import org.apache.spark.sql.catalyst.FunctionIdentifier
@@ -6,7 +8,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types.{TimestampNTZType, TimestampType}
 
-/** `table_changes('table', from, to, mode)`: what Python says it is, as a query that Spark goes on to resolve. */
 object TableChanges {
   val function: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
     FunctionIdentifier("table_changes"),

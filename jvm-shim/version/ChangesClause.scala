@@ -1,3 +1,6 @@
+/* A rule for `FROM table CHANGES FROM … TO …` and `spark.read.changes`: Spark has them from 4.2 on, so its classes are
+ * met by their names. A rule for hints comes before tables are looked up, where Spark would ask the catalog for a
+ * changelog. */
 package io.sqlext
 
 import java.util.Optional
@@ -8,8 +11,6 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.sqlext.SparkInternals
 
-/** `FROM table CHANGES FROM … TO …`, and `spark.read.changes`: Spark has them from 4.2 on, so its classes are met by their
-  * names. A rule for hints comes before tables are looked up, where Spark would ask the catalog for a changelog. */
 object ChangesClause extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
     case changes if changes.getClass.getSimpleName == "RelationChanges" =>

@@ -1,3 +1,5 @@
+/* What one minor version of Spark has, and another lacks or has with other parameters: it is called by reflection, so
+ * that the shim compiles against each of them. */
 package org.apache.spark.sql.sqlext
 
 import java.lang.reflect.InvocationTargetException
@@ -12,8 +14,6 @@ import org.apache.spark.sql.internal.SQLConf
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-/** What one minor version of Spark has, and another lacks or has with other parameters: it is called by reflection, so that the
-  * shim compiles against each of them. */
 object SparkVersions {
   /** The text of a statement with Spark's own literals in place of its parameters, which Spark has as a class from 4.1 on. */
   def substituteParameters(text: String, parameters: AnyRef): String = {
