@@ -4,16 +4,13 @@ import java.lang.ref.WeakReference
 import java.util
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.mapred.JobConf
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.sqlext.SparkInternals
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 
 /** Spark's readers of files, and Hadoop's configuration for those that are not Spark's, kept for the next scan that asks
@@ -22,30 +19,17 @@ import org.apache.spark.util.SerializableConfiguration
   *
   * The configuration has the session's settings too. The least recently used goes first; a reader takes about 200 KB. */
 private[sqlext] object KeptReaders {
-  private case class Asked(configuration: util.Map[String, String], reader: Option[Reader])
-  private case class Reader(format: Class[_], columns: StructType, constants: StructType, filters: Seq[Filter], batches: Boolean)
+  private case class Asked(configuration: util.Map[String, String], reader: Option[Product])
 
   private val most = 64
-  /** Days and instants are those of the calendar of today for all times (spec: Primitive Types), whatever the session takes
-    * files of others for. */
-  private val calendar = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
   private val kept = new util.LinkedHashMap[Asked, AnyRef](16, 0.75f, true)
   private var context = new WeakReference[SparkContext](null)
 
-  /** A reader of files of the format, that gives the columns and then the constants. */
-  def reader(spark: SparkSession, format: FileFormat, columns: StructType, constants: StructType, filters: Seq[Filter],
-      batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
-    def made = NamesInFiles.heeded(spark, format, columns)(format.buildReaderWithPartitionValues(_, columns, constants, columns,
-      filters, calendar + (FileFormat.OPTION_RETURNING_BATCH -> batches.toString), copied(hadoop, filters)))
+  /** The reader that `made` makes of the parts of `of` and the configuration. */
+  def reader(spark: SparkSession, hadoop: Configuration, of: Product)(
+      made: => PartitionedFile => Iterator[InternalRow]): PartitionedFile => Iterator[InternalRow] =
     // Readers are made by the settings of the thread, which are a session's but for some of Spark's own queries.
-    if (SQLConf.get ne SparkInternals.settingsOf(spark)) made
-    else keep(spark, Asked(entries(hadoop), Some(Reader(format.getClass, columns, constants, filters, batches))))(made)
-  }
-
-  /** A copy that Spark's reader writes its columns into. It makes a `JobConf` of any other kind, for each file, and sets
-    * the filters of the file there: only where there are none may files share one. */
-  private def copied(hadoop: Configuration, filters: Seq[Filter]): Configuration =
-    if (filters.isEmpty) new JobConf(hadoop) else new Configuration(hadoop)
+    if (SQLConf.get ne SparkInternals.settingsOf(spark)) made else keep(spark, Asked(entries(hadoop), Some(of)))(made)
 
   /** The configuration, for executors. */
   def configuration(spark: SparkSession, hadoop: Configuration): Broadcast[SerializableConfiguration] =

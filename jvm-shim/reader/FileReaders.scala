@@ -50,7 +50,7 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
     val counts = positionAt >= 0 && batches && skipsNothing
     val open = promotions.map { ids =>
       val inFile = StructType(Promotion.undone(columns, ids).filterNot(counts && _.name == FileReaders.rowIndex.name))
-      val rows = KeptReaders.reader(spark, new ParquetFileFormat, inFile, constants, pushed, batches, hadoop)
+      val rows = FormatReader.of(spark, new ParquetFileFormat, inFile, constants, pushed, batches, hadoop)
       ids -> (if (counts) RowPositions.counted(rows, positionAt, spark, hadoop) else rows)
     }.toMap
     val (whole, inTable) = (schema, parquetColumns)

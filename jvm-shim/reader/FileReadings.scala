@@ -33,7 +33,7 @@ class FileReading(description: JsonNode) {
       batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
     val named = stored.map(f => if (f.name == rowIndex.name) f else FieldIds.named(StructType(Seq(f)), names).head)
     if (format == "PARQUET")
-      KeptReaders.reader(spark, new ParquetFileFormat, StructType(named), constants, Nil, batches, hadoop)
+      FormatReader.of(spark, new ParquetFileFormat, StructType(named), constants, Nil, batches, hadoop)
     else {
       val inFile = StructType(named.filter(_.name != rowIndex.name))
       val rows =
@@ -42,7 +42,7 @@ class FileReading(description: JsonNode) {
           val withIds = StructType(stored.filter(_.name != rowIndex.name))
           val asPairs = MapsOfPairs.inFile(withIds, inFile, pairs)
           val columns = FileReading.asInstants(asPairs)
-          val read = KeptReaders.reader(spark, SqlextFileFormats.avro, columns, StructType(Nil), Nil, batches = false, hadoop)
+          val read = FormatReader.of(spark, SqlextFileFormats.avro, columns, StructType(Nil), Nil, batches = false, hadoop)
           MapsOfPairs.shown(read, asPairs, inFile)
         }
       FileReading.arranged(rows, StructType(named), named.indexWhere(_.name == rowIndex.name), constants, batches)
