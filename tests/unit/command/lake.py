@@ -1,0 +1,166 @@
+"""Commands without a session: the environment of one process, over a folder that Spark knows as the catalog `lake`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyroaring import BitMap64
+
+from small_tables import Clock, rows_of, warehouse_catalog, with_namespace
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.change.read_set import ReadSet
+from sqlext.command.change.row_level import Target, commit_change, load_target, row_delta
+from sqlext.command.ddl.table_definition import define_table
+from sqlext.command.dml.literal_insert import append_literals
+from sqlext.command.environment import Environment
+from sqlext.command.upsert.equality import upsert_given
+from sqlext.command.write_operation import begin_write
+from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.group.group_committers import GroupCommitters
+from sqlext.commit.loop.attempt_queue import AttemptQueue
+from sqlext.commit.loop.transaction import commit
+from sqlext.errors import SqlextError
+from sqlext.scan.deletes.position_delete import PositionDeleteCache
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.scan_plan import FileScanTask
+from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.catalog.session_catalogs import Catalogs
+from sqlext.spark.query.write_job import WrittenFiles
+from sqlext.spark.session.open_transactions import OpenTransactions
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.sql.parser import parse
+from sqlext.sql.statements.statement import TableName
+from sqlext.storage.location import to_local_path
+from sqlext.write.arrow_schema import schema_to_arrow
+from sqlext.write.merged_file import merge_data_files
+
+NAMESPACE = ("db",)
+
+
+def read(text: str) -> Any:
+    """The statement, in a session whose current namespace is `lake.db`."""
+    return parse(text, catalogs=("lake",), current=("lake", *NAMESPACE))
+
+
+class Lake:
+    """The catalog `lake` with the namespace `db`, and what every command of a process works with."""
+
+    def __init__(self, folder: Path, options: Mapping[str, str] | None = None) -> None:
+        self.catalog = warehouse_catalog(folder)
+        with_namespace(self.catalog, NAMESPACE)
+        catalogs = Catalogs(lambda name, given: self.catalog, self.catalog.io)
+        catalogs.initialize("lake", options or {})
+        self.clock = Clock()
+        rng = random.Random(1)
+        self.queue = AttemptQueue()
+        self.environment = Environment(
+            catalogs,
+            ScanBridge(catalogs, ManifestCache(), PositionDeleteCache()),
+            clock=self.clock,
+            rng=rng,
+            sleep=self.clock.sleep,
+            transactions=OpenTransactions(catalogs, rng),
+            queue=self.queue,
+            groups=GroupCommitters(
+                clock=self.clock, rng=rng, sleep=self.clock.sleep, queue=self.queue, merge=merge_data_files
+            ),
+        )
+
+    def create(self, text: str) -> LoadedTable:
+        """Makes the empty table that a CREATE TABLE without DEFAULT and CHECK says."""
+        statement = read(text)
+        definition = define_table(statement, None, "TIMESTAMP_LTZ", _no_default)
+        identifier = TableIdentifier(statement.name.parts[1:-1], statement.name.table)
+        action = CreateTable(
+            schema=definition.schema,
+            spec=definition.spec,
+            sort_order=definition.sort_order,
+            properties=definition.properties,
+            format_version=definition.format_version,
+            location=self.catalog.default_table_location(identifier),
+        )
+        return commit(self.catalog, identifier, action, base=None, clock=self.clock, rng=self.environment.rng).table
+
+    def load(self, table: str = "t") -> LoadedTable:
+        return self.environment.catalogs.load(("lake", *NAMESPACE, table))
+
+    def target(self, table: str = "t", *place: str) -> Target:
+        """The table, or with `place` a branch of it, as a statement changes it."""
+        return load_target(self.environment, None, name(table, *place))
+
+    def commit(self, action: Action, table: str = "t", destination: Destination = MAIN) -> LoadedTable:
+        return self.environment.commit("lake", self.load(table), action, destination).table
+
+    def append(self, table: str = "t", *place: str, **columns: Sequence[Any]) -> LoadedTable:
+        """Adds rows, in one commit and a file for each partition."""
+        target = self.target(table, *place)
+        append_literals(self.environment, None, target, rows_for(target, **columns))
+        return self.load(table)
+
+    def upsert(self, table: str = "t", **columns: Sequence[Any]) -> LoadedTable:
+        """Replaces rows by equality deletes of their keys."""
+        target = self.target(table)
+        upsert_given(self.environment, target, rows_for(target, **columns))
+        return self.load(table)
+
+    def delete(self, positions: Mapping[str, Sequence[int]], table: str = "t") -> LoadedTable:
+        """Deletes rows at positions of data files."""
+        target = self.target(table)
+        operation = begin_write(target.written_as, target.version.io, table, self.environment.rng)
+        written = WrittenFiles(positions={path: BitMap64(rows) for path, rows in positions.items()})
+        delta = row_delta(self.environment, target, operation, written, read_set=ReadSet(), isolation="serializable")
+        assert delta is not None
+        commit_change(self.environment, target, delta)
+        return self.load(table)
+
+    def tasks(self, table: str = "t") -> Sequence[FileScanTask]:
+        """All data files with live rows, oldest first."""
+        version = self.target(table).version
+        return sorted(self.environment.scans.plan(version, AlwaysTrue()).tasks, key=_age)
+
+    def files(self, table: str = "t") -> list[ContentFile]:
+        """All data files with live rows, oldest first."""
+        return [task.file for task in self.tasks(table)]
+
+    def rows(self, table: str = "t") -> list[tuple[Any, ...]]:
+        """All live rows, sorted by what they look like."""
+        return sorted((tuple(row.values()) for row in rows_of(self.load(table))), key=repr)
+
+
+@contextmanager
+def refused(condition: str, *said: str) -> Iterator[pytest.ExceptionInfo[SqlextError]]:
+    """The block ends in an error of this condition, whose message has these parts."""
+    with pytest.raises(SqlextError) as caught:
+        yield caught
+    assert caught.value.condition == condition, caught.value
+    assert all(part in str(caught.value) for part in said), caught.value
+
+
+def name(table: str = "t", *place: str) -> TableName:
+    return TableName(("lake", *NAMESPACE, table, *place))
+
+
+def rows_for(target: Target, **columns: Sequence[Any]) -> pa.Table:
+    """Rows in the target's columns; one that is not given is null."""
+    arrow = schema_to_arrow(target.table.metadata.schema())
+    count = len(next(iter(columns.values())))
+    arrays = [pa.array(columns.get(field.name, [None] * count), field.type) for field in arrow]
+    return pa.table(arrays, schema=arrow)
+
+
+def _age(task: FileScanTask) -> tuple[int, int]:
+    """Format version 1 has no sequence numbers."""
+    return task.sequence_number, Path(to_local_path(task.file.file_path)).stat().st_mtime_ns
+
+
+def _no_default(field: Any, text: str) -> Any:
+    raise NotImplementedError("Spark computes a DEFAULT")

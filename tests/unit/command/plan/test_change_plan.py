@@ -1,0 +1,51 @@
+"""A plan in the words of EXPLAIN."""
+
+from __future__ import annotations
+
+import pytest
+
+from sqlext.command.plan.change_plan import ChangePlan, Instead, Way, Writer
+from sqlext.thresholds import ALL_ROWS
+
+
+@pytest.mark.parametrize(
+    ("writer", "text"),
+    [
+        (Writer(0), "tasks"),
+        (Writer(0, tried_rows=9), "tasks"),
+        (Writer(4096, given=True), "the driver, which has the rows"),
+        (Writer(4096, ALL_ROWS), "the driver up to 4,096 bytes, else tasks"),
+        (Writer(4096), "the driver where Spark expects no more than 4,096 bytes, else tasks"),
+        (
+            Writer(4096, tried_rows=1000),
+            "the driver where Spark expects no more than 4,096 bytes, or it finds no more than 1,000 rows, else tasks",
+        ),
+        (
+            Writer(4096, 10, completed_rows=2000, tries_filtered=True),
+            "the driver where Spark expects no more than 4,096 bytes, or a condition leaves no more than 2,000 rows,"
+            " else tasks",
+        ),
+    ],
+)
+def test_who_writes(writer: Writer, text: str) -> None:
+    assert str(writer) == text
+
+
+def test_what_is_done_instead_stands_behind_its_condition() -> None:
+    last = ChangePlan(Way.COPY_ON_WRITE, "the share is large", Writer(0))
+    many = ChangePlan(Way.AUTO, "write.merge.mode is auto", Writer(0), rewrites=Instead("many rows go", last))
+    plan = ChangePlan(Way.LOOK_UP, "the source is small", Writer(0), too_many=Instead("the source is large", many))
+    assert list(plan.lines()) == [
+        "key upsert by position: the source is small",
+        "  written by tasks",
+        "  the source is large: auto: write.merge.mode is auto",
+        "    written by tasks",
+        "    many rows go: copy-on-write: the share is large",
+        "      written by tasks",
+    ]
+
+
+def test_a_change_without_new_rows_has_no_writer() -> None:
+    assert list(ChangePlan(Way.COVERED, "all rows of 2 files go", Writer(0), has_new_rows=False).lines()) == [
+        "metadata alone: all rows of 2 files go"
+    ]
