@@ -55,7 +55,7 @@ def distribute(rows: DataFrame, metadata: TableMetadata, tasks: int | None = Non
 
 def samples(metadata: TableMetadata) -> bool:
     """Whether Spark evaluates rows for their distribution once before it evaluates them to write them."""
-    return _mode(metadata) == "range" and bool(_range(metadata))
+    return _mode(metadata) == "range" and bool(partition_expressions(metadata) or keeps_order(metadata))
 
 
 def _range(metadata: TableMetadata) -> Sequence[Column]:
@@ -111,7 +111,7 @@ def ordered(rows: pa.Table, metadata: TableMetadata) -> pa.Table | None:
 
 def keeps_order(metadata: TableMetadata) -> bool:
     """Whether the table has a sort order that writers here keep."""
-    return bool(sort_columns(metadata.schema(), metadata.sort_order()))
+    return bool(_sort_terms(metadata.schema(), metadata.sort_order()))
 
 
 def partition_expressions(metadata: TableMetadata) -> Sequence[str]:
@@ -123,10 +123,15 @@ def partition_expressions(metadata: TableMetadata) -> Sequence[str]:
 
 def sort_columns(schema: Schema, order: SortOrder) -> Sequence[Column]:
     """The terms of a sort order; one that no writer here can keep has none."""
-    texts = [_transformed(schema, field.source_id, field.transform) for field in order.fields]
+    return [_directed(F.expr(text), field) for text, field in _sort_terms(schema, order)]
+
+
+def _sort_terms(schema: Schema, order: SortOrder) -> Sequence[tuple[str, SortField]]:
+    """The Spark expression of each term that sorts; none of an order that no writer here can keep."""
     if not can_sort(schema, order):
         return []
-    return [_directed(F.expr(text), field) for text, field in zip(texts, order.fields, strict=True) if text is not None]
+    terms = ((_transformed(schema, field.source_id, field.transform), field) for field in order.fields)
+    return [(text, field) for text, field in terms if text is not None]
 
 
 def _directed(column: Column, field: SortField) -> Column:

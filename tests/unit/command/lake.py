@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sqlext.command.dml.literal_insert import append_literals
 from sqlext.command.environment import Environment
 from sqlext.command.upsert.equality import upsert_given
 from sqlext.command.write_operation import begin_write
-from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.action import MAIN, Action, CommitContext, Destination, StagedChange
 from sqlext.commit.actions.table_creation import CreateTable
 from sqlext.commit.group.group_committers import GroupCommitters
 from sqlext.commit.loop.attempt_queue import AttemptQueue
@@ -37,8 +38,13 @@ from sqlext.spark.query.write_job import WrittenFiles
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.metadata.metadata_update import RemoveSnapshots
+from sqlext.spec.metadata.requirement import AssertTableUUID
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.parser import parse
 from sqlext.sql.statements.statement import TableName
+from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import to_local_path
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.merged_file import merge_data_files
@@ -54,8 +60,8 @@ def read(text: str) -> Any:
 class Lake:
     """The catalog `lake` with the namespace `db`, and what every command of a process works with."""
 
-    def __init__(self, folder: Path, options: Mapping[str, str] | None = None) -> None:
-        self.catalog = warehouse_catalog(folder)
+    def __init__(self, folder: Path, io: LocalFileIO | None = None, options: Mapping[str, str] | None = None) -> None:
+        self.catalog = warehouse_catalog(folder, io)
         with_namespace(self.catalog, NAMESPACE)
         catalogs = Catalogs(lambda name, given: self.catalog, self.catalog.io)
         catalogs.initialize("lake", options or {})
@@ -100,6 +106,10 @@ class Lake:
     def commit(self, action: Action, table: str = "t", destination: Destination = MAIN) -> LoadedTable:
         return self.environment.commit("lake", self.load(table), action, destination).table
 
+    def expire(self, *snapshot_ids: int, table: str = "t") -> LoadedTable:
+        """Removes snapshots, as another engine does it; their files stay."""
+        return self.commit(_Expiry(snapshot_ids), table)
+
     def append(self, table: str = "t", *place: str, **columns: Sequence[Any]) -> LoadedTable:
         """Adds rows, in one commit and a file for each partition."""
         target = self.target(table, *place)
@@ -134,6 +144,24 @@ class Lake:
     def rows(self, table: str = "t") -> list[tuple[Any, ...]]:
         """All live rows, sorted by what they look like."""
         return sorted((tuple(row.values()) for row in rows_of(self.load(table))), key=repr)
+
+
+@dataclass(frozen=True, slots=True)
+class _Expiry:
+    ids: tuple[int, ...]
+
+    def begin(self, context: CommitContext) -> _Expiry:
+        return self
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        assert base is not None
+        return StagedChange(base, (RemoveSnapshots(self.ids),), (AssertTableUUID(base.table_uuid),))
+
+    def finish(self, landed: Snapshot | None) -> None:
+        """No files."""
+
+    def abandon(self) -> None:
+        """No files."""
 
 
 @contextmanager
