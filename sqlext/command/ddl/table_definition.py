@@ -76,7 +76,7 @@ def define_table(
     lengths: dict[int, int] = {}
     columns = query_schema if query_schema is not None else _schema(statement.columns, timestamp_type, lengths, default)
     schema = assign_ids(columns, replaced)
-    key = _primary_key(statement)
+    key = statement.primary_key or tuple(column.name for column in statement.columns if column.primary_key)
     keyed = with_identifier_fields(schema, [(name,) for name in key])
     fresh = dict(zip(columns.field_ids, schema.field_ids, strict=True))
     properties = {
@@ -165,13 +165,6 @@ def with_identifier_fields(schema: Schema, key: Sequence[FieldPath]) -> Schema:
     keyed = Schema(fields, schema.schema_id, tuple(sorted(ids)))
     keyed.validate_identifier_fields()
     return keyed
-
-
-def _primary_key(statement: CreateTable) -> tuple[str, ...]:
-    on_columns = tuple(column.name for column in statement.columns if column.primary_key)
-    if len(on_columns) > 1 or (on_columns and statement.primary_key):
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason="it is declared more than once; write PRIMARY KEY (a, b)")
-    return statement.primary_key or on_columns
 
 
 def _settable(properties: Mapping[str, str]) -> Mapping[str, str]:

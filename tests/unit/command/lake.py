@@ -142,8 +142,10 @@ class Lake:
         return [task.file for task in self.tasks(table)]
 
     def rows(self, table: str = "t") -> list[tuple[Any, ...]]:
-        """All live rows, sorted by what they look like."""
-        return sorted((tuple(row.values()) for row in rows_of(self.load(table))), key=repr)
+        """All live rows in the table's columns, as far as their files have these; sorted by what they look like."""
+        loaded = self.load(table)
+        names = [field.name for field in loaded.metadata.schema().fields]
+        return sorted((tuple(row[name] for name in names if name in row) for row in rows_of(loaded)), key=repr)
 
 
 @dataclass(frozen=True, slots=True)
