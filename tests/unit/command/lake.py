@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap64
 
-from small_tables import Clock, rows_of, warehouse_catalog, with_namespace
+from small_tables import Clock, rows_of, with_namespace
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.command.change.read_set import ReadSet
 from sqlext.command.change.row_level import Target, commit_change, load_target, row_delta
 from sqlext.command.ddl.table_definition import define_table
@@ -60,8 +61,16 @@ def read(text: str) -> Any:
 class Lake:
     """The catalog `lake` with the namespace `db`, and what every command of a process works with."""
 
-    def __init__(self, folder: Path, io: LocalFileIO | None = None, options: Mapping[str, str] | None = None) -> None:
-        self.catalog = warehouse_catalog(folder, io)
+    def __init__(
+        self,
+        folder: Path,
+        io: LocalFileIO | None = None,
+        options: Mapping[str, str] | None = None,
+        undrop_retention_ms: int = 0,
+    ) -> None:
+        self.catalog = WarehouseCatalog(
+            "lake", str(folder), io or LocalFileIO(), undrop_retention_ms=undrop_retention_ms
+        )
         with_namespace(self.catalog, NAMESPACE)
         catalogs = Catalogs(lambda name, given: self.catalog, self.catalog.io)
         catalogs.initialize("lake", options or {})
