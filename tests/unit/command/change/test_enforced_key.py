@@ -107,6 +107,17 @@ def test_rows_that_go_in_the_same_commit_do_not_count(lake: Lake) -> None:
         _checked(lake, files, Removed(paths=frozenset({f"{path}.other"})))
 
 
+def test_a_file_that_goes_does_not_shift_the_keys_of_the_next(lake: Lake) -> None:
+    _enforced(lake)
+    lake.append(id=[1, 2, 3])
+    lake.append(id=[4, 5])
+    first, second = (file.file_path for file in lake.files())
+    files = _written(lake, id=[3, 4, 2, 5])
+    for removed, named in ((first, '{"id": 4}, {"id": 5}'), (second, '{"id": 3}, {"id": 2}')):
+        with refused("KEY_ALREADY_EXISTS", f": {named}"):
+            _checked(lake, files, Removed(paths=frozenset({removed})))
+
+
 def test_rows_that_are_deleted_do_not_count(lake: Lake) -> None:
     _enforced(lake)
     lake.append(id=[1, 2])

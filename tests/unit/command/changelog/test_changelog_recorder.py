@@ -11,7 +11,7 @@ import pytest
 from small_tables import InterruptedIO, files_below, no_space_for, stored_rows
 from sqlext.command.change.row_level import commit_change
 from sqlext.command.changelog.changelog_recorder import CompactionRecorder, can_store_changes, recorder_of
-from sqlext.commit.action import Destination
+from sqlext.commit.action import Destination, StagedChange
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.recorded_action import RecordedAction
@@ -139,3 +139,12 @@ def test_a_compaction_tells_what_has_happened_since_the_last(lake: Lake) -> None
     lake.append(id=[4])
     later = recorded()
     assert _stored(lake, later) == [(4, "+I")]
+
+
+def test_the_attempts_of_a_compactions_commit_share_a_changelog(lake: Lake) -> None:
+    lake.create("CREATE TABLE t (id BIGINT, PRIMARY KEY (id))")
+    lake.append(id=[1])
+    until = _snapshot(lake)
+    recorder = CompactionRecorder(lake.environment, None, "lake", lake.load(), until)
+    change = StagedChange(lake.load().metadata, (), ())
+    assert recorder.record(change, until) == recorder.record(change, until)
