@@ -34,6 +34,8 @@ from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.catalog.open_catalogs import OpenCatalogs
+from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.query.write_job import WrittenFiles
 from sqlext.spark.session.open_transactions import OpenTransactions
@@ -72,8 +74,9 @@ class Lake:
             "lake", str(folder), io or LocalFileIO(), undrop_retention_ms=undrop_retention_ms
         )
         with_namespace(self.catalog, NAMESPACE)
-        catalogs = Catalogs(lambda name, given: self.catalog, self.catalog.io)
-        catalogs.initialize("lake", options or {})
+        opened = OpenCatalogs(lambda name, given: self.catalog)
+        opened.initialize("lake", options or {})
+        catalogs = Catalogs(opened, RememberedMetadata(), self.catalog.io)
         self.clock = Clock()
         rng = random.Random(1)
         self.queue = AttemptQueue()

@@ -31,6 +31,7 @@ from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import LongType, NestedField
+from sqlext.thresholds import Thresholds
 from unit.command.lake import Lake, name, refused
 
 
@@ -180,7 +181,7 @@ def test_few_files_that_lose_all_rows_stay_in_a_table_of_many(files: int, whole:
         return FileScanTask(ContentFile(Content.DATA, f"{number}", "PARQUET", 0, (), 2, 1), 1, 0)
 
     positions = {f"{number}": BitMap64([0, 1]) for number in range(whole)} | {"499": BitMap64([0])}
-    found = files_to_drop([task(number) for number in range(files)], positions)
+    found = files_to_drop([task(number) for number in range(files)], positions, Thresholds())
     assert [file.file_path for file in found] == [f"{number}" for number in range(dropped)]
 
 

@@ -16,6 +16,7 @@ from sqlext.command.plan.planning import Planning
 from sqlext.command.write_operation import begin_write
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.storage.location import to_local_path
+from sqlext.thresholds import Thresholds
 from unit.command.lake import Lake
 
 
@@ -24,10 +25,9 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path)
 
 
-def _merged(lake: Lake, *parts: Sequence[str], driver_bytes: int | None = None) -> Sequence[ContentFile] | None:
+def _merged(lake: Lake, *parts: Sequence[str], **limits: int) -> Sequence[ContentFile] | None:
     target = lake.target()
-    settings = {} if driver_bytes is None else {"sqlext.plan.driver-bytes": str(driver_bytes)}
-    environment = replace(lake.environment, planning=Planning.of(settings))
+    environment = replace(lake.environment, planning=Planning(replace(Thresholds(), **limits)))
     operation = begin_write(target.table.metadata, target.version.io, "t", environment.rng)
     return merge_small_runs(environment, target, operation, [frozenset(part) for part in parts])
 
@@ -87,7 +87,7 @@ def test_what_is_left_to_a_query(lake: Lake, tmp_path: Path) -> None:
     lake.create("CREATE TABLE t (id BIGINT, s STRING) TBLPROPERTIES ('comment'='')")
     lake.append(id=list(range(100)), s=["x" * 50] * 100)
     before = files_below(tmp_path)
-    assert _merged(lake, _paths(lake), driver_bytes=10) is None
+    assert _merged(lake, _paths(lake), compacted_bytes=80) is None
     assert files_below(tmp_path) == before
 
 
@@ -98,9 +98,9 @@ def test_values_that_arrow_does_not_have_are_left_to_a_query(lake: Lake) -> None
 
 @pytest.mark.parametrize(("table", "merged"), [("(id BIGINT, PRIMARY KEY (id)) {}", False), ("(id BIGINT)", True)])
 def test_a_large_part_is_not_sorted_in_memory(lake: Lake, table: str, merged: bool) -> None:
-    """All may be eight times what the driver takes, and a part that is sorted twice: 1,000 rows of 9 bytes."""
+    """1,000 rows of 9 bytes."""
     lake.create(f"CREATE TABLE t {table}".format("TBLPROPERTIES ('bucket'='1')"))
     lake.append(id=list(range(1000)))
-    assert (_merged(lake, _paths(lake), driver_bytes=4_000) is not None) is merged
-    assert _merged(lake, _paths(lake), driver_bytes=5_000) is not None
-    assert _merged(lake, _paths(lake), driver_bytes=1_000) is None
+    assert (_merged(lake, _paths(lake), sorted_bytes=8_000) is not None) is merged
+    assert _merged(lake, _paths(lake), sorted_bytes=10_000) is not None
+    assert _merged(lake, _paths(lake), compacted_bytes=8_000) is None

@@ -9,6 +9,7 @@ import pytest
 
 from sqlext.command.dml.literal_upsert import literal_source, merged_literals, plan_of_given, takes_whole_rows
 from sqlext.command.plan.change_plan import Way
+from sqlext.sql.bound_merge import bind_merge
 from sqlext.sql.lowering.key_upsert import key_upsert
 from unit.command.lake import Lake, read
 
@@ -70,7 +71,7 @@ def _merged(lake: Lake, text: str) -> list[tuple[Any, ...]] | None:
     merge = read(text)
     literals = literal_source(merge)
     assert literals is not None
-    upsert = key_upsert(merge, lake.load().metadata.schema(), literals.names)
+    upsert = key_upsert(bind_merge(merge, lake.load().metadata.schema(), literals.names))
     assert upsert is not None
     found = merged_literals(lake.target(), upsert, literals)
     return None if found is None else [tuple(row.values()) for row in found.to_pylist()]
