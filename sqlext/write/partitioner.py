@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 from uuid import UUID
 
-import mmh3
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyiceberg_core import transform as iceberg_rust
 
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema, nested_fields
-from sqlext.spec.single_value import scaled, unscaled
+from sqlext.spec.single_value import unscaled
 from sqlext.spec.transform import (
     BucketTransform,
     DayTransform,
@@ -28,24 +28,21 @@ from sqlext.spec.transform import (
     YearTransform,
 )
 from sqlext.spec.types import (
-    BinaryType,
     DateType,
     DecimalType,
-    FixedType,
-    IntegerType,
-    StringType,
     TimestampNanoType,
     TimestamptzNanoType,
     Type,
     UuidType,
 )
-from sqlext.write.murmur3 import Hashes, hash_longs, hash_minimal_integers, hash_rows
 
 Partition: TypeAlias = tuple[Any, ...]
 Integers: TypeAlias = NDArray[np.int64]
 
 _MICROS_PER_HOUR = 3_600_000_000
 _MAX_COMBINED = 1 << 62
+# Iceberg reads the number in `bucket[N]` and `truncate[W]` as Java's int.
+_LARGEST_PARAMETER = (1 << 31) - 1
 
 
 class Partitioner:
@@ -80,7 +77,7 @@ class _BoundField:
             return
         self._type = schema.field(field.source_id).type
         self._indices = _indices(schema, field.source_id)
-        if not field.transform.can_transform(self._type):
+        if not field.transform.can_transform(self._type) or _parameter(field.transform) > _LARGEST_PARAMETER:
             feature = f"partitioning by {field.transform} of a column of type {self._type}"
             raise UnsupportedError("UNSUPPORTED_WRITE", feature=feature)
 
@@ -115,6 +112,13 @@ class _BoundField:
                 )
 
 
+def _parameter(transform: Transform) -> int:
+    match transform:
+        case BucketTransform(n=number) | TruncateTransform(width=number):
+            return number
+    return 0
+
+
 def transform_column(transform: Transform, type: Type, column: pa.Array) -> pa.Array:
     """The partition values of a column, as an Arrow array of stored values (dates and times as integers)."""
     column = _as_stored(type, column)
@@ -124,7 +128,7 @@ def transform_column(transform: Transform, type: Type, column: pa.Array) -> pa.A
         case BucketTransform(n=n):
             return _bucketed(n, type, column)
         case TruncateTransform(width=width):
-            return _truncated(width, type, column)
+            return iceberg_rust.truncate(column, width)
     return _with_nulls_of(column, _calendar(transform, type, _numbers(column)), pa.int32())
 
 
@@ -147,60 +151,10 @@ def _as_stored(type: Type, column: pa.Array) -> pa.Array:
 
 
 def _bucketed(n: int, type: Type, column: pa.Array) -> pa.Array:
-    match type:
-        case StringType() | BinaryType():
-            # Hashing each distinct value once; nothing to gain from a matrix where lengths vary.
-            encoded = column.dictionary_encode()
-            distinct = [mmh3.hash(value, signed=False) for value in encoded.dictionary.to_pylist()]
-            buckets = pa.array(_modulo(np.array(distinct, np.uint32), n))
-            return buckets.take(encoded.indices)
-        case UuidType() | FixedType():
-            hashes = hash_rows(_fixed_rows(column))
-        case DecimalType():
-            # Arrow's decimals are little-endian.
-            hashes = hash_minimal_integers(_fixed_rows(column)[:, ::-1])
-        case TimestampNanoType() | TimestamptzNanoType():
-            hashes = hash_longs(_numbers(column) // 1000)
-        case _:
-            hashes = hash_longs(_numbers(column))
-    return _with_nulls_of(column, _modulo(hashes, n), pa.int32())
-
-
-def _modulo(hashes: Hashes, n: int) -> NDArray[np.int32]:
-    buckets: NDArray[np.int32] = ((hashes & np.uint32(0x7FFFFFFF)).astype(np.int64) % n).astype(np.int32)
-    return buckets
-
-
-def _truncated(width: int, type: Type, column: pa.Array) -> pa.Array:
-    match type:
-        case StringType():
-            return pc.utf8_slice_codeunits(column, 0, width)
-        case BinaryType():
-            return pc.binary_slice(column, 0, width)
-        case DecimalType(scale=scale):
-            return _per_distinct_value(column, lambda value: _truncated_decimal(value, width, scale))
-    numbers = _numbers(column).astype(np.int32 if isinstance(type, IntegerType) else np.int64)
-    return _with_nulls_of(column, _rounded_down(numbers, width), column.type)
-
-
-def _rounded_down(numbers: Any, width: int) -> Any:
-    """Rounds down to a multiple of `width`; near the smallest value that wraps around, as Iceberg's does."""
-    if width > np.iinfo(numbers.dtype).max:
-        return np.where(numbers < 0, numbers - (numbers.astype(object) % width).astype(np.int64), 0)
-    return numbers - np.mod(numbers, numbers.dtype.type(width))
-
-
-def _truncated_decimal(value: Any, width: int, scale: int) -> Any:
-    whole = unscaled(value, scale)
-    return scaled(whole - whole % width, scale)
-
-
-def _per_distinct_value(column: pa.Array, function: Any) -> pa.Array:
-    encoded = column.dictionary_encode()
-    # One digit more: rounding down can lengthen a negative number.
-    wider = pa.decimal128(min(38, column.type.precision + 1), column.type.scale)
-    values = [function(value) for value in encoded.dictionary.to_pylist()]
-    return pa.array(values, wider).take(encoded.indices)
+    if isinstance(type, TimestampNanoType | TimestamptzNanoType):
+        # They are hashed as microseconds, rounded down (spec: Appendix B).
+        column = _with_nulls_of(column, _numbers(column) // 1000, pa.int64())
+    return iceberg_rust.bucket(column, n)
 
 
 def _calendar(transform: Transform, type: Type, numbers: Integers) -> Integers:
@@ -229,13 +183,6 @@ def _numbers(column: pa.Array) -> Integers:
 def _with_nulls_of(column: pa.Array, values: Any, type: pa.DataType) -> pa.Array:
     mask = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     return pa.array(values.astype(type.to_pandas_dtype(), copy=False), type, mask=mask)
-
-
-def _fixed_rows(column: pa.Array) -> NDArray[np.uint8]:
-    """The bytes of fixed-width values, a row each; a null is any bytes."""
-    width = column.type.bit_width // 8
-    data = np.frombuffer(column.buffers()[1], np.uint8)
-    return data[column.offset * width : (column.offset + len(column)) * width].reshape(-1, width)
 
 
 def _combined(codes: list[Integers], rows: int) -> Integers:

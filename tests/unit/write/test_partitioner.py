@@ -30,6 +30,7 @@ from sqlext.spec.types import (
     StructType,
     TimestampNanoType,
     TimestampType,
+    TimestamptzNanoType,
     TimestamptzType,
     TimeType,
     Type,
@@ -46,12 +47,14 @@ MICROS = [0, -1, 1_510_871_468_000_001, -(2**55), *(RANDOM.randrange(-(2**56), 2
 DECIMALS = [
     Decimal(n).scaleb(-2) for n in (0, 1, -1, 127, 128, -128, -129, 1420, 10**9 - 1, -(10**9) + 1000, *range(-70, 70))
 ]
+# A decimal is hashed as the fewest bytes that hold it: those at which one more is needed are among these.
+BYTE_EDGES = [sign * (1 << bits) + off for bits in range(126) for sign in (1, -1) for off in (-1, 0)]
 WIDE = [
     Decimal(n).scaleb(-4)
-    for n in (0, -1, 10**37, -(10**37), *(RANDOM.randrange(-(10**30), 10**30) for _ in range(200)))
+    for n in (*BYTE_EDGES, 10**37, -(10**37), *(RANDOM.randrange(-(10**30), 10**30) for _ in range(200)))
 ]
 TEXTS = ["", "iceberg", "é", "\U0001f600 smile", "a" * 40, *(str(RANDOM.random()) for _ in range(100))]
-BYTES = [b"", b"\x00\x01\x02\x03", b"\xff" * 9, *(RANDOM.randbytes(RANDOM.randrange(30)) for _ in range(100))]
+BYTES = [b"", b"\x00\x01\x02\x03", *(RANDOM.randbytes(length % 34) for length in range(136)), b"\xff" * 9]
 UUIDS = [UUID(int=RANDOM.getrandbits(128)) for _ in range(50)]
 
 VALUES: list[tuple[Type, list[object]]] = [
@@ -64,6 +67,7 @@ VALUES: list[tuple[Type, list[object]]] = [
     (TimestampType(), MICROS),
     (TimestamptzType(), MICROS),
     (TimestampNanoType(), MICROS),
+    (TimestamptzNanoType(), [*MICROS, -(2**63), 2**63 - 1]),
     (StringType(), TEXTS),
     (BinaryType(), BYTES),
     (FixedType(5), [RANDOM.randbytes(5) for _ in range(50)]),
@@ -106,6 +110,28 @@ def test_columns_are_transformed_as_single_values_are(transform: Transform, type
     if isinstance(type, UuidType) and str(transform) == "identity":
         result = [None if value is None else UUID(bytes=value) for value in result]
     assert result == expected
+
+
+def test_buckets_of_the_specs_values() -> None:
+    """Spec: Appendix B, 32-bit Hash Requirements. Bucket x of 2**31 - 1 is hash x without its sign bit."""
+    transform = parse_transform(f"bucket[{2**31 - 1}]")
+    specified: list[tuple[Type, object, int]] = [
+        (IntegerType(), 34, 2_017_239_379),
+        (LongType(), 34, 2_017_239_379),
+        (DecimalType(9, 2), Decimal("14.20"), -500_754_589),
+        (DateType(), 17_486, -653_330_422),
+        (TimeType(), 81_068_000_000, -662_762_989),
+        (TimestampType(), 1_510_871_468_000_000, -2_047_944_441),
+        (TimestampType(), 1_510_871_468_000_001, -1_207_196_810),
+        (TimestampNanoType(), 1_510_871_468_000_001_001, -1_207_196_810),
+        (StringType(), "iceberg", 1_210_000_089),
+        (UuidType(), UUID("f79c3e09-677c-4bbd-a479-3f349cb785e7"), 1_488_055_340),
+        (FixedType(4), b"\x00\x01\x02\x03", -188_683_207),
+        (BinaryType(), b"\x00\x01\x02\x03", -188_683_207),
+    ]
+    for type, value, hash in specified:
+        (bucket,) = transform_column(transform, type, column(type, [value])).to_pylist()
+        assert bucket == hash & 0x7FFFFFFF, f"{type} {value}"
 
 
 @pytest.mark.parametrize(("transform", "type", "values"), CASES)
@@ -216,6 +242,13 @@ def test_many_fields_with_many_values_do_not_mix() -> None:
 def test_an_unknown_transform_is_refused() -> None:
     spec = PartitionSpec(0, (PartitionField(1, 1000, "z", UnknownTransform("zorder[4]")),))
     with pytest.raises(UnsupportedError, match="zorder"):
+        Partitioner(SCHEMA, spec)
+
+
+@pytest.mark.parametrize("transform", ["bucket[2147483648]", "truncate[2147483648]"])
+def test_a_number_that_iceberg_does_not_read_is_refused(transform: str) -> None:
+    spec = PartitionSpec(0, (PartitionField(1, 1000, "p", parse_transform(transform)),))
+    with pytest.raises(UnsupportedError, match="2147483648"):
         Partitioner(SCHEMA, spec)
 
 
