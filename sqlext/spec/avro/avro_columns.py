@@ -254,7 +254,10 @@ class _Decoder:
                 values, after = self._varint(at)
                 return _integers(values, len(at)), after
             case "boolean":
-                return _integers(self._data[at], len(at)), at + 1
+                truths = self._data[at]
+                if truths.max() > 1:
+                    raise NotColumnar("a boolean is neither true nor false")
+                return _integers(truths, len(at)), at + 1
             case "float" | "double":
                 width = _FIXED_WIDTHS[type]
                 return self._octets(at, np.asarray([width])), at + width
