@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from benchmarks.bench import Bench, Result
 from benchmarks.data import order_changes, tpch_table
 from benchmarks.evolved import evolved
+from benchmarks.libraries import LIBRARIES
 from benchmarks.measure import Cost, least
 from benchmarks.planning import planning
 from benchmarks.row_changes import MERGE, ROW_CHANGES, STATE
@@ -119,6 +120,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     **ROW_CHANGES,
     **SMALL_COMMITS,
     "stream_upserts": stream_upserts,
+    **LIBRARIES,
 }
 
 OF_ICEBERG_TABLES = frozenset({"planning", "evolved"})
