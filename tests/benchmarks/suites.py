@@ -10,6 +10,7 @@ from benchmarks.evolved import evolved
 from benchmarks.libraries import LIBRARIES
 from benchmarks.measure import Cost, least
 from benchmarks.planning import planning
+from benchmarks.process_appends import process_appends
 from benchmarks.row_changes import MERGE, ROW_CHANGES, STATE
 from benchmarks.small_commits import SMALL_COMMITS
 from benchmarks.stream_upserts import stream_upserts
@@ -120,6 +121,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     **ROW_CHANGES,
     **SMALL_COMMITS,
     "stream_upserts": stream_upserts,
+    "process_appends": process_appends,
     **LIBRARIES,
 }
 
