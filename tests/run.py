@@ -1,16 +1,19 @@
 """The tests: `python3 tests/run.py` the quick ones, `python3 tests/run.py --all` all of them, as CI runs them.
 
-It sets up what it needs, then runs ruff, mypy, vulture and pytest. Pytest runs twice at the same time, for two cores:
-each half has its own Spark session and judge. What both would make or fetch on their first use, such as the shim's jar
-and the judge's, is there before they start. Any other arguments are pytest's: a folder, a file, `-k name`.
+It sets up what it needs, then runs ruff, mypy, vulture and pytest. The tests are in parts, of which two run at a time,
+for two cores: each has its own Spark session and judge. What all would make or fetch on their first use, such as the
+shim's jar and the judge's, is there before they start. With `--all` some parts are measured, and it fails where they
+run too few of the lines of sqlext: see `line_coverage.py`. Any other arguments are pytest's: a folder, a file, or
+`-k name`.
 """
 
-import contextlib
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, ".ci"))
@@ -30,82 +33,93 @@ FIRST_USES: list[tuple[str, list[str]]] = [
     ("the REST catalog server's jar", ["-m", "catalog.rest_server"]),
     ("PostgreSQL", ["-m", "catalog.postgres_server"]),
 ]
+
+
+class Part(NamedTuple):
+    """Arguments of one run of pytest. One that is measured takes up to twice the time of its Python code."""
+
+    arguments: list[str]
+    measured: bool = False
+
+
 QUICK = [
-    ["tests/unit", "tests/test_layering.py", "tests/test_environment.py"],
-    [
-        "tests/golden",
-        "tests/session/changes/test_data_frames.py",
-        "tests/session/changes/test_merge_into.py",
-        "tests/session/tables/test_primary_key.py",
-        "tests/session/upserts/test_upserts.py",
-        "tests/interchange/tables/test_golden_tables.py",
-        "tests/interchange/changes/test_judged_statements.py",
-    ],
+    Part(
+        [
+            "tests/golden",
+            "tests/session/changes/test_data_frames.py",
+            "tests/session/changes/test_merge_into.py",
+            "tests/session/tables/test_primary_key.py",
+            "tests/session/upserts/test_upserts.py",
+            "tests/interchange/tables/test_golden_tables.py",
+            "tests/interchange/changes/test_judged_statements.py",
+        ]
+    ),
+    Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"]),
 ]
-_FIRST = [
-    f"tests/{folder}"
-    for folder in (
-        "bad_input",
-        "conflict",
-        "crossread",
-        "fault",
-        "golden",
-        "interchange",
-        "notebooks",
-        "simulator",
-        "streaming",
-    )
+_NAMED = [
+    Part(["tests/golden", "tests/session", "tests/streaming"], measured=True),
+    Part(
+        ["tests/bad_input", "tests/conflict", "tests/crossread", "tests/fault", "tests/interchange", "tests/simulator"]
+    ),
+    Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"], measured=True),
 ]
-ALL = [_FIRST, ["tests", *(f"--ignore={folder}" for folder in _FIRST)]]
+_OTHERS = Part(["tests", *(f"--ignore={path}" for part in _NAMED for path in part.arguments)])
+ALL = [*_NAMED, _OTHERS]
+"""The longest first, so that the two that end last end together."""
 
 
 def main(arguments: list[str]) -> int:
     failed = [name for name, step in CHECKS if run(name, step) != 0]
-    halves = {"": QUICK, "--all": ALL}.get(" ".join(arguments))
-    if halves is None:
-        halves = [arguments]
+    parts = {"": QUICK, "--all": ALL}.get(" ".join(arguments))
+    if parts is None:
+        failed += ["pytest"] if run(_name(arguments), ["-m", "pytest", *arguments]) != 0 else []
     else:
         failed += [name for name, step in FIRST_USES if run(name, step) != 0]
-    if max(run_pytest(halves)) != 0:
-        failed.append("pytest")
+        failed += run_parts(parts)
     print("failed: " + ", ".join(failed) if failed else "ruff, mypy, vulture and pytest passed", flush=True)
     return 1 if failed else 0
 
 
-def run_pytest(halves: list[list[str]]) -> list[int]:
-    """Exit codes of runs side by side; what the last prints is seen at once, the others' when all have ended."""
-    with tempfile.TemporaryDirectory() as folder:
-        logs = [pathlib.Path(folder, str(number)) for number in range(len(halves) - 1)]
-        others = [start(["-m", "pytest", *half], log) for half, log in zip(halves[:-1], logs, strict=True)]
-        codes = [run(_name(halves[-1]), ["-m", "pytest", *halves[-1]]), *(other.wait() for other in others)]
-        for half, log in zip(halves[:-1], logs, strict=True):
-            print("==", _name(half), flush=True)
-            sys.stdout.buffer.write(log.read_bytes())
-            sys.stdout.flush()
-    return codes
+def run_parts(parts: list[Part]) -> list[str]:
+    """Runs two at a time, and shows what each has printed once it has ended; what has failed."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as two:
+        traced = {"COVERAGE_FILE": os.path.join(folder, "data")}
+        logs = [pathlib.Path(folder, f"{number}.log") for number in range(len(parts))]
+        codes = list(two.map(lambda part, log: _run_part(part, log, traced), parts, logs))
+        failed = ["pytest"] if any(codes) else []
+        if any(part.measured for part in parts) and run("coverage", ["-m", "line_coverage"], traced) != 0:
+            failed.append("coverage")
+    return failed
+
+
+def _run_part(part: Part, log: pathlib.Path, traced: dict[str, str]) -> int:
+    step = ["-m", "pytest", *part.arguments]
+    with log.open("wb") as output:
+        started = start(["-m", "coverage", "run", *step] if part.measured else step, traced, output)
+        code = started.wait()
+    sys.stdout.buffer.write(f"== {_name(part.arguments)}\n".encode() + log.read_bytes())
+    sys.stdout.flush()
+    return code
 
 
 def _name(arguments: list[str]) -> str:
     return " ".join(["pytest", *arguments])
 
 
-def run(name: str, step: list[str]) -> int:
+def run(name: str, step: list[str], variables: dict[str, str] | None = None) -> int:
     print(f"== {name}", flush=True)
-    return start(step).wait()
+    return start(step, variables or {}).wait()
 
 
-def start(step: list[str], log: pathlib.Path | None = None) -> subprocess.Popen[bytes]:
-    variables = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "tests")}
-    with contextlib.ExitStack() as opened:
-        output = None if log is None else opened.enter_context(log.open("wb"))
-        return subprocess.Popen(
-            [sys.executable, *step],
-            cwd=ROOT,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=None if output is None else subprocess.STDOUT,
-        )
+def start(step: list[str], variables: dict[str, str], output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, *step],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "tests"), **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=None if output is None else subprocess.STDOUT,
+    )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from sqlext.spark.query.write_job import task_identity, write_on_driver
 from sqlext.storage.file_io import FileStatus, LocalFileIO
 from sqlext.write.task import write_rows
 
-_OTHERS = 20_000
+_OTHERS = 2_000
 
 
 class Counting(LocalFileIO):

@@ -29,6 +29,7 @@ def test_rows_that_are_hit_are_marked_and_the_keys_go(lake: Lake, version: int) 
     assert lake.rows() == before
     summary = summary_of(lake.load())
     assert summary["total-equality-deletes"] == "0"
+    assert summary["total-position-deletes"] == "3", "a row that was marked before is not marked again"
     assert not any(task.has_equality_deletes for task in lake.tasks())
     if version == 2:
         assert ids_read_by_pyiceberg(lake.load()) == [1, 2, 3, 4, 9]

@@ -52,7 +52,7 @@ from sqlext.spec.types import (
 from unit.scan.random_rows import COLUMNS, SCHEMA, data_file, evaluate, falsified, random_predicate, random_rows
 
 SEED = int(os.environ.get("SQLEXT_TEST_SEED", "20261121"))
-CASES = int(os.environ.get("SQLEXT_TEST_CASES", "5000"))
+CASES = int(os.environ.get("SQLEXT_TEST_CASES", "1500"))
 FILES = 8
 TRANSFORMS = ("identity", "bucket[4]", "truncate[3]", "year", "month", "day", "hour", "void")
 
