@@ -45,7 +45,7 @@ class Part(NamedTuple):
 QUICK = [
     Part(
         [
-            "tests/golden",
+            "tests/golden/test_golden.py",
             "tests/session/changes/test_data_frames.py",
             "tests/session/changes/test_merge_into.py",
             "tests/session/tables/test_primary_key.py",
@@ -57,10 +57,9 @@ QUICK = [
     Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"]),
 ]
 _NAMED = [
-    Part(["tests/golden", "tests/session", "tests/streaming"], measured=True),
-    Part(
-        ["tests/bad_input", "tests/conflict", "tests/crossread", "tests/fault", "tests/interchange", "tests/simulator"]
-    ),
+    Part(["tests/session"], measured=True),
+    Part(["tests/golden", "tests/streaming"], measured=True),
+    Part(["tests/bad_input", "tests/conflict", "tests/crossread", "tests/interchange"]),
     Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"], measured=True),
 ]
 _OTHERS = Part(["tests", *(f"--ignore={path}" for part in _NAMED for path in part.arguments)])

@@ -61,8 +61,8 @@ AREAS = (
     "upsert",
     "upsert_into",
 )
-CORE = (("copy_on_write", "merge_clauses"), ("copy_on_write", "update"))
-ROTATING = ("delete", "merge_partitions", "on_conflict", "upsert")
+FOR_EVERY_FORCE = ("delete", "merge_clauses", "on_conflict", "update", "upsert")
+"""Areas that each run of the tests goes through under every forced way; all others have their days."""
 _BY_EQUALITY = ("equality", "vectors_equality", "forced_equality")
 # those with upserts in them, and with no table whose partitioning or order of rows asks for the stored row
 _EQUALITY_AREAS = ("merge_clauses", "merge_sources", "merge_values", "on_conflict", "upsert")

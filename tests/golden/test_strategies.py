@@ -1,6 +1,8 @@
-"""Whatever way a change is written, its rows are the same: a fixed core, and a few areas of the way whose day it is.
+"""Whatever way a change is written, its rows are the same.
 
-The end of a run names it, and the environment variable `SQLEXT_GOLDEN_STRATEGY` asks for it on another day.
+Some areas run under every plan that can be forced, and all areas under the way whose day it is: the end of a run names
+it, and the environment variable `SQLEXT_GOLDEN_STRATEGY` asks for it on another day. `run_strategies.py` runs all areas
+under all ways.
 """
 
 from __future__ import annotations
@@ -8,10 +10,13 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from golden.strategies import CORE, ROTATING, areas_of, differences, rotating_strategy
+from golden.strategies import BY_FORCE, FOR_EVERY_FORCE, areas_of, differences, rotating_strategy
 
 ROTATED = rotating_strategy()
-RUNS = {*CORE, *((ROTATED, area) for area in ROTATING if area in areas_of(ROTATED))}
+RUNS = {
+    *((name, area) for name in BY_FORCE for area in FOR_EVERY_FORCE if area in areas_of(name)),
+    *((ROTATED, area) for area in areas_of(ROTATED)),
+}
 
 
 @pytest.mark.parametrize(("strategy", "area"), sorted(RUNS))
