@@ -1,4 +1,4 @@
-"""What the sink tells of a batch: Spark has it in `StreamingQueryProgress`, as the metrics of the sink."""
+"""Metrics of a micro-batch's write, which Spark reports as those of the sink in `StreamingQueryProgress`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 from sqlext.spec.metadata.snapshot import Snapshot
 
-# Metrics by the counters of the snapshot that they are.
+# Counters of snapshot summaries by metric.
 _FILES = {"addedDataFiles": "added-data-files", "addedDeleteFiles": "added-delete-files"}
 
 
 @dataclass(frozen=True, slots=True)
 class BatchCommit:
-    """The commit of a batch: when it began and when it landed, in milliseconds since 1970.
+    """The commit of a batch: the times of its begin and end in milliseconds since 1970, and its snapshots.
 
-    `snapshots` are those with its rows, by the tables' names where it went to several (`of_tables`). A commit that has
-    landed without being told so has none of this.
+    `snapshots` are by name of table for a batch of several tables (`of_tables`), else by "". `landed_ms` is None and
+    `snapshots` is empty if the commit's outcome was not reported.
     """
 
     began_ms: int
@@ -27,9 +27,9 @@ class BatchCommit:
 
 @dataclass(frozen=True, slots=True)
 class BatchFigures:
-    """`began_ms` and `ended_ms` of the write are in milliseconds since 1970; `rows`: how many it has, if that is known.
+    """The write of a batch from `began_ms` to `ended_ms`, and the previous commit of its query, at `last_commit_ms`.
 
-    `commit` is None where there was nothing to commit. `last_commit_ms`: when the batch before landed.
+    Times are in milliseconds since 1970. `rows` is None if unknown, `commit` None if there was nothing to commit.
     """
 
     began_ms: int
@@ -39,7 +39,7 @@ class BatchFigures:
     last_commit_ms: int | None
 
     def metrics(self) -> Mapping[str, str]:
-        """By their names: those of all tables, and `<table>.<name>` where there are several."""
+        """Values by metric: totals, and `<table>.<metric>` for each of several tables."""
         figures = {
             "rowsWritten": self.rows,
             "writeMs": self.ended_ms - self.began_ms,

@@ -1,6 +1,6 @@
-"""The write of one micro-batch, and its commit together with the progress of the query.
+"""The write of one micro-batch, and its commit together with the query's progress.
 
-A batch's files are staged before they are committed, so that a later run of the query can commit them.
+A batch's files are staged before the commit, so that a later run of the query can commit them.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _LOG = logging.getLogger("sqlext")
 
 @dataclass(frozen=True, slots=True)
 class WrittenBatch:
-    """What a write has come to. `rows`: how many there are, where that is known; `commit`: None where there was nothing
-    to commit. `targets` are the tables that have got new rows, as they were before."""
+    """The result of a write. `rows` is the number of rows, None if unknown; `commit` is None if there was nothing to
+    commit; `targets` are the tables with new rows, at their versions before the commit."""
 
     rows: int | None
     commit: BatchCommit | None
@@ -51,7 +51,7 @@ class WrittenBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchWrite:
-    """One batch of a run, whose plan has the fingerprint `plan`."""
+    """The write of one batch of a run. `plan` is the fingerprint of the batch's plan, empty if unknown."""
 
     environment: Environment
     spark: SparkSession
@@ -60,9 +60,9 @@ class BatchWrite:
     plan: str
 
     def write(self, environment: Environment, rows: DataFrame) -> WrittenBatch:
-        """Writes and commits the rows, in the environment of a statement that may run again.
+        """Writes and commits `rows`, in the environment of one run of a statement that may be rerun.
 
-        Errors: those of writes; nothing is left of the batch then, unless it may have been committed.
+        Raises as an INSERT does. The batch's files are then removed, except for CommitStateUnknown.
         """
         target = self._target(environment)
         commit = _Commit(self, lambda action: self._staged(environment, target, action))
@@ -77,11 +77,10 @@ class BatchWrite:
         return WrittenBatch(written, landed, () if landed is None else (target,))
 
     def finish(self, staged: StagedBatch) -> WrittenBatch | None:
-        """Commits what an earlier run has staged of the batch; None where it is to be written anew, and then the staged
-        files are removed.
+        """Commits the files that an earlier run staged. Returns None, with the staged files removed, if the batch must
+        be written instead: the files are of another batch or plan, or their commit conflicts.
 
-        That is so where it is another batch, or the table has changed so that it cannot be committed.
-        ValidationConflict STREAM_FENCED.
+        Raises ValidationConflict STREAM_FENCED and STREAM_KEY_CHANGED.
         """
         if not self.plan or (staged.batch_id, staged.plan) != (self.batch.batch_id, self.plan):
             _remove_staged(self._io(), staged)
@@ -100,7 +99,8 @@ class BatchWrite:
         return WrittenBatch(rows, self._landed(commit))
 
     def route(self, target: Target, rows: DataFrame) -> WrittenBatch:
-        """Writes the rows to the tables that they name, and commits all of it."""
+        """Writes `rows` to the tables that their values of `route-by` name, in one commit. Raises as
+        `RoutedBatch.write`, and AnalysisError INVALID_STREAM_OPTION."""
         batch, options = self.batch, self.batch.options
         if batch.output_mode == "complete" or options.overwrite is not None or options.write.branch is not None:
             reason = "rows that go to many tables are added or upserted there, and on main"
@@ -117,14 +117,15 @@ class BatchWrite:
         return WrittenBatch(written.rows, written.commit, written.targets)
 
     def commit_nothing(self) -> BatchCommit | None:
-        """Commits a snapshot without files."""
+        """Commits the progress with a snapshot without files."""
         target = self._target(self.environment)
         commit = _Commit(self, lambda _: None)
         commit_change(self.environment, replace(target, as_committed=commit.action), AppendFiles(()))
         return self._landed(commit)
 
     def _target(self, environment: Environment) -> Target:
-        """The table as it is now. ValidationConflict where its key is no more what it was when the run began."""
+        """The newest version of the table. Raises ValidationConflict STREAM_KEY_CHANGED if its key has changed since
+        the run began."""
         target = self.batch.target(environment, self.spark)
         if target.table.metadata.schema().identifier_field_ids != self.run.key:
             raise ValidationConflict("STREAM_KEY_CHANGED", name=target.name, query=self.batch.query_id)
@@ -145,13 +146,13 @@ class BatchWrite:
             kind = row_kind_column(target, rows.columns)
             changed = align_changes(self.spark, rows, target, by_name=True, kind=kind)
             return upsert(environment, self.spark, target, changed, in_order=batch.in_order).row()[0]
-        # Those of an upsert stay where they are: rows of one key are told apart by their task.
+        # Not for an upsert, which orders rows with equal keys by task.
         rows = rows if options.parallelism is None else rows.coalesce(options.parallelism)
         rows = align(self.spark, rows, target.name.parts, target.table.metadata.schema(), by_name=True)
         return write_rows_to(environment, target, rows, WriteMode(batch.mode))
 
     def _staged(self, environment: Environment, target: Target, action: Action) -> StagedBatch | None:
-        """The action's files, staged; None where they cannot be, and then the batch is committed without that."""
+        """The action's staged files; None, with a warning, if staging fails: the batch is then committed without it."""
         batch = self.batch
         try:
             return stage_batch(
@@ -169,17 +170,17 @@ class BatchWrite:
             return None
 
     def _landed(self, commit: _Commit) -> BatchCommit | None:
-        """The commit, which has landed if the write came to it; what it needed is removed."""
+        """The outcome of the commit, after `settle`; None if there was nothing to commit."""
         if commit.outcome is not None:
             settle(self.spark, self.batch, self._io(), commit.staged)
         return commit.outcome
 
 
 class _Commit:
-    """The commit that one attempt to write a batch comes to, noted by the query's thread as it happens.
+    """The commit of one run of a batch's write: its staged files and its outcome.
 
-    A command gives the number of its rows and commits by itself; of its action it asks `action`. Nobody but the method
-    that makes the attempt has this object.
+    The command commits by itself; as `Target.as_committed`, `action` adds the staging and the progress. The object is
+    local to one run, and used by the query's thread alone.
     """
 
     def __init__(self, write: BatchWrite, stage: Callable[[Action], StagedBatch | None]) -> None:
@@ -189,7 +190,7 @@ class _Commit:
         self.outcome: BatchCommit | None = None
 
     def action(self, action: Action) -> Action:
-        """The action with the query's progress, once its files are staged."""
+        """`action` together with the query's progress; stages its files."""
         self.staged = self._stage(action)
         self.outcome = BatchCommit(self._write.environment.clock())
         return self._write.run.advance(self._write.batch.batch_id, action, self._told)
@@ -201,7 +202,7 @@ class _Commit:
 
 
 def settle(spark: SparkSession, batch: MicroBatch, io: FileIO, staged: StagedBatch | None) -> None:
-    """What is to be done once the batch is in its table: its staged files are of no more use, and caches are old."""
+    """Cleans up after the commit of a batch: removes its staged files, and renews Spark's caches of the table."""
     _remove_staged(io, staged)
     renew_caches(spark, written_table(batch.table).parts)
 
@@ -212,7 +213,7 @@ def _remove_staged(io: FileIO, staged: StagedBatch | None) -> None:
 
 
 def remove_files(io: FileIO, batch_id: int, paths: Sequence[str]) -> None:
-    """Removes staged files; one that stays does no harm, as the table tells that it has the batch."""
+    """Removes staged files. A failure is only logged: a later run checks each file that it finds."""
     for path in paths:
         try:
             io.delete(path)
@@ -221,7 +222,8 @@ def remove_files(io: FileIO, batch_id: int, paths: Sequence[str]) -> None:
 
 
 def _upserts(batch: MicroBatch, target: Target) -> bool:
-    """Whether rows replace those of their keys. AnalysisError where the options or the output mode say otherwise."""
+    """Whether rows replace the rows with their keys. Raises AnalysisError for options that contradict the output mode
+    or name another key, and for a table without a key."""
     options = batch.options
     if batch.output_mode == "update":
         if batch.mode != "append":

@@ -1,4 +1,4 @@
-"""A micro-batch as Spark hands it over, and the table that it goes to."""
+"""A micro-batch as Spark passes it to the sink, and its target table."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ COMMIT_USER = "sqlext.commit-user"
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """`in_order`: rows come in the order that the source's tasks have them in. `trigger_ms`: how far apart batches
-    begin, where the query's trigger says so."""
+    """`in_order`: rows are in the order of the source's tasks. `trigger_ms`: the interval of the query's trigger in
+    milliseconds, None if it has none."""
 
     table: TableHandle
     query_id: str
@@ -37,7 +37,7 @@ class MicroBatch:
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> MicroBatch:
-        """The shim's question."""
+        """From the arguments of the shim. Raises as `sink_options`."""
         return cls(
             TableHandle.decode(arguments["table"]),
             arguments["query_id"],
@@ -52,20 +52,21 @@ class MicroBatch:
 
     @property
     def mode(self) -> Mode:
-        """What becomes of the rows that are in the table."""
+        """Which of the table's rows the batch replaces."""
         if self.output_mode == "complete" or self.options.overwrite == "static":
             return "overwrite"
         return "overwrite partitions" if self.options.overwrite == "dynamic" else "append"
 
     @property
     def how(self) -> str:
-        """In which way it is written, for what was staged by an earlier run."""
+        """The settings that the batch's action depends on: files staged with others are not committed."""
         options = self.options
         how = f"{self.output_mode} {options.overwrite} {options.write.upsert} {options.write.branch}"
         return how if options.route_by is None else f"{how} by {options.route_by}"
 
     def target(self, environment: Environment, spark: SparkSession) -> Target:
-        """The table as it is now. ValidationConflict STREAM_TABLE_REPLACED for another one of its name."""
+        """The newest version of the table. Raises ValidationConflict STREAM_TABLE_REPLACED for another table of this
+        name."""
         name = written_table(self.table)
         target = with_options(load_target(environment, spark, name, self.options.write.branch), self.options.write)
         if target.table.metadata.table_uuid != self.table.table_uuid:

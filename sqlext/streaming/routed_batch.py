@@ -1,7 +1,7 @@
-"""A micro-batch whose rows go to many tables, by the values of a column: all of it lands in one commit, or nothing.
+"""A micro-batch whose rows go to several tables, by the values of a column (`route-by`), in one atomic commit.
 
-The tables are those of the namespace of the table that the query is written to, which keeps the query's progress. The
-commit of the batch moves that together with the rows of all tables, so each of them has the batch once.
+The tables are in the namespace of the query's own target, which keeps the query's progress. One transaction commits the
+progress and the rows of all tables, so each table gets the batch exactly once.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.streaming.batch_figures import BatchCommit
 from sqlext.streaming.sink_options import SinkOptions, require_no_other_mode
 
-# The names that Iceberg's own sink goes by, so that it can take a stream over, and the other way round.
+# The names of Iceberg's own sink, so that either sink can continue a stream of the other.
 QUERY_ID = "spark.sql.streaming.queryId"
 BATCH_ID = "spark.sql.streaming.epochId"
 
 _NAMED_TABLES = 5
-# What a transaction ends with that others have overtaken.
+# Conditions of a transaction's conflict with another writer.
 _OVERTAKEN = ("TRANSACTION_CONFLICT", "TRANSACTION_READ_CONFLICT")
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedWrite:
-    """`rows`: how many there are; `targets`: the tables that got some, as they were before. No `commit`: no rows."""
+    """`targets` are the tables with new rows, at their versions before the commit. `commit` is None without rows."""
 
     rows: int
     commit: BatchCommit | None
@@ -51,9 +51,9 @@ class RoutedWrite:
 
 @dataclass(frozen=True, slots=True)
 class RoutedBatch:
-    """`target` keeps the query's progress. `advance` is the action that moves it.
+    """The rows of a batch. `target` keeps the query's progress, which the action `advance` commits.
 
-    With `updates` rows go in by their keys wherever they go.
+    With `updates` the rows are upserted into each table.
     """
 
     target: Target
@@ -63,13 +63,13 @@ class RoutedBatch:
     advance: Action
 
     def write(self, environment: Environment, spark: SparkSession) -> RoutedWrite:
-        """Writes and commits the rows. No rows: no commit.
+        """Writes and commits the rows; does not commit if there are none.
 
-        Errors: AnalysisError STREAM_ROUTE_UNKNOWN and STREAM_ROUTE_COLUMNS, those of writes, ValidationConflict
-        STREAM_FENCED, and TRANSACTION_CONFLICT or TRANSACTION_READ_CONFLICT where others have changed one of the tables
-        too often.
+        Raises as an INSERT does; AnalysisError STREAM_ROUTE_UNKNOWN, STREAM_ROUTE_COLUMNS or INVALID_STREAM_OPTION;
+        ValidationConflict STREAM_FENCED; and after `write.conflict.max-reruns` reruns TRANSACTION_CONFLICT or
+        TRANSACTION_READ_CONFLICT.
         """
-        # They are looked at more than once, and may not be others then.
+        # Several queries read the rows: a checkpoint has them see equal ones.
         count, parts = self._parts(environment, self.rows.localCheckpoint())
         if not parts:
             return RoutedWrite(0, None, ())
@@ -87,7 +87,7 @@ class RoutedBatch:
     def _commit(
         self, environment: Environment, spark: SparkSession, parts: Mapping[TableName, DataFrame]
     ) -> tuple[BatchCommit, Sequence[Target]]:
-        """In a transaction of the query's own session, which Spark has made for it."""
+        """Writes and commits the rows of each table in a transaction of the session that Spark made for the query."""
         session, transactions = session_id(spark), environment.transactions
         transactions.begin(session)
         try:
@@ -97,7 +97,7 @@ class RoutedBatch:
             within.catalogs.begin_reading([*(name.parts for name in parts), keeper_parts])
             written = [self._write_part(within, spark, name, part) for name, part in parts.items()]
             targets = [target for target in written if target is not None]
-            # The table of the progress is changed last, so that a server which makes a commit in part makes it last.
+            # The progress is last: a server that commits table by table must not commit it before the rows.
             keeper = load_target(within, spark, self.target.name)
             commit_change(within, keeper, self.advance)
             snapshots = _new_snapshots(within, targets)
@@ -111,7 +111,7 @@ class RoutedBatch:
     def _write_part(
         self, environment: Environment, spark: SparkSession, name: TableName, rows: DataFrame
     ) -> Target | None:
-        """None where a server has made an earlier commit of the batch in part, and the table has its rows."""
+        """Writes the rows to a table. None if it has the batch already, after a commit that a server made in part."""
         target = with_options(load_target(environment, spark, name), self.options.write)
         if self._is_in(target.table.metadata):
             return None
@@ -131,10 +131,10 @@ class RoutedBatch:
         batch = {(key, value) for key, value in self.target.destination.summary if key in (QUERY_ID, BATCH_ID)}
         return len(batch) == 2 and any(batch <= snapshot.summary.items() for snapshot in metadata.snapshots)
 
-    # which rows go where
+    # the rows of each table
 
     def _parts(self, environment: Environment, rows: DataFrame) -> tuple[int, Mapping[TableName, DataFrame]]:
-        """How many rows there are, and those of each table in the columns that it has."""
+        """The number of rows, and the rows of each table in the table's columns. Raises AnalysisError as `write`."""
         column = next((name for name in rows.columns if name.lower() == str(self.options.route_by).lower()), None)
         if column is None:
             reason = f"the rows have no such column, but {', '.join(rows.columns)}"
@@ -178,7 +178,7 @@ class RoutedBatch:
         return rows.where(test).select(*map(quote_identifier, taken))
 
     def _table(self, environment: Environment, value: str | None) -> TableName | None:
-        """The table that rows with the value go to; None for none."""
+        """The existing table named `value`, else that of `route-unknown`; None if neither exists."""
         here = self.target.name
         for name in (value, self.options.route_unknown):
             if name is None:
@@ -193,7 +193,7 @@ class RoutedBatch:
 
 
 def _new_snapshots(environment: Environment, targets: Sequence[Target]) -> Mapping[str, Snapshot]:
-    """Those that the transaction has made of the targets, by the tables' names."""
+    """The snapshots that the transaction has added to the targets, by name of table."""
     found = {}
     for target in targets:
         snapshot = environment.catalogs.load(target.name.parts).metadata.current_snapshot()

@@ -1,7 +1,7 @@
-"""Tables as sinks of streaming queries: one micro-batch is one commit, and is in the table exactly once.
+"""Tables as sinks of streaming queries: each micro-batch is one commit, exactly once.
 
-A run of a query claims the table before its first batch, so that an older run of it can commit no more. A batch that
-comes again is told by its number and by the fingerprint of its plan, and is passed over.
+A run of a query claims the table before its first batch, which fences off older runs of the query. A batch that Spark
+runs again is recognised by its id and the fingerprint of its plan, and skipped.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class StreamingSink:
         self._runs = QueryRuns()
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
-        """Writes one micro-batch; the answer has the metrics of the sink.
+        """Writes the micro-batch `rows`, described by the shim's `arguments`, and returns the sink's metrics.
 
-        Errors: AnalysisError and DataError as of a write, ValidationConflict STREAM_FENCED, STREAM_BATCH_DIFFERS,
+        Raises AnalysisError and DataError as an INSERT does; ValidationConflict STREAM_FENCED, STREAM_BATCH_DIFFERS,
         STREAM_PROGRESS_MISSING, STREAM_TABLE_REPLACED and STREAM_KEY_CHANGED.
         """
         assert rows is not None
@@ -78,7 +78,7 @@ class StreamingSink:
         )
 
     def _claimed(self, target: Target, batch: MicroBatch) -> QueryRun:
-        """The run, which has the table from its first batch on."""
+        """The batch's run; a new run claims the table. Raises ValidationConflict STREAM_PROGRESS_MISSING."""
         id = _run_id(target, batch)
         known = self._runs.of(id)
         if known is not None:
@@ -102,7 +102,8 @@ def _run_id(target: Target, batch: MicroBatch) -> RunId:
 
 
 def _is_there(target: Target, run: QueryRun, batch: MicroBatch, plan: str) -> bool:
-    """Whether the table has the batch. ValidationConflict where it has one of that number with another plan."""
+    """Whether the table has the batch. Raises ValidationConflict STREAM_BATCH_DIFFERS if it has one of this id or a
+    later one, and the batch's plan is not known to be the committed one."""
     last = run.progress.batch_id
     if last is None or batch.batch_id > last:
         return False
@@ -114,9 +115,9 @@ def _is_there(target: Target, run: QueryRun, batch: MicroBatch, plan: str) -> bo
 
 
 def _left_behind(target: Target, claim: StreamProgress, batch: MicroBatch) -> StagedBatch | None:
-    """The batch as an earlier run has staged it; other staged files of the query are removed.
+    """The batch's files as an earlier run staged them, if whole; removes the query's other staged files.
 
-    The claim has been committed, so no earlier run can commit any of them any more.
+    After the commit of `claim` no earlier run can commit any of them.
     """
     io, metadata = target.version.io, target.table.metadata
     left = staged_files(io, metadata, batch.query_id)

@@ -1,4 +1,4 @@
-"""Options of a streaming write. Their names are those of Flink's sink; what a plain write takes is taken here too."""
+"""Options of a streaming write: those of a batch write, and others by the names of Flink's Iceberg sink."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sqlext.spec.field_path import FieldPath, listed_paths
 T = TypeVar("T")
 
 _EMPTY_COMMITS = 10
-# What the query itself is given by, and not its sink.
+# Options of the query, not of its sink.
 _OF_SPARK = frozenset({"checkpointlocation", "path", "queryname", "table"})
 _OWN = (
     "accept-checkpoint",
@@ -34,12 +34,12 @@ _OWN = (
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
-    """What the options of a streaming write ask for.
+    """The parsed options of a streaming write.
 
-    `overwrite` is static (each batch replaces all rows), dynamic (those of the partitions it has rows for) or None.
-    After `empty_commits` batches without rows one makes a snapshot; 0: none does. With `accept_checkpoint` a query may
-    go on in a table that does not know its earlier batches. The column `route_by` names the table of each row, in the
-    namespace of the one written to; `route_unknown` is that of rows whose table is not there.
+    `overwrite` is "static" (each batch replaces all rows), "dynamic" (it replaces the partitions of its rows) or None.
+    Every `empty_commits`th consecutive batch with nothing to commit makes a snapshot; none for 0. With
+    `accept_checkpoint` a query may continue in a table without progress of its earlier batches. The column `route_by`
+    names each row's table in the target's namespace, `route_unknown` the table of rows whose own does not exist.
     """
 
     write: WriteOptions = field(default_factory=WriteOptions)
@@ -53,9 +53,9 @@ class SinkOptions:
 
 
 def sink_options(options: Mapping[str, str]) -> SinkOptions:
-    """The options by their names in any case.
+    """The options, whose names may be in any case.
 
-    Errors: AnalysisError UNKNOWN_STREAM_OPTION with the names there are, INVALID_STREAM_OPTION, and those of a write.
+    Raises AnalysisError UNKNOWN_STREAM_OPTION with the known names, INVALID_STREAM_OPTION, and as `write_options`.
     """
     given = {name: value for name, value in options.items() if name.lower() not in _OF_SPARK}
     known = {*_OWN, *known_write_options()}
@@ -77,7 +77,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
 
 
 def require_no_other_mode(options: WriteOptions) -> None:
-    """AnalysisError UPSERT_CONTRADICTED for an option by which a query in update mode would not upsert."""
+    """Raises AnalysisError UPSERT_CONTRADICTED for an option that contradicts the upserts of update mode."""
     require_not_contradicted(
         options, "outputMode('update')", "Begin it with outputMode('append'), or without the option"
     )

@@ -1,7 +1,7 @@
-"""Tables as sources of streaming queries: a batch is what lies between two places in the table's history.
+"""Tables as sources of streaming queries: a batch has the changes between two positions in the table's history.
 
-A stream begins with the rows that are there, or behind a snapshot. Then it gives the rows that snapshots append; or
-with row kinds, in each batch, the difference of the table at its beginning and its end, so that a key comes once.
+A stream begins with the rows of a snapshot, or after a snapshot. Later batches have the rows that snapshots append;
+with row kinds, the net changes between the first and the last snapshot of the batch, with each key once.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a stream has got: everything up to `snapshot` (None: nothing), or of that snapshot the first `files`.
+    """Spark's offset of a stream: it has read all up to `snapshot` (None: nothing), or of its files the first `files`.
 
-    `origin` is the snapshot behind which it began, `scan` the one whose rows it began with; one of the two at most.
+    The stream began after the snapshot `origin` or with the rows of `scan`; at most one of the two is set.
     """
 
     table: str
@@ -50,7 +50,7 @@ class Position:
 
     @classmethod
     def decode(cls, text: str, name: str) -> Position:
-        """CorruptionError for what is no position."""
+        """Raises CorruptionError STREAM_OFFSET_UNREADABLE."""
         try:
             value = json.loads(text)
             if value.pop("version") != _VERSION:
@@ -67,10 +67,11 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of a batch: of what lies between two snapshots, the files from `first` up to `last` (None: to the end).
+    """A part of a batch: of the added files between `before` (None: an empty table) and `after`, those from `first` up
+    to `last` (None: all).
 
-    `alone`: the snapshot before has expired, and `after` is an append, whose own files are all that it changed.
-    `whole`: snapshots between the two have expired, so that no later batch could tell the rest of it.
+    `alone`: the parent of `after` has expired, and the files with the sequence number of `after` are its changes.
+    `whole`: snapshots between the two have expired, so the part cannot be divided between batches.
     """
 
     before: Snapshot | None
@@ -82,31 +83,33 @@ class _Piece:
 
 
 class StreamingSource:
-    """Answers of the streams of an application; all that a stream knows is in its position."""
+    """Answers the shim's calls for all streams. The state of a stream is its position alone."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._feed = ChangeFeed(environment)
 
     def describe(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Whether rows have kinds. Errors: those of the options; UnsupportedError for a table read by its path."""
+        """Whether rows have row kinds. Raises as `source_options`, and UnsupportedError STREAM_OF_PLACE for a snapshot
+        or a table read by path."""
         handle = TableHandle.decode(arguments["table"])
         if handle.catalog is None or handle.snapshot_id is not None:
             raise UnsupportedError("STREAM_OF_PLACE", name=handle.full_name)
         return {"row_kinds": source_options(arguments["options"]).row_kinds}
 
     def head(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The newest snapshot's id, None while there is none."""
+        """The id of the head of the branch; None for an empty table."""
         head = self._open(arguments).head
         return {"snapshot": None if head is None else head.snapshot_id}
 
     def offset(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """How far the next batch goes; None for nowhere."""
+        """The end of the batch after `start`: the snapshot `until` (None: the head), or earlier by the options' limits
+        if `limited`. For an empty table it is `start`, None for a stream that has not begun."""
         stream = self._open(arguments)
         until = stream.head if arguments["until"] is None else stream.snapshot(arguments["until"])
         given = arguments["start"]
         if until is None:
-            # A stream of what is new has to remember that there was nothing.
+            # All later rows are new to this stream, so its position must be known.
             begins_now = given is None and stream.options.from_latest
             return {"offset": Position(stream.metadata.table_uuid).encode() if begins_now else given}
         start = stream.beginning(until) if given is None else Position.decode(given, stream.name)
@@ -114,7 +117,8 @@ class StreamingSource:
         return {"offset": self._reached(stream, start, until, limited=bool(arguments["limited"])).encode()}
 
     def batch(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The rows between two positions, as SQL."""
+        """The query for the rows between two positions. Raises ValidationConflict STREAM_POSITION_GONE,
+        STREAM_TABLE_REPLACED, STREAM_COLUMNS_CHANGED or STREAM_SNAPSHOT_CHANGES_ROWS."""
         stream = self._open(arguments)
         end = Position.decode(arguments["end"], stream.name)
         given = arguments["start"]
@@ -123,7 +127,8 @@ class StreamingSource:
         return {"sql": self._sql(stream, list(stream.pieces(start, end)))}
 
     def _keep(self, stream: _Stream, position: Position) -> None:
-        """Tells the table how far its consumer has got: all before `position` is in the log of the query."""
+        """Commits the consumer's progress up to `position`, which Spark has logged, unless the table has it and it is
+        recent."""
         consumer_id, metadata = stream.options.consumer, stream.metadata
         if consumer_id is None or position.table != metadata.table_uuid:
             return
@@ -151,16 +156,16 @@ class StreamingSource:
         return stream
 
     def _reached(self, stream: _Stream, start: Position, until: Snapshot, *, limited: bool) -> Position:
-        """The end of a batch that begins at `start`: no further than the limits, but at least one file on."""
+        """The end of the batch that begins at `start`: at most the limits, or one file that exceeds them."""
         stream.require_table(start)
         options = stream.options if limited else replace(stream.options, max_files=None, max_rows=None)
         if options.row_kinds and start.files is not None:
-            # The rows that a stream began with have no kinds to be told apart by from those of later changes.
+            # The rows of the first scan are all inserts, and cannot be in one batch with later changes.
             until = stream.snapshot(start.scan or until.snapshot_id)
         end = replace(start, snapshot=until.snapshot_id, files=None)
         first = next(stream.pieces(start, end), None) if options.row_kinds else None
         if first is not None and first.alone:
-            # Its rows cannot be told in one difference with what comes behind it.
+            # Net changes need its parent, which has expired, so its rows are a batch of their own.
             end = replace(start, snapshot=first.after.snapshot_id, files=None)
         if options.max_files is None and options.max_rows is None:
             return end
@@ -225,7 +230,7 @@ class StreamingSource:
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    """A table as it is at one question of a stream."""
+    """A table at the version that one call of a stream reads."""
 
     handle: TableHandle
     loaded: LoadedTable
@@ -246,23 +251,24 @@ class _Stream:
         )
 
     def snapshot(self, snapshot_id: int) -> Snapshot:
-        """ValidationConflict STREAM_POSITION_GONE where the table has it no more."""
+        """The snapshot. Raises ValidationConflict STREAM_POSITION_GONE if it has expired."""
         found = self.metadata.snapshot_or_none(snapshot_id)
         if found is None:
             raise self.position_gone(snapshot_id)
         return found
 
     def position_gone(self, snapshot_id: int | None) -> ValidationConflict:
-        """The error for a place of the history that is not there any more."""
+        """The error for a position in history that has expired."""
         return ValidationConflict("STREAM_POSITION_GONE", name=self.name, start=snapshot_id)
 
     def require_table(self, position: Position) -> None:
-        """ValidationConflict where the position is one of another table."""
+        """Raises ValidationConflict STREAM_TABLE_REPLACED for a position in another table."""
         if position.table != self.metadata.table_uuid:
             raise ValidationConflict("STREAM_TABLE_REPLACED", name=self.name, query="")
 
     def beginning(self, until: Snapshot) -> Position:
-        """Where a stream without a position begins. NotFoundError for a snapshot that is not there."""
+        """The first position of a stream whose head is `until`, by its options. Raises NotFoundError
+        SNAPSHOT_NOT_FOUND, and ValidationConflict STREAM_POSITION_GONE for a consumer's snapshot that has expired."""
         options, uuid = self.options, self.metadata.table_uuid
         if options.consumer is not None:
             known = consumers(self.metadata, self.name).get(options.consumer)
@@ -285,7 +291,8 @@ class _Stream:
         return Position(uuid, scan=until.snapshot_id)
 
     def consumer_at(self, position: Position, now_ms: int) -> Consumer:
-        """What the table is to know of a stream that goes on from the position; of snapshots only whole ones count."""
+        """The consumer's progress at `position`. A snapshot of which only some files are read counts as not
+        consumed."""
         branch = self.handle.branch or MAIN_BRANCH
         if position.files is None:
             return Consumer(position.snapshot, position.snapshot or position.scan, now_ms, branch)
@@ -295,7 +302,7 @@ class _Stream:
         return Consumer(begun.parent_snapshot_id, begun.parent_snapshot_id, now_ms, branch)
 
     def pieces(self, start: Position, end: Position) -> Iterator[_Piece]:
-        """What lies between two positions of one stream, in order."""
+        """The parts between two positions of one stream, in order. Raises ValidationConflict STREAM_POSITION_GONE."""
         last = self.snapshot(end.snapshot) if end.snapshot is not None else None
         if last is None or start == end:
             return
@@ -314,7 +321,7 @@ class _Stream:
             at = first.snapshot_id
         before = None if at is None else self.snapshot(at)
         if begun and before is not None:
-            # The rest of a snapshot that is begun comes first.
+            # The remaining files of a partly read snapshot come first.
             parent_id = before.parent_snapshot_id
             parent = None if parent_id is None else self.metadata.snapshot_or_none(parent_id)
             alone = False
@@ -330,7 +337,7 @@ class _Stream:
         except AnalysisError as error:
             if error.condition != "CHANGES_EXPIRED" or before is None:
                 raise self.position_gone(start.snapshot) from None
-            # Of the snapshots between the two only these are left, as a tag keeps the first: their difference is told.
+            # A tag keeps `before`; snapshots after it have expired, so the batch has the net changes.
             yield _Piece(before, last, 0, end.files, whole=True)
             return
         for parent_of_pair, one in pairs:
@@ -339,10 +346,10 @@ class _Stream:
             yield _Piece(parent_of_pair, one, 0, end.files if one == last else None)
 
     def _first_behind(self, expired: int, last: Snapshot) -> Snapshot:
-        """The snapshot next to one that has expired, on the way to `last`, where what it did is known without that
-        one: a rewrite changed no row, and an append is told by the files that have its sequence number.
+        """The child of an expired snapshot among the ancestors of `last`, if its changes are known without the parent:
+        a `replace` changes no row, and an append's files are those with its sequence number.
 
-        ValidationConflict STREAM_POSITION_GONE for any other.
+        Raises ValidationConflict STREAM_POSITION_GONE for any other.
         """
         first = ancestors(self.metadata, last)[-1]
         is_append = first.operation == "append" and first.sequence_number > 0

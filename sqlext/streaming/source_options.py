@@ -1,4 +1,4 @@
-"""Options of a streaming read, by the names of Iceberg's where it has them."""
+"""Options of a streaming read, by Iceberg's names where Iceberg has them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _OF_SPARK = ("path", "table", "sqlext.name", "sqlext.table")
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """Where a stream begins, how much a batch takes, and what becomes of rows that go.
+    """The parsed options of a streaming read.
 
-    It begins behind `start_snapshot` or `start_ms`, at the newest snapshot (`from_latest`), or with all rows there are;
-    with a `consumer` that the table knows, where that one is.
+    A stream begins at its `consumer`'s progress in the table, if any; else after the snapshot `start_snapshot`, after
+    the one current at `start_ms` (milliseconds since 1970), after the newest (`from_latest`), or with all rows.
+    `max_files` and `max_rows` limit a batch. Snapshots with an operation of `skipped` are skipped.
     """
 
     row_kinds: bool = False
@@ -41,7 +42,8 @@ class SourceOptions:
 
 
 def source_options(options: Mapping[str, str]) -> SourceOptions:
-    """Errors: AnalysisError UNKNOWN_STREAM_OPTION with the names there are, INVALID_STREAM_OPTION."""
+    """The parsed options. Raises AnalysisError UNKNOWN_STREAM_OPTION with the known names, INVALID_STREAM_OPTION and
+    INVALID_CONSUMER_ID."""
     given = {name.lower(): value.strip() for name, value in options.items() if name.lower() not in _OF_SPARK}
     for name in given:
         if name not in _KNOWN:

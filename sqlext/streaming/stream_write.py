@@ -1,4 +1,4 @@
-"""The builder of a streaming write: Spark's `writeStream` with the sink's options as methods of Flink's names."""
+"""The builder of a streaming write: Spark's `writeStream` with the sink's options as methods, by Flink's names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pyspark.sql.streaming import StreamingQuery
 
 @dataclass(frozen=True, slots=True)
 class StreamWrite:
-    """A streaming write that has not begun; each method gives another one with that set, and `to_table` begins it.
+    """A streaming write that is not started. Each method returns a changed copy; `to_table` starts the query.
 
-    What an option takes is known by the sink, which refuses the others when the first batch comes.
+    The sink validates the options at the first batch, see `sink_options`.
     """
 
     rows: DataFrame
@@ -23,65 +23,64 @@ class StreamWrite:
     times: Mapping[str, Any] = field(default_factory=dict)
 
     def set(self, option: str, value: object) -> StreamWrite:
-        """Any option of the sink, by its name."""
+        """Sets any option of the sink by name."""
         text = str(value).lower() if isinstance(value, bool) else str(value)
         return replace(self, options={**self.options, option: text})
 
     def output_mode(self, mode: str) -> StreamWrite:
-        """`append`, `update` or `complete`, as of Spark."""
+        """Spark's output mode: `append`, `update` or `complete`."""
         return replace(self, mode=mode)
 
     def upsert(self, enabled: bool = True) -> StreamWrite:
-        """Rows replace those of their key."""
+        """Has each row replace the row with its key."""
         return self.set("upsert-enabled", enabled)
 
     def overwrite(self, mode: str = "dynamic") -> StreamWrite:
-        """`static`: each batch replaces all rows; `dynamic`: those of the partitions that it has rows for."""
+        """`static`: each batch replaces all rows; `dynamic`: all rows of the partitions of its rows."""
         return self.set("overwrite-mode", mode)
 
     def equality_field_columns(self, *columns: str) -> StreamWrite:
-        """The table's key, once more: another one is refused."""
+        """Asserts the table's primary key: the query fails if it is another one."""
         return self.set("equality-field-columns", ",".join(columns))
 
     def route_by(self, column: str, unknown: str | None = None) -> StreamWrite:
-        """The column names the table of each row, in the namespace of the one that is written to.
+        """Writes each row to the table that its value of `column` names, in the target's namespace.
 
-        All tables get a batch in one commit. `unknown` is the table of rows whose own is not there: else they end the
-        query.
+        One commit has the whole batch. Rows whose table does not exist go to `unknown`; without it they fail the query.
         """
         routed = self.set("route-by", column)
         return routed if unknown is None else routed.set("route-unknown", unknown)
 
     def distribution_mode(self, mode: str) -> StreamWrite:
-        """`none`, `hash` or `range`, as of the table's property `write.distribution-mode`."""
+        """`none`, `hash` or `range`, instead of the table's property `write.distribution-mode`."""
         return self.set("distribution-mode", mode)
 
     def write_parallelism(self, tasks: int) -> StreamWrite:
-        """The number of tasks that write."""
+        """The largest number of write tasks."""
         return self.set("write-parallelism", tasks)
 
     def target_file_size(self, size: int) -> StreamWrite:
-        """In bytes."""
+        """The target size of data files in bytes."""
         return self.set("target-file-size-bytes", size)
 
     def to_branch(self, branch: str) -> StreamWrite:
-        """The branch that is written, and not `main`."""
+        """Writes to a branch instead of `main`."""
         return self.set("branch", branch)
 
     def set_snapshot_property(self, name: str, value: object) -> StreamWrite:
-        """An entry of the summary of each snapshot."""
+        """Adds an entry to the summary of each snapshot."""
         return self.set(f"snapshot-property.{name}", value)
 
     def checkpoint(self, folder: str) -> StreamWrite:
-        """Where Spark keeps how far the query has come."""
+        """The folder of the query's checkpoint."""
         return self.set("checkpointLocation", folder)
 
     def trigger(self, **times: Any) -> StreamWrite:
-        """When batches are made, in the words of Spark's `DataStreamWriter.trigger`."""
+        """The trigger, with the arguments of Spark's `DataStreamWriter.trigger`."""
         return replace(self, times=times)
 
     def to_table(self, name: str, query: str | None = None) -> StreamingQuery:
-        """Begins the query, under the name `query` if there is one."""
+        """Starts the query, under the name `query` if not None."""
         writer = self.rows.writeStream.outputMode(self.mode).options(**self.options)
         if self.times:
             writer = writer.trigger(**self.times)
