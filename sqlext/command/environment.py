@@ -60,7 +60,7 @@ class Environment:
         return replace(self, planning=Planning.of(settings)) if settings else self
 
     def writing_in(self, tasks: int | None) -> Environment:
-        """The environment of a write in so many tasks at most; None: in as many as Spark takes."""
+        """The environment of a write in at most `tasks` tasks; None: as many as Spark chooses."""
         return replace(self, planning=replace(self.planning, tasks=tasks))
 
     def version(self, catalog: str, table: LoadedTable, branch: str | None = None) -> TableVersion:

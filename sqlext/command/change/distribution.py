@@ -1,8 +1,8 @@
-"""How rows are spread over write tasks and sorted in them, so that files are few, and ordered as the table says.
+"""The distribution of rows over write tasks, by `write.distribution-mode`, and their order in each, by the sort order.
 
-`write.distribution-mode`: `range` (the default of a table with a sort order) gives each task a range of partitions and
-sort order, `hash` (the default of a partitioned table) brings rows of one partition to one task, `none` leaves rows
-where they are. A sort order holds within each file, whatever the distribution.
+As in Iceberg, `range` (the default of a table with a sort order) gives each task a range of partitions and sort order,
+`hash` (the default of a partitioned table) gives all rows of a partition to one task, and `none` leaves rows where they
+are. Each file is sorted in any mode.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ _MICROS_PER_HOUR = 3_600_000_000
 def distribute(rows: DataFrame, metadata: TableMetadata, tasks: int | None = None) -> DataFrame:
     """The rows in the table's distribution.
 
-    With `tasks` those of a partition are in no more than so many, and in one where the table has no distribution.
+    With `tasks` they are in at most so many tasks, if the job limits its shuffles too (`collect_written`), and rows of
+    one partition are in one task even in the mode `none`.
     """
     partition = [F.expr(text) for text in partition_expressions(metadata)]
     if samples(metadata):
@@ -54,7 +55,7 @@ def distribute(rows: DataFrame, metadata: TableMetadata, tasks: int | None = Non
 
 
 def samples(metadata: TableMetadata) -> bool:
-    """Whether Spark evaluates rows for their distribution once before it evaluates them to write them."""
+    """Whether the distribution is by range, for which Spark first evaluates all rows to sample them."""
     return _mode(metadata) == "range" and bool(partition_expressions(metadata) or keeps_order(metadata))
 
 
@@ -64,22 +65,23 @@ def _range(metadata: TableMetadata) -> Sequence[Column]:
 
 
 def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -> DataFrame:
-    """The rows of each task in the table's sort order, by partition first; rows of an unsorted table as they come.
+    """The rows sorted in each task by partition and sort order; unchanged for an unsorted table.
 
-    With `one_task` all rows are one task's, as those that the driver writes.
+    With `one_task` all rows are in one task, as the driver writes them.
     """
     terms = sort_columns(metadata.schema(), metadata.sort_order())
     if not terms:
         return rows
     ordering = [*(F.expr(text) for text in partition_expressions(metadata)), *terms]
-    # A sort of all rows would evaluate them twice, to find the ranges first.
+    # `orderBy` would evaluate the rows twice, first to sample ranges.
     return (rows.repartition(1) if one_task else rows).sortWithinPartitions(*ordering)
 
 
 def write_distributed(
     rows: DataFrame, metadata: TableMetadata, task: WriteTask, writer: Writer, tasks: int | None = None
 ) -> WrittenFiles:
-    """Runs a write task over rows in the table's order and distribution; for `tasks` see `distribute`."""
+    """Runs a write task over rows in the table's distribution and order; see `distribute` for `tasks`. Raises as
+    `write_by`."""
     return write_by(
         writer,
         rows,
@@ -90,12 +92,12 @@ def write_distributed(
 
 
 def arrangement(metadata: TableMetadata) -> Callable[[DataFrame], DataFrame] | None:
-    """`order` for rows that are one task's; None for a table that has none which writers here keep."""
+    """`order` with `one_task`; None for a table without a sort order that Spark can sort by."""
     return partial(order, metadata=metadata, one_task=True) if keeps_order(metadata) else None
 
 
 def ordered(rows: pa.Table, metadata: TableMetadata) -> pa.Table | None:
-    """All rows in the table's sort order; None where only Spark can tell it."""
+    """The rows in the table's sort order; None if Arrow cannot sort by it."""
     schema, sort_order = metadata.schema(), metadata.sort_order()
     if sort_order.is_unsorted or not can_sort(schema, sort_order):
         return rows
@@ -110,24 +112,24 @@ def ordered(rows: pa.Table, metadata: TableMetadata) -> pa.Table | None:
 
 
 def keeps_order(metadata: TableMetadata) -> bool:
-    """Whether the table has a sort order that writers here keep."""
+    """Whether the table has a sort order that Spark can sort by, see `can_sort`."""
     return bool(_sort_terms(metadata.schema(), metadata.sort_order()))
 
 
 def partition_expressions(metadata: TableMetadata) -> Sequence[str]:
-    """One Spark expression for each partition field, equal for rows of one partition."""
+    """A Spark expression for each partition field, with equal values for rows of one partition."""
     schema = metadata.schema()
     fields = ((field.source_id, field.transform) for field in metadata.spec().fields)
     return [text for text in (_transformed(schema, *field) for field in fields) if text is not None]
 
 
 def sort_columns(schema: Schema, order: SortOrder) -> Sequence[Column]:
-    """The terms of a sort order; one that no writer here can keep has none."""
+    """The terms of a sort order; none if Spark cannot sort by it, see `can_sort`."""
     return [_directed(F.expr(text), field) for text, field in _sort_terms(schema, order)]
 
 
 def _sort_terms(schema: Schema, order: SortOrder) -> Sequence[tuple[str, SortField]]:
-    """The Spark expression of each term that sorts; none of an order that no writer here can keep."""
+    """The Spark expression of each term; as `sort_columns`."""
     if not can_sort(schema, order):
         return []
     terms = ((_transformed(schema, field.source_id, field.transform), field) for field in order.fields)
@@ -147,7 +149,7 @@ def _mode(metadata: TableMetadata) -> str:
 
 
 def _transformed(schema: Schema, source_id: int, transform: Transform) -> str | None:
-    """The transform as a Spark expression that is equal, and in the same order, where the partition values are."""
+    """A Spark expression whose values are equal and ordered as those of the transform; None if there is none."""
     column = quote_name(schema.column_path(source_id))
     match transform:
         case IdentityTransform():
@@ -173,7 +175,7 @@ def _transformed(schema: Schema, source_id: int, transform: Transform) -> str | 
 
 
 def _day(schema: Schema, source_id: int, column: str) -> str:
-    """The date of a value; of an instant in UTC, whatever the session's zone."""
+    """The date of a value, in UTC for a timestamptz."""
     if not isinstance(schema.field(source_id).type, TimestamptzType):
         return f"CAST({column} AS DATE)"
     midnight = f"(unix_micros({column}) - pmod(unix_micros({column}), {24 * _MICROS_PER_HOUR}))"

@@ -1,4 +1,4 @@
-"""The table that a row-level statement changes, and the row delta of new files and deleted positions it commits."""
+"""The target of a row-level statement, and the row delta of new files and deleted positions that it commits."""
 
 from __future__ import annotations
 
@@ -40,13 +40,12 @@ from sqlext.write.delete_writer import write_position_deletes
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The table that a statement changes, at the version its SELECT reads and its commit starts from.
+    """The table that a statement changes, at the version that its SELECT reads and that its commit is based on.
 
-    `name` is the statement's, which may name a branch as well. `grown_from` is the table as its catalog has it, where
-    the statement gives it columns: `table` has them already. `settings` stand in for properties of the table while
-    the statement's files are written. `overtaken` is what ended the last run of a statement that runs again.
-    `as_committed` makes of the statement's action what is committed, `recorder` the record of what it changes. `held`
-    has the metadata of a `table` that has grown found while the statement runs: no file has it.
+    `name` is as written, maybe with a branch. If the statement adds columns, `table` has them, `grown_from` is the
+    catalog's version without them, and `held` keeps the new metadata, which has no file, in the cache. `settings`
+    override table properties when the statement writes files. `overtaken` is the conflict that ended the previous run.
+    `as_committed` wraps the statement's action before the commit; `recorder` records its changelog.
     """
 
     name: TableName
@@ -62,22 +61,22 @@ class Target:
 
     @property
     def written_as(self) -> TableMetadata:
-        """What the statement's files are written by."""
+        """The metadata by which the statement writes files, with `settings`."""
         metadata = self.table.metadata
         return replace(metadata, properties={**metadata.properties, **self.settings}) if self.settings else metadata
 
     @property
     def relation(self) -> str:
-        """The table as the lowered SELECT names it, pinned to this version."""
+        """The table in lowered SQL, pinned to this version."""
         file, branch = self.table.metadata_location.rpartition("/")[2], self.destination.branch
         pin = f"@{file}" if branch == MAIN_BRANCH else f"@{file}/{branch}"
         return f"{'.'.join(quote_identifier(p) for p in self.name.parts)} VERSION AS OF {quote_string(pin)}"
 
 
 def commit_change(environment: Environment, target: Target, action: Action) -> None:
-    """Commits what was written into the target, with the columns that it got for it.
+    """Commits `action` to the target, together with the columns that the statement adds.
 
-    StaleRead only while the statement may run again.
+    Raises as `Environment.commit`, but no StaleRead after `write.conflict.max-reruns` reruns: ValidationConflict.
     """
     base = target.table
     if target.grown_from is not None:
@@ -98,10 +97,10 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
 
 
 def load_target(environment: Environment, spark: SparkSession, name: TableName, branch: str | None = None) -> Target:
-    """The newest version of the table at the branch that is written: `branch`, the one in its name, or the session's.
+    """The newest version of the table, at the branch to write: `branch`, that of the name, or that of the session.
 
-    AnalysisError where the name is one of a tag, a snapshot or a metadata table, where two branches are named, or for a
-    table that has a column of a reserved name.
+    Raises AnalysisError for a tag, a snapshot or a metadata table, for two different branches, and for a table with a
+    column of a reserved name; NotFoundError for a missing table.
     """
     place, table = environment.catalogs.locate(name.parts)
     if place.metadata_table is not None or place.at.keys() - {"branch"}:
@@ -116,13 +115,13 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
 
 
 def load_whole_target(environment: Environment, spark: SparkSession, name: TableName) -> Target:
-    """The target of a change of the table itself, as of its key; AnalysisError EXPECT_TABLE_NOT_PART for a branch."""
+    """The target of a change to the whole table, such as its key. Raises as `Catalogs.load` and `load_target`."""
     environment.catalogs.load(name.parts)
     return load_target(environment, spark, name)
 
 
 def has_row_ids(target: Target) -> bool:
-    """Whether a rewritten row keeps its row id, in a column behind the table's own (spec: Row Lineage)."""
+    """Whether rewritten rows keep their row ids, in a column after the table's (spec: Row Lineage)."""
     return target.table.metadata.format_version > 2
 
 
@@ -135,9 +134,10 @@ def row_delta(
     read_set: ReadSet,
     isolation: str,
 ) -> RowDelta | None:
-    """The action that adds the new files and, in delete files it writes, the deleted positions; None for no change.
+    """The action that adds the new files and deletes the positions; None if there are neither.
 
-    Data files that lose all rows go, unless their manifests would be long to write anew: there are no deletes for them.
+    Writes position-delete files in format version 2. Data files without remaining rows are removed instead, see
+    `files_to_drop`. Raises StorageError.
     """
     positions = {path: bitmap for path, bitmap in written.positions.items() if bitmap}
     if not (written.data_files or written.delete_files or positions):
@@ -167,7 +167,8 @@ def row_delta(
 
 @dataclass(frozen=True, slots=True)
 class PositionDeletes:
-    """Deleted rows in the form of the table's format version: delete files, or rows that a commit makes vectors of."""
+    """Deleted rows by the table's format version: position-delete files, or positions for the commit's deletion
+    vectors."""
 
     files: Sequence[ContentFile] = ()
     rows: Mapping[str, DeletedRows] = field(default_factory=dict)
@@ -178,7 +179,8 @@ def delete_rows(
     positions: Mapping[str, BitMap64],
     partitions: Mapping[str, tuple[int, tuple[Any, ...]]],
 ) -> PositionDeletes:
-    """Deletes of `positions` by data file path; `partitions` has each path's spec id and partition."""
+    """Deletes of `positions` by data file path; `partitions` has each path's spec id and partition. Raises
+    StorageError."""
     if operation.plan.format_version > 2:
         return PositionDeletes(rows={path: DeletedRows(*partitions[path], positions[path]) for path in positions})
     return PositionDeletes(write_position_deletes(operation.io, operation.plan, positions, partitions))
@@ -187,9 +189,7 @@ def delete_rows(
 def files_to_drop(
     tasks: Sequence[FileScanTask], positions: Mapping[str, BitMap64], limits: Thresholds
 ) -> Sequence[ContentFile]:
-    """Data files that lose their last live rows at `positions`; none if too few of the table's files, `tasks`, do.
-
-    To drop a file, manifests are written anew.
-    """
+    """Data files without a live row once the rows at `positions` are deleted. Empty if they are too few of all files of
+    the table, `tasks`: their removal rewrites manifests."""
     whole = [task.file for task in tasks if task.file.file_path in positions and goes_whole(task, positions)]
     return whole if len(tasks) <= limits.relisted_files + limits.relisted_files_per_drop * len(whole) else ()

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame into a table: the one writer path of INSERT, CTAS and the DataFrame API."""
+"""Writes of a DataFrame to a table, by INSERT, CTAS and the DataFrame API."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Mode = Literal["append", "overwrite", "overwrite partitions", "overwrite where"]
 
 @dataclass(frozen=True, slots=True)
 class WriteMode:
-    """What happens to the rows that are there; `replaced` are those of "overwrite where"."""
+    """The mode of a write; `replaced` are the rows that "overwrite where" replaces."""
 
     mode: Mode
     replaced: ReplacedRows | None = None
@@ -60,9 +60,9 @@ class WriteMode:
 def write_data_frame(
     environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame
 ) -> Counts:
-    """A DataFrame write, or a statement that Spark plans as one; its rows have the columns and types of the DataFrame.
+    """Runs a DataFrame write, or a statement that Spark plans as one, described by the shim's `arguments`.
 
-    Errors: AnalysisError UNKNOWN_OPTION and UnsupportedError OPTION_NOT_SUPPORTED for the write's options.
+    Raises as an INSERT does, and as `write_options`.
     """
     if arguments["mode"] == "append":
         return run_until_not_overtaken(
@@ -93,7 +93,7 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
 
 
 def _written_name(arguments: Mapping[str, Any]) -> TableName:
-    """UnsupportedError PATH_TABLE_READ_ONLY for a table that no catalog knows."""
+    """The table to write. Raises UnsupportedError PATH_TABLE_READ_ONLY for a table loaded by path."""
     handle = TableHandle.decode(arguments["table"])
     if handle.catalog is None:
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
@@ -101,10 +101,10 @@ def _written_name(arguments: Mapping[str, Any]) -> TableName:
 
 
 def asked_mode(mode: Mode, options: WriteOptions, target: Target) -> Mode:
-    """The mode with `overwrite-enabled`: rows are replaced in the partitions that get some, in a table without
-    partitions all of them.
+    """The mode, which the option `overwrite-enabled` changes to an overwrite of the partitions of the new rows, or of
+    an unpartitioned table.
 
-    UnsupportedError OPTION_NOT_SUPPORTED where the option says the opposite of the statement.
+    Raises UnsupportedError OPTION_NOT_SUPPORTED if the option is false and the statement an overwrite.
     """
     if options.overwrite is False and mode != "append":
         reason = "what it stands at is an overwrite"
@@ -115,21 +115,21 @@ def asked_mode(mode: Mode, options: WriteOptions, target: Target) -> Mode:
 
 
 def in_tasks(rows: DataFrame, options: WriteOptions) -> DataFrame:
-    """The rows in as many tasks as the option `write-parallelism` says at most."""
+    """The rows in at most `write-parallelism` tasks."""
     return rows if options.parallelism is None else rows.coalesce(options.parallelism)
 
 
 def with_options(target: Target, options: WriteOptions) -> Target:
-    """The target as the options of one write have it."""
+    """The target with the snapshot properties and settings of one write's options."""
     to = replace(target.destination, summary=options.summary)
     return replace(target, destination=to, settings=options.settings)
 
 
 def is_upsert(target: Target, options: WriteOptions, *, overwrites: bool) -> bool:
-    """Whether rows go in by their keys: the write's options say so, else the table's `write.upsert.enabled`, or that it
-    has a merge engine or a column of row kinds.
+    """Whether rows are upserted: by the option `upsert-enabled`, else by the table's `write.upsert.enabled`, or because
+    it has a merge engine or a row-kind field.
 
-    AnalysisError UPSERT_WITH_OVERWRITE, MERGE_ENGINE_BYPASSED, ROW_KINDS_BYPASSED, or for a table that has no key.
+    Raises AnalysisError UPSERT_WITH_OVERWRITE, MERGE_ENGINE_BYPASSED, ROW_KINDS_BYPASSED, or as `require_upsertable`.
     """
     properties = target.table.metadata.properties
     merges = has_merge_engine(properties)
@@ -151,7 +151,7 @@ def is_upsert(target: Target, options: WriteOptions, *, overwrites: bool) -> boo
 
 
 def _branch(handle: TableHandle, options: WriteOptions) -> str | None:
-    """The branch in the table's name, or in the write's options."""
+    """The branch in the table's name or the options. Raises AnalysisError PLACE_READ_ONLY for a snapshot."""
     if handle.snapshot_id is not None:
         raise AnalysisError("PLACE_READ_ONLY", name=handle.full_name)
     return written_branch(handle.branch, options.branch, handle.full_name)
@@ -166,7 +166,8 @@ def _replaced_rows(arguments: Mapping[str, Any], target: Target) -> ReplacedRows
 
 
 def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mode: WriteMode) -> int:
-    """Writes and commits rows that are in the table's columns; the number of rows written."""
+    """Writes and commits rows that have the table's columns. Returns the number of rows. Raises as `commit_written` and
+    `write_files`."""
 
     def write(operation: WriteOperation) -> WrittenFiles:
         return write_files(operation, target.written_as, rows, plan_insert(environment.planning).writer)
@@ -181,7 +182,10 @@ def commit_written(
     mode: WriteMode,
     write: Callable[[WriteOperation], WrittenFiles],
 ) -> int:
-    """Commits the files of `write`, which it removes where that fails; the number of rows in them."""
+    """Commits the files of `write`, and returns the number of their rows. A failure removes them.
+
+    Raises DataError for an enforced key that is not unique, and as `commit_change`.
+    """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         removal: OverwriteRows | None = None
@@ -198,7 +202,8 @@ def commit_written(
 
 
 def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame, writer: Writer) -> WrittenFiles:
-    """Data files of the rows, by the writer of a plan."""
+    """Writes the rows to data files by the writer of a plan. Raises DataError for a violated constraint, and
+    StorageError."""
     rows = hold(rows, operation.plan)
     return write_distributed(rows, metadata, write_rows(operation.plan, task_identity=task_identity), writer)
 
@@ -211,7 +216,7 @@ def _removed(
     removal: OverwriteRows | None,
     positions: Mapping[str, BitMap64],
 ) -> Removed:
-    """The rows that the write takes out; asked for an enforced key only, as it lists files."""
+    """The rows that the write removes. Only an enforced key needs the files; without one, they are not listed."""
     if mode.mode == "overwrite" or not is_enforced(target.table.metadata):
         return Removed(everything=mode.mode == "overwrite")
     tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
@@ -229,7 +234,7 @@ def _removed(
 
 
 def _action(target: Target, files: Sequence[ContentFile], mode: WriteMode, read: Predicate | None) -> Action | None:
-    """What is to be committed; None where nothing changes. `read` selects rows that no other commit may add."""
+    """The action; None if nothing changes. `read` selects rows that conflict if another commit adds them."""
     snapshot = target.version.snapshot
     base = None if snapshot is None else snapshot.snapshot_id
     if mode.mode == "overwrite":
@@ -246,7 +251,8 @@ def _action(target: Target, files: Sequence[ContentFile], mode: WriteMode, read:
 
 
 def _overwrite(removal: OverwriteRows, files: Sequence[ContentFile], read: Predicate | None) -> Action | None:
-    """With a filter even when nothing is there that goes: by the time of the commit there may be."""
+    """The action; None if nothing changes. With a filter it is made in any case: another commit may add such rows
+    first."""
     gone = removal.deleted_files or removal.rewritten_files or removal.referenced_data_files
     if not (files or gone) and removal.row_filter is None:
         return None

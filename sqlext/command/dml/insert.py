@@ -1,4 +1,4 @@
-"""INSERT INTO, UPSERT INTO and INSERT OVERWRITE: the user's query, put into the table's columns by Spark's rules."""
+"""INSERT INTO, UPSERT INTO and INSERT OVERWRITE: writes the rows of a query, cast by Spark's store assignment."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from sqlext.sql.statements.statement import Insert, OnConflict
 
 @dataclass(frozen=True, slots=True)
 class _BoundInsert:
-    """The statement's target, and whether rows go in by their keys (`upserts`) and may bring columns (`evolving`).
+    """A statement with its names and options resolved.
 
-    `query` is the source of the rows. `columns` are the target's columns for its values, by position; empty where
-    names decide.
+    `upserts`: rows replace the rows with their keys. `evolving`: the source may add columns. `query` is the source.
+    `columns` are the target's columns by position in the source; empty if columns are matched by name.
     """
 
     target: Target
@@ -58,9 +58,9 @@ class _BoundInsert:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The statement's rows in the columns of `target`, which has the columns that the statement adds to it.
+    """The statement's rows in the columns of `target`, including those that the statement adds to it.
 
-    Rows of an upsert may have `ROW_KIND` behind these.
+    Rows of an upsert may have `ROW_KIND` as last column.
     """
 
     target: Target
@@ -68,20 +68,20 @@ class _Source:
 
 
 class _PlannedInsert(Protocol):
-    """An INSERT or UPSERT whose plan is made."""
+    """A planned INSERT or UPSERT."""
 
     def carry_out(self, environment: Environment, spark: SparkSession) -> Counts:
         """Writes and commits the rows."""
         ...
 
     def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
-        """What EXPLAIN shows. Nothing is written."""
+        """The output of EXPLAIN. Nothing is written."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Literals:
-    """Rows of literals in the table's columns, which the driver writes without asking Spark."""
+    """Literal rows in the table's columns, which the driver writes without Spark."""
 
     plan: ChangePlan
     target: Target
@@ -117,7 +117,7 @@ class _OnConflict:
 
 @dataclass(frozen=True, slots=True)
 class _Upsert:
-    """Rows that go in by their keys."""
+    """An upsert of rows."""
 
     source: _Source
 
@@ -130,7 +130,7 @@ class _Upsert:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows that are appended, or that replace others by the rules of an overwrite."""
+    """An append or an overwrite."""
 
     plan: ChangePlan
     source: _Source
@@ -146,7 +146,7 @@ class _Rows:
 
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
-    """Runs the statement; one row of counts."""
+    """Runs the statement. The outcome has one row of counts."""
     writing = environment.writing_in(write_options(statement.options).parallelism)
     target, planned = _planned_insert(writing, spark, statement)
     counts = planned.carry_out(writing, spark)
@@ -155,13 +155,13 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
 
 
 def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:
-    """How the statement would write its rows."""
+    """The plan of the statement. Nothing is written."""
     _, planned = _planned_insert(environment, spark, statement)
     return planned.explained(environment, spark)
 
 
 def _planned_insert(environment: Environment, spark: SparkSession, statement: Insert) -> tuple[Target, _PlannedInsert]:
-    """The target, with the columns that the statement adds to it, and the insert with its plan."""
+    """The target, with the columns that the statement adds, and the planned insert."""
     options = write_options(statement.options)
     statement = _as_asked(statement, options)
     bound = _bound(environment, spark, statement)
@@ -182,7 +182,7 @@ def _planned_insert(environment: Environment, spark: SparkSession, statement: In
 def _literals(
     environment: Environment, spark: SparkSession, statement: Insert, bound: _BoundInsert
 ) -> _Literals | None:
-    """The statement's rows and their plan, if they go into the table as they are written."""
+    """The literal rows of the statement and their plan; None if Spark is needed to write them."""
     target, upserts = bound.target, bound.upserts
     if bound.evolving or (upserts and not takes_whole_rows(target)):
         return None
@@ -199,9 +199,9 @@ def _literals(
 
 
 def _as_asked(statement: Insert, options: WriteOptions) -> Insert:
-    """The statement as an overwrite, where the option `overwrite-enabled` makes it one.
+    """The statement, as an overwrite if the option `overwrite-enabled` is true.
 
-    AnalysisError UPSERT_CONTRADICTED where UPSERT or ON CONFLICT says something else than the option.
+    Raises AnalysisError UPSERT_CONTRADICTED if an option contradicts UPSERT or ON CONFLICT.
     """
     if statement.upsert:
         require_not_contradicted(options, "UPSERT", "Write INSERT, or leave the option out")
@@ -211,7 +211,7 @@ def _as_asked(statement: Insert, options: WriteOptions) -> Insert:
 
 
 def _bound(environment: Environment, spark: SparkSession, statement: Insert) -> _BoundInsert:
-    """The statement with its names and options resolved. Raises AnalysisError for those that mean nothing here."""
+    """The statement with its names and options resolved. Raises AnalysisError, and as `load_target`."""
     options = write_options(statement.options)
     target = with_options(load_target(environment, spark, statement.table, options.branch), options)
     if statement.conflict is not None:
@@ -231,7 +231,7 @@ def _bound(environment: Environment, spark: SparkSession, statement: Insert) -> 
 
 
 def _source(environment: Environment, spark: SparkSession, statement: Insert, bound: _BoundInsert) -> _Source:
-    """Raises AnalysisError for names of columns, and for values that Spark does not assign to their columns."""
+    """The statement's rows. Raises AnalysisError for unknown columns and for values of a wrong type."""
     target, upserts, evolving = bound.target, bound.upserts, bound.evolving
     rows = _rows(spark, statement, bound)
     kind = row_kind_column(target, statement.columns or rows.columns) if upserts else None
@@ -246,7 +246,7 @@ def _source(environment: Environment, spark: SparkSession, statement: Insert, bo
 
 
 def _rows(spark: SparkSession, statement: Insert, bound: _BoundInsert) -> DataFrame:
-    """The query's rows. A column with their kinds may stand anywhere among those of the table, where none are named."""
+    """The query's rows. Without a column list, the row-kind column may be at any position."""
     if not bound.columns or not mentions_default(bound.query):
         return lowered_query(spark, bound.query)
     beside = ROW_KIND.name if bound.upserts and statement.columns is None else None
@@ -254,7 +254,7 @@ def _rows(spark: SparkSession, statement: Insert, bound: _BoundInsert) -> DataFr
 
 
 def _value_columns(statement: Insert, schema: Schema, *, evolving: bool, exact: bool) -> Sequence[NestedField]:
-    """The columns that the source's values are for, by position; none where names decide. `exact`: with their case."""
+    """The columns of the source's values by position; none if matched by name. `exact`: names are case-sensitive."""
     if statement.by_name:
         return ()
     static = {name_key(name, exact) for name, value in statement.static_partition if value is not None}
@@ -265,7 +265,7 @@ def _value_columns(statement: Insert, schema: Schema, *, evolving: bool, exact: 
 
 
 def _query(statement: Insert) -> str:
-    """The source under the WITH before the INSERT; a source may begin with a WITH of its own."""
+    """The source with the WITH clause before the INSERT; the source may have its own."""
     source = statement.source.text
     return source if statement.ctes is None else f"{statement.ctes.text} ({source})"
 
@@ -273,9 +273,9 @@ def _query(statement: Insert) -> str:
 def _in_columns(
     rows: DataFrame, statement: Insert, target: Target, *, evolving: bool, kind: str | None
 ) -> tuple[DataFrame, bool]:
-    """The rows under the names of the columns they are for, and whether names decide.
+    """The rows named after the columns that they are written to, and whether columns are matched by name.
 
-    When the table is `evolving` columns that it lacks keep their names; so does `kind`, which is no column of it.
+    The row-kind column `kind` and, if `evolving`, columns that the table lacks keep their names.
     """
     schema = target.table.metadata.schema()
     exact = is_case_sensitive(rows.sparkSession)
@@ -327,7 +327,8 @@ def _column_name(schema: Schema, name: str, exact: bool, *, evolving: bool) -> s
 
 
 def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:
-    """Static overwrite replaces the whole table or the partition named; dynamic what the new rows touch."""
+    """The mode. As in Spark, a static overwrite replaces the table or the named partition, a dynamic one the partitions
+    of the new rows."""
     if not statement.overwrite:
         return WriteMode("append")
     options = write_options(statement.options)

@@ -1,4 +1,4 @@
-"""Upserts of plain literals: what a statement says of its rows without Spark."""
+"""Upserts of literals, whose rows are read from the statement without Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlext.sql.statements.statement import Merge
 from sqlext.sql.tokens.literal_query import LiteralQuery, literal_query
 from sqlext.sql.tokens.plain_literal import LiteralKind
 
-# A condition compares the source's key before it has the column's type: keys that are equal then are equal before.
+# By kind of literal, types of key columns that a literal equals before its cast to the type exactly if it does after.
 _COMPARED_ALIKE: dict[LiteralKind, tuple[type[Type], ...]] = {
     "whole": (IntegerType, LongType),
     "text": (StringType,),
@@ -29,15 +29,16 @@ _COMPARED_ALIKE: dict[LiteralKind, tuple[type[Type], ...]] = {
 
 
 def takes_whole_rows(target: Target) -> bool:
-    """Whether new rows take the place of those of their keys as they are: nothing is to be known of either."""
+    """Whether an upsert replaces rows as a whole, by key alone: the table has no merge engine, no row kinds, no
+    sequence field, and does not store its input as changelog."""
     properties = target.table.metadata.properties
     return not (has_merge_engine(properties) or stores_given(target) or has_order_or_kinds(target, ()))
 
 
 def plan_of_given(environment: Environment, target: Target) -> ChangePlan | None:
-    """The plan of an upsert of rows that the driver has, in the table's columns; None where it does not take them so.
+    """The plan of an upsert of rows on the driver, for which Spark reads neither source nor target.
 
-    Neither the source nor the target is read by Spark then.
+    None if the chosen plan needs Spark.
     """
     facts = key_facts_of(environment, target, lambda: SourceSize(0), is_given=True)
     plan = plan_change(facts, environment.planning)
@@ -45,7 +46,8 @@ def plan_of_given(environment: Environment, target: Target) -> ChangePlan | None
 
 
 def literal_source(merge: Merge) -> LiteralQuery | None:
-    """The source under the names that the statement knows, where it is plain literals."""
+    """The source with its column names in the statement; None if it is not a query of literals or its names are not
+    unique."""
     text = merge.source.text
     if merge.ctes is not None or not text.startswith("("):
         return None
@@ -58,7 +60,7 @@ def literal_source(merge: Merge) -> LiteralQuery | None:
 
 
 def merged_literals(target: Target, upsert: KeyUpsert, literals: LiteralQuery) -> pa.Table | None:
-    """The source's rows in the table's columns; None where Spark is needed, as in `literals_in_columns`."""
+    """The source's rows in the table's columns; None if Spark is needed to compute or cast them."""
     schema = target.table.metadata.schema()
     columns = {upsert.bound.source.column(name): number for number, name in enumerate(literals.names)}
     if any(upsert.values[field.name] not in columns for field in schema.fields):

@@ -1,4 +1,4 @@
-"""MERGE INTO: binds the statement to its source, has the change planned, and carries it out."""
+"""MERGE INTO: binds the statement, plans its change, and executes the plan."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
 
 @dataclass(frozen=True, slots=True)
 class _GivenRows:
-    """A key upsert of plain literals, by equality deletes: it asks Spark for nothing."""
+    """A key upsert of literals by equality deletes, without Spark."""
 
     plan: ChangePlan
     rows: pa.Table
@@ -62,7 +62,7 @@ class _GivenRows:
 
 @dataclass(frozen=True, slots=True)
 class _RowsByKey:
-    """A key upsert whose rows have kinds, or an order: which of them count is found first, as for an UPSERT."""
+    """A key upsert whose rows have row kinds or a sequence field: the last row of each key counts, as in an UPSERT."""
 
     lowered: str
     isolation: str
@@ -80,7 +80,7 @@ _PlannedMerge = PlannedChange | KeyedChange | _GivenRows | _RowsByKey
 
 
 def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Outcome:
-    """Runs the statement; one row of counts."""
+    """Runs the statement. The outcome has one row of counts."""
     target, planned = planned_merge(environment, spark, statement)
     counts = planned.carry_out(environment, spark, target)
     compact_after_commit(environment, spark, target)
@@ -88,10 +88,10 @@ def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Ou
 
 
 def planned_merge(environment: Environment, spark: SparkSession, statement: Merge) -> tuple[Target, _PlannedMerge]:
-    """The target, with the columns that the statement gives it, and the change with its plan.
+    """The target, with the columns that the statement adds, and the planned change. Nothing is written.
 
     A key upsert (the condition is equality on the identifier fields, matched rows are updated whole, others inserted)
-    may find the rows it replaces by their keys; any other MERGE is one SELECT of a join.
+    may find replaced rows by key; any other MERGE is one SELECT with a join. Raises AnalysisError and NotFoundError.
     """
     require_strict_policy(spark)
     target = load_target(environment, spark, statement.table)
@@ -167,7 +167,7 @@ def _planned_join(
     isolation = MERGE_ISOLATION_LEVEL.of(metadata.properties)
     change = RowChange(lowered, isolation, names, shows_matches=shows_matches, scope=_scope(bound), kept_columns=kept)
     facts = facts_of(target, MERGE_MODE)
-    # A source row changes one target row if the condition is on a key. WHEN NOT MATCHED BY SOURCE changes others too.
+    # Expect one matched row for each source row, and for WHEN NOT MATCHED BY SOURCE all other rows.
     beside = 0 if _clauses_need_source(bound.merge) else facts.target.rows
     facts = replace(
         facts,
@@ -205,7 +205,7 @@ def _has_structs(schema: Schema) -> bool:
 
 
 def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:
-    """Whether the condition finds a key equal exactly when it is once it has the column's type."""
+    """Whether source keys equal target keys in the condition exactly if they do after the cast to the column's type."""
     types = {upsert.bound.source.column(field.name): field.dataType.simpleString() for field in source.schema.fields}
     for name, text in upsert.keys.items():
         given = types.get(text)

@@ -1,4 +1,4 @@
-"""The catalogs of a Spark application, each opened once for all its sessions."""
+"""The open catalogs of a Spark application, shared by its sessions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TABLE_DEFAULT = "table-default."
 class OpenCatalog:
     """A catalog, and the options `spark.sql.catalog.<name>.*` that it was opened with.
 
-    `group_commit` says whose commits may land together; None: each lands alone.
+    `group_commit` is its setting for group commits; None: each commit is made alone.
     """
 
     catalog: Catalog
@@ -25,8 +25,8 @@ class OpenCatalog:
     group_commit: GroupCommit | None
 
     def require_options(self, name: str, options: Mapping[str, str], *, all_of_them: bool) -> None:
-        """`AnalysisError` CATALOG_IS_OPEN where an option is not what the catalog has; with `all_of_them` also where
-        it has one that is not among them."""
+        """Raises AnalysisError CATALOG_IS_OPEN for an option whose value differs from the catalog's, and with
+        `all_of_them` for an option of the catalog that is not in `options`."""
         for option in sorted({*options, *(self.options if all_of_them else ())}):
             if self.options.get(option) != options.get(option):
                 raise AnalysisError("CATALOG_IS_OPEN", name=name, option=option)
@@ -42,17 +42,17 @@ class OpenCatalog:
 
 
 class OpenCatalogs:
-    """By name; thread-safe. `open_catalog` makes one of its name and options."""
+    """The open catalogs by name. Thread-safe. `open_catalog` opens a catalog by its name and options."""
 
     def __init__(self, open_catalog: Callable[[str, Mapping[str, str]], Catalog]) -> None:
         self._open_catalog = open_catalog
-        # Whole values are put in and none is changed, so that reading needs no lock.
+        # Entries are immutable and never replaced, so reads need no lock.
         self._by_name: dict[str, OpenCatalog] = {}
-        # Held while a catalog is opened, for which a server may be asked.
+        # Held while a catalog is opened, which may send requests to its server.
         self._opening = Lock()
 
     def initialize(self, name: str, options: Mapping[str, str]) -> None:
-        """Opens the catalog. `AnalysisError` CATALOG_IS_OPEN for one that is open with other options."""
+        """Opens the catalog, unless it is open. Raises AnalysisError CATALOG_IS_OPEN for other options."""
         with self._opening:
             if name in self._by_name:
                 self._by_name[name].require_options(name, options, all_of_them=True)
@@ -61,13 +61,14 @@ class OpenCatalogs:
                 self._by_name[name] = OpenCatalog(catalog, dict(options), group_commit(name, options))
 
     def require_settings(self, catalogs: Mapping[str, Mapping[str, str]]) -> None:
-        """`AnalysisError` CATALOG_IS_OPEN where one of the options, by catalog, is not what an open catalog has."""
+        """Raises AnalysisError CATALOG_IS_OPEN for an option, by catalog, whose value differs from an open
+        catalog's."""
         for name, options in catalogs.items():
             if name in self._by_name:
                 self._by_name[name].require_options(name, options, all_of_them=False)
 
     def of(self, name: str) -> OpenCatalog:
-        """The catalog of that name; NotFoundError CATALOG_NOT_FOUND where Spark has not initialised one."""
+        """The catalog `name`. Raises NotFoundError CATALOG_NOT_FOUND if Spark has not initialised it."""
         try:
             return self._by_name[name]
         except KeyError:

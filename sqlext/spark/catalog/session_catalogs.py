@@ -1,4 +1,4 @@
-"""The catalogs of a Spark application by name, and tables loaded from them at one version of their metadata."""
+"""The catalogs of a Spark session, and their tables at one version of the metadata."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class TableVersion:
 
     @property
     def schema(self) -> Schema:
-        """The snapshot's own schema when the handle pins a snapshot and does not say otherwise, else the table's."""
+        """The snapshot's schema if the handle names a snapshot, unless it is read `as_current`; else the current
+        schema."""
         if self.handle.snapshot_id is None or self.handle.as_current:
             return self.metadata.schema()
         if self.snapshot is None or self.snapshot.schema_id is None:
@@ -43,9 +44,9 @@ class TableVersion:
 
 @dataclass(frozen=True, slots=True)
 class Catalogs:
-    """The catalogs of an application as a session sees them: in a transaction, if it has one.
+    """The catalogs of a session, with the state of its open `transaction`, if any.
 
-    What is opened and remembered is the application's. `path_io` reads tables that are named by their path.
+    `opened` and `remembered` are shared by all sessions of the application. `path_io` reads tables named by path.
     """
 
     opened: OpenCatalogs
@@ -54,23 +55,21 @@ class Catalogs:
     transaction: OpenTransaction | None = None
 
     def within(self, transaction: OpenTransaction) -> Catalogs:
-        """These catalogs as the transaction sees them."""
+        """The catalogs with the state of `transaction`."""
         return replace(self, transaction=transaction)
 
     def group_commit(self, name: str) -> GroupCommit | None:
-        """Whose commits may land together in the catalog; in a transaction nobody else's."""
+        """The catalog's group commit setting; None if it has none, and in a transaction. Raises as `catalog`."""
         return self.opened.of(name).group_commit if self.transaction is None else None
 
     def catalog(self, name: str) -> Catalog:
-        """The catalog of that name; NotFoundError when Spark has not initialised one."""
+        """The catalog `name`. Raises NotFoundError CATALOG_NOT_FOUND if Spark has not initialised it."""
         catalog = self.opened.of(name).catalog
         return catalog if self.transaction is None else self.transaction.catalog(catalog)
 
     def load(self, parts: Sequence[str]) -> LoadedTable:
-        """The newest version of `catalog.namespace….table`; NotFoundError under its full name.
-
-        AnalysisError EXPECT_TABLE_NOT_PART for a metadata table or a place of a table.
-        """
+        """The newest version of `catalog.namespace….table`. Raises NotFoundError, and AnalysisError
+        EXPECT_TABLE_NOT_PART for a metadata table, branch, tag or snapshot of a table."""
         try:
             return self._load(parts)
         except NotFoundError:
@@ -98,8 +97,8 @@ class Catalogs:
         return table
 
     def begin_reading(self, tables: Sequence[Sequence[str]]) -> None:
-        """Has an open transaction read these tables, by the parts of their names: at once that takes fewer requests
-        than one by one. Errors as `Catalog.load_table`."""
+        """Loads the tables in an open transaction, in fewer requests than one by one. Raises as
+        `Catalog.load_table`."""
         if self.transaction is None:
             return
         by_catalog: dict[str, list[TableIdentifier]] = {}
@@ -109,7 +108,7 @@ class Catalogs:
             self.transaction.catalog(self.opened.of(name).catalog).load_tables(identifiers)
 
     def locate(self, parts: tuple[str, ...]) -> tuple[NamedPlace, LoadedTable]:
-        """The table that a name means, and the place of it that the name goes on with; NotFoundError as `load`."""
+        """The table that `parts` names, and the metadata table or version of it, if any. Raises NotFoundError."""
         missing: NotFoundError | None = None
         for place in readings(parts):
             try:
@@ -120,7 +119,8 @@ class Catalogs:
         raise missing
 
     def version(self, handle: TableHandle) -> TableVersion:
-        """What `handle` names; reads the metadata file when it is no longer remembered."""
+        """The version that `handle` names; reads its metadata file unless remembered. Raises NotFoundError for another
+        table at the location, and as `FileIO.read` and `decode_table_metadata`."""
         io = self.path_io if handle.catalog is None else self.catalog(handle.catalog).io
         metadata = self.remembered.at(handle.metadata_location)
         if metadata is None or metadata.table_uuid != handle.table_uuid:
@@ -136,7 +136,7 @@ class Catalogs:
 
 
 def handle_of(catalog: str | None, table: LoadedTable) -> TableHandle:
-    """The handle of a table just loaded, at its current snapshot; no catalog for one loaded by its path."""
+    """The handle of a loaded table at its current snapshot. `catalog` is None for a table loaded by path."""
     identifier, metadata = table.identifier, table.metadata
     location, contents = table.metadata_location, _contents(metadata)
     return TableHandle(catalog, identifier.namespace, identifier.name, location, metadata.table_uuid, contents)

@@ -102,16 +102,16 @@ def collect_positions(rows: DataFrame) -> Iterator[tuple[str, BitMap64, BitMap64
 
 
 def collect_written(rows: DataFrame, tasks: int | None) -> list[pa.RecordBatch]:
-    """All rows of a query whose last step is `mapInArrow` with a function that writes.
+    """All rows of a query whose last step is `mapInArrow` with a write task.
 
-    `tasks`: how many tasks its shuffles have at most; None: as many as the session says. The function gets batches as
-    large as those of Spark's Parquet reader, where the session says nothing of them.
+    Its shuffles have at most `tasks` partitions; None: the session's number. Unless the session sets their size, the
+    batches of the write task are as large as those of Spark's Parquet reader.
     """
     return _batches(_shim(rows).collectWritten(rows._jdf, tasks or 0))
 
 
 def held(rows: DataFrame, tasks: int | None) -> DataFrame:
-    """The rows, evaluated once now and held by Spark. See `collect_written` for `tasks`."""
+    """The rows as a local checkpoint, evaluated now. See `collect_written` for `tasks`."""
     return DataFrame(
         shim_object(rows.sparkSession, "JobSettings").checkpointed(rows._jdf, tasks or 0), rows.sparkSession
     )

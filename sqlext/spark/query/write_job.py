@@ -1,8 +1,7 @@
-"""One Spark job that writes: the rows of a DataFrame go through a write task, its messages come to the driver.
+"""Spark jobs that write: write tasks turn a DataFrame's rows into files, and report these to the driver.
 
-A change known to be small comes to the driver as Arrow and goes through the same task there, since a Python worker's
-start costs more than such a write. So does one that is likely to be, up to a number of rows. Rows of any other change
-never pass through the driver.
+Rows of a small change, and up to a limit those of a change that may be small, are collected as Arrow and written by the
+write task on the driver, because starting Python workers costs more. Other rows never pass through the driver.
 """
 
 from __future__ import annotations
@@ -37,20 +36,20 @@ from sqlext.write.row_operation import MATCH
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _MAX_LONG_DIGITS = 18
-# Before the path of a file, in a query of positions: its rows stay. No path begins so.
+# Prefix of a file path in a query of positions: the rows are only matched. No path begins with it.
 _STAYS = "\0"
-# Spark gives a cancelled task's Python two seconds; other jobs may keep the executors busy for longer.
+# Spark kills a cancelled task's Python worker after two seconds; other jobs may keep executors busy for longer.
 _LONGEST_WAIT_S = 10.0
-# A Python worker learns that its task has ended when it next asks for rows, after the row group it is at.
+# A Python worker notices the end of its task when it next reads rows, after writing its current row group.
 _LAST_ROW_GROUP_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """What the tasks of a job handed back.
+    """The results of all tasks of a job.
 
-    `positions` are the deleted positions by data file, `matched` those of rows that stay and that a source row matches,
-    and `repeated` those of either that more than one source row named.
+    By data file path, `positions` are the deleted positions, `matched` the positions of rows that a source row matches
+    and that stay, and `repeated` those of either that occur for more than one source row.
     """
 
     data_files: tuple[ContentFile, ...] = ()
@@ -62,18 +61,18 @@ class WrittenFiles:
 
 
 def task_identity() -> tuple[int, int]:
-    """Partition number of the running task and the id of its attempt, unique in the application; (0, 0) on the driver.
+    """The running task's partition number and its attempt id, unique in the application; (0, 0) on the driver.
 
-    Not the attempt's number: a stage that runs again counts its attempts from 0 again.
+    The attempt number would not be unique: a stage that runs again counts attempts from 0.
     """
     context = TaskContext.get()
     return (0, 0) if context is None else (context.partitionId(), context.taskAttemptId())
 
 
 def run_write(rows: DataFrame, task: WriteTask, tasks: int | None = None) -> WrittenFiles:
-    """Runs the job, whose shuffles have `tasks` tasks at most; None: as many as the session says.
+    """Runs the write task over `rows` in a job whose shuffles have at most `tasks` partitions if not None.
 
-    Errors: the first error a task reports; the caller removes the files of the operation.
+    Raises the first error that a task reports, after a wait for all tasks to stop: the caller can remove their files.
     """
     require_levels(rows)
     job = _with_digits(_numbered(rows)).mapInArrow(_named(task, rows.columns), from_arrow_schema(MESSAGE_SCHEMA))
@@ -92,11 +91,9 @@ def run_few(
     arranged: Callable[[DataFrame], DataFrame] | None = None,
     most_bytes: int = DRIVER_BYTES,
 ) -> WrittenFiles | None:
-    """Runs the task on the driver if there are at most `most` rows, of no more than `most_bytes` as Arrow.
+    """Runs the write task on the driver; None, with nothing written, if `collect_arranged` returns None for the rows.
 
-    Else None, and nothing is written.
-
-    Errors as `run_write`. See `collect_arranged`.
+    Raises the error that the task reports.
     """
     found = collect_arranged(rows, most, arranged, most_bytes)
     return None if found is None else write_on_driver(found, task)
@@ -108,22 +105,22 @@ def collect_arranged(
     arranged: Callable[[DataFrame], DataFrame] | None = None,
     most_bytes: int = DRIVER_BYTES,
 ) -> pa.Table | None:
-    """The rows, which `arranged` sorts.
+    """The rows, sorted by `arranged` if not None.
 
-    None where there are more than `most`, or of more than `most_bytes` as Arrow, or where Arrow cannot have them.
+    None if there are more than `most` rows or than `most_bytes` as Arrow, or if Arrow lacks one of their types.
     """
     if not can_be_collected(rows):
         return None
     if arranged is None:
         return collect_few(rows, most, most_bytes)
-    # No more than these are sorted.
+    # The limit bounds the sort.
     return collect_few(arranged(rows if most == ALL_ROWS else rows.limit(most + 1)), most, most_bytes)
 
 
 def find_positions(rows: DataFrame, *, shows_matches: bool = False) -> WrittenFiles:
-    """The deleted positions of a query that has no new rows, only columns `_file` and `_pos`.
+    """The positions of a query without new rows, whose columns are `_file` and `_pos`.
 
-    With `shows_matches` it has `__operation` too, and rows that are only matched among them.
+    With `shows_matches` the query also has `__operation`, and rows of the operation MATCH go to `matched`.
     """
     found = WrittenFiles()
     if shows_matches:
@@ -139,7 +136,7 @@ def find_positions(rows: DataFrame, *, shows_matches: bool = False) -> WrittenFi
 
 
 def _await_idle_executors(spark: SparkSession) -> None:
-    """Tasks of a job that failed go on writing until Spark kills them; only then can their files be removed."""
+    """Waits for the tasks of a failed job: they write until Spark kills them, and then their files can be removed."""
     tracker = spark.sparkContext._jsc.sc().statusTracker()
     end = time.monotonic() + _LONGEST_WAIT_S
     while time.monotonic() < end and any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
@@ -148,10 +145,8 @@ def _await_idle_executors(spark: SparkSession) -> None:
 
 
 def _with_digits(rows: DataFrame) -> DataFrame:
-    """Decimals of up to 18 digits as these digits: Spark makes a BigDecimal of each value it hands to Arrow.
-
-    The columns are `_numbered`.
-    """
+    """The rows, named by `_numbered`, with decimals of up to 18 digits as unscaled longs: Spark would make a BigDecimal
+    of each value for Arrow."""
     columns = []
     for stored in rows.schema.fields:
         column = F.col(stored.name)
@@ -162,13 +157,13 @@ def _with_digits(rows: DataFrame) -> DataFrame:
 
 
 def _numbered(rows: DataFrame) -> DataFrame:
-    """The columns with names that `mapInArrow` finds: it takes a backtick in a name for a quote, and two names that
-    differ in case for one."""
+    """The rows with column numbers as names: `mapInArrow` confuses names that differ in case only, and takes a backtick
+    in a name for a quote."""
     return rows.toDF(*(str(number) for number in range(len(rows.columns))))
 
 
 def _named(task: WriteTask, names: list[str]) -> WriteTask:
-    """A task for the same rows with other names."""
+    """The task, for batches whose columns are to be renamed to `names`."""
 
     def renamed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return task(batch.rename_columns(names) for batch in batches)
@@ -177,12 +172,12 @@ def _named(task: WriteTask, names: list[str]) -> WriteTask:
 
 
 def write_on_driver(rows: pa.Table | Iterator[pa.RecordBatch], task: WriteTask) -> WrittenFiles:
-    """Runs the task over rows that are here already. Errors: the error that the task reports."""
+    """Runs the write task over Arrow rows on the driver. Raises the error that the task reports."""
     return _gather(list(task(iter(rows.to_batches()) if isinstance(rows, pa.Table) else rows)))
 
 
 def _gather(batches: list[pa.RecordBatch]) -> WrittenFiles:
-    """Adds the tasks' messages up; bitmaps of one file are united, and bits set twice noted."""
+    """The results of all messages; positions that several messages have are `repeated`. Raises a task's error."""
     data: list[ContentFile] = []
     deletes: list[ContentFile] = []
     written = WrittenFiles()
@@ -217,7 +212,7 @@ def _unite(written: WrittenFiles, positions: dict[str, BitMap64], path: str, bit
 
 
 def _compare(written: WrittenFiles) -> None:
-    """What is deleted and matched by another source row too has come twice."""
+    """Adds positions that are both deleted and matched, by different source rows, to `repeated`."""
     for path, matched in written.matched.items():
         twice = matched & written.positions.get(path, BitMap64())
         if twice:
