@@ -28,7 +28,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectFunction(StoreAssignment.function)
     extensions.injectFunction(StoreAssignment.partFunction)
     extensions.injectFunction(RowExpressions.condition)
-    extensions.injectFunction(BucketHash.function)
+    extensions.injectFunction(TransformFunction.bucket)
     extensions.injectFunction(UnscaledDecimal.function)
   }
 }

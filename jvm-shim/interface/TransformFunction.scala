@@ -5,9 +5,11 @@ package io.sqlext
 
 import java.time.LocalDate
 
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
+import org.apache.spark.sql.catalyst.expressions.{ApplyFunctionExpression, Expression, ExpressionInfo}
 import org.apache.spark.sql.connector.catalog.functions.{BoundFunction, ScalarFunction, UnboundFunction}
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -36,6 +38,12 @@ object TransformFunction {
       OfTime("hours", value, IntegerType, units => math.floorDiv(units, microsOfHour).toInt) }),
     new TransformFunction("iceberg_version", { case Seq() => Version })
   ).map(f => f.name -> f).toMap
+
+  /** `sqlext_bucket(n, value)`: bucket where no catalog is known, to bring rows of one bucket together. */
+  val bucket: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
+    FunctionIdentifier("sqlext_bucket"),
+    new ExpressionInfo(classOf[TransformFunction].getName, "sqlext_bucket"),
+    { case arguments @ Seq(_, value) => ApplyFunctionExpression(Bucket(value.dataType), arguments) })
 
   def names: Seq[String] = all.keys.toSeq.sorted
 
@@ -79,13 +87,16 @@ object TransformFunction {
       else {
         val hash = value match {
           case IntegerType | DateType => Murmur3_x86_32.hashLong(input.getInt(1), 0)
-          case StringType => BucketHash.ofText(input.getUTF8String(1))
-          case BinaryType => BucketHash.ofBytes(input.getBinary(1))
-          case d: DecimalType => BucketHash.ofDecimal(input.getDecimal(1, d.precision, d.scale))
+          case StringType => bytesHash(input.getUTF8String(1).getBytes)
+          case BinaryType => bytesHash(input.getBinary(1))
+          case d: DecimalType => bytesHash(input.getDecimal(1, d.precision, d.scale).toJavaBigDecimal.unscaledValue.toByteArray)
           case _ => Murmur3_x86_32.hashLong(input.getLong(1), 0)
         }
         (hash & Int.MaxValue) % input.getInt(0)
       }
+
+    private def bytesHash(value: Array[Byte]): Int =
+      Murmur3_x86_32.hashUnsafeBytes2(value, Platform.BYTE_ARRAY_OFFSET, value.length, 0)
   }
 
   private case class Truncate(value: DataType) extends Scalar[Any]("truncate", IntegerType, value) {
