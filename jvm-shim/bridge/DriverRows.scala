@@ -25,16 +25,16 @@ import scala.collection.mutable
 import scala.concurrent.{Await, ExecutionContext, Future, Promise}
 import scala.concurrent.duration.Duration
 
-/** The results of queries that the driver takes, as Arrow streams one behind the other, and what it can know of their
-  * size before. Their times are in UTC. Each task packs its streams by zstd. They go as a text in Base64: Py4J sends bytes
-  * so in any case, and turns each byte of an array into a number of Python first. */
+/** The results of queries that the driver takes, as Arrow streams one behind the other, and what it can know of
+  * their size before. Their times are in UTC. Each task packs its streams by zstd. They go as a text in Base64: Py4J
+  * sends bytes so in any case, and turns each byte of an array into a number of Python first. */
 object DriverRows {
   private val batchRows = 4096
   private val batchBytes = 4L * 1024 * 1024
   private val places = new StructType().add("path", StringType).add("positions", BinaryType).add("repeated", BinaryType)
 
-  /** All rows, in their order; null where there are more than `most`, or have more than `mostBytes` as Arrow, of which no
-    * more is kept. */
+  /** All rows, in their order; null where there are more than `most`, or have more than `mostBytes` as Arrow, of
+    * which no more is kept. */
   def collect(frame: DataFrame, most: Long, mostBytes: Long): String = {
     val schema = frame.schema
     execute(frame) {
@@ -48,8 +48,8 @@ object DriverRows {
     }
   }
 
-  /** For each task and data file the positions of its rows, and those that came more than once: 64-bit roaring bitmaps in
-    * their portable form. The rows have columns `_file` and `_pos`. */
+  /** For each task and data file the positions of its rows, and those that came more than once: 64-bit roaring
+    * bitmaps in their portable form. The rows have columns `_file` and `_pos`. */
   def collectPositions(frame: DataFrame): String = {
     val (file, position) = (frame.schema.fieldIndex("_file"), frame.schema.fieldIndex("_pos"))
     execute(frame)(_.execute().mapPartitions { rows =>
@@ -79,8 +79,8 @@ object DriverRows {
     if (bytes == null) null else Base64.getEncoder.encodeToString(bytes)
   }
 
-  /** A query that reads no table, with a local row for each that Spark has for a SELECT without FROM: it evaluates those by
-    * itself, and would compile code and run a job for its own. */
+  /** A query that reads no table, with a local row for each that Spark has for a SELECT without FROM: it evaluates
+    * those by itself, and would compile code and run a job for its own. */
   private def withLocalRows(frame: classic.DataFrame): classic.DataFrame = {
     val plan = frame.queryExecution.optimizedPlan
     val leaves = plan.collectLeaves()
@@ -92,8 +92,8 @@ object DriverRows {
     else frame
   }
 
-  /** The bytes of all partitions, in their order; null once they have more than `most` rows or `mostBytes`, and then the
-    * job ends. */
+  /** The bytes of all partitions, in their order; null once they have more than `most` rows or `mostBytes`, and then
+    * the job ends. */
   private def unlessMore(partitions: RDD[Taken], most: Long, mostBytes: Long): Array[Byte] = {
     val found = new Array[Array[Byte]](partitions.getNumPartitions)
     var (rows, size) = (0L, 0L)
@@ -125,8 +125,8 @@ object DriverRows {
     bytes.toByteArray
   }
 
-  /** Packed; no bytes for no rows. Where the rows have a column `_file`, there is a stream of the files' paths, and then one
-    * of the rows, whose last column is the number of the path. It ends where it has more than `most` bytes. */
+  /** Packed; no bytes for no rows. Where the rows have a column `_file`, there is a stream of the files' paths, and
+    * then one of the rows, whose last column is the number of the path. It ends where it has more than `most` bytes. */
   private def stream(rows: Iterator[InternalRow], schema: StructType, most: Long): Taken =
     if (rows.isEmpty) Taken.nothing
     else schema.fieldNames.indexOf(MetadataColumns.file.name) match {
@@ -165,10 +165,10 @@ object DriverRows {
   }
 
   /** JSON of what the optimiser takes the rows for: `bytes`, the factor by which tables' files outweigh that
-    * (`understated`), `rows`, null where it counts none, and `row_bytes` of one; whether another run would give the same
-    * (`repeatable`); whether it has one row at most for each that it reads, and nobody knows how many a condition leaves
-    * (`filters`); whether a query may have it twice and Spark would broadcast it (`broadcast`); and whether all
-    * this says nothing, as a row may become any number of rows (`multiplies`). */
+    * (`understated`), `rows`, null where it counts none, and `row_bytes` of one; whether another run would give the
+    * same (`repeatable`); whether it has one row at most for each that it reads, and nobody knows how many a
+    * condition leaves (`filters`); whether a query may have it twice and Spark would broadcast it (`broadcast`); and
+    * whether all this says nothing, as a row may become any number of rows (`multiplies`). */
   def estimate(frame: DataFrame): String = {
     val plan = frame.asInstanceOf[classic.DataFrame].queryExecution.optimizedPlan
     Bridge.encode(Map(
@@ -202,8 +202,8 @@ object DriverRows {
       case _ => false
     })) && plan.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
 
-  /** The largest factor by which the files of a scan outweigh what Spark takes its rows for; 1 where none do. Spark has one
-    * size for all texts, however long. */
+  /** The largest factor by which the files of a scan outweigh what Spark takes its rows for; 1 where none do. Spark
+    * has one size for all texts, however long. */
   private def understated(optimized: LogicalPlan): Double = (1.0 +: optimized.collectWithSubqueries {
     case relation: DataSourceV2ScanRelation => relation.scan match {
       case own: SqlextScan => own.storedBytes.toDouble / relation.stats.sizeInBytes.max(1).toDouble
@@ -273,8 +273,8 @@ private class NumberedFiles(columns: StructType, at: Int) {
   def paths: Iterator[InternalRow] = numbers.iterator.map { case (path, _) => InternalRow(path) }
 }
 
-/** What is kept for each file, made of how many there were before it. Rows come in runs of one file, whose path is looked up
-  * once. */
+/** What is kept for each file, made of how many there were before it. Rows come in runs of one file, whose path is
+  * looked up once. */
 private class ByPath[A](made: Int => A) {
   private val found = mutable.LinkedHashMap.empty[UTF8String, A]
   private var last: UTF8String = null

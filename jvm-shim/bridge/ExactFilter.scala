@@ -15,7 +15,8 @@ object ExactFilter {
   private val simplified: Seq[Rule[LogicalPlan]] = Seq(ReplaceExpressions, RewriteWithExpression, ComputeCurrentTime, ConstantFolding, NullPropagation, OptimizeIn,
     SimplifyCasts, UnwrapCastInBinaryComparison, BooleanSimplification, SimplifyBinaryComparison, ConstantFolding, BooleanSimplification)
 
-  /** Its JSON, or null where it has no such form. One that cannot be evaluated has none: it fails where rows are read. */
+  /** Its JSON, or null where it has no such form. One that cannot be evaluated has none: it fails where rows are
+    * read. */
   def of(query: DataFrame): String = try described(query) catch { case NonFatal(_) => null }
 
   private def described(query: DataFrame): String =

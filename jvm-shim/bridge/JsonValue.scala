@@ -7,8 +7,8 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Values of simple types as Spark has them within rows, from Python's JSON: days, microseconds, decimals as text, bytes in
-  * Base64. */
+/** Values of simple types as Spark has them within rows, from Python's JSON: days, microseconds, decimals as text,
+  * bytes in Base64. */
 object JsonValue {
   def decode(node: JsonNode, dataType: DataType): Any =
     if (node.isNull) null

@@ -25,8 +25,8 @@ private[sqlext] object Moment {
   def commandEnded(): Unit = commands.incrementAndGet()
 }
 
-/** Gives every query the newest version of each table that it names, as its session sees the table when the query runs, and
-  * one version of the table at all places of the query.
+/** Gives every query the newest version of each table that it names, as its session sees the table when the query runs,
+  * and one version of the table at all places of the query.
   *
   * A query may hold an older one: a DataFrame was analysed before it runs, and Spark resolves the name of a table that
   * CACHE TABLE has cached to the version that was cached. Spark looks for cached data behind this rule, and tables are
@@ -36,8 +36,8 @@ private[sqlext] object Moment {
   * In a command of ours a table is brought up to the time when the command began, and stays at the version that its
   * first query of the table has. */
 object NewestVersions extends Rule[LogicalPlan] {
-  /** Two questions about one table are one to a query that is analysed and run at once. Commits by other processes within
-    * this time are after it. */
+  /** Two questions about one table are one to a query that is analysed and run at once. Commits by other processes
+    * within this time are after it. */
   private val atOnce = 100L * 1000 * 1000
 
   private class Running(val began: Long) {

@@ -73,7 +73,8 @@ object SparkInternals {
     whole
   }
 
-  /** The catalog that a relation is looked up in, by the current catalog of the session or of the view that names it. */
+  /** The catalog that a relation is looked up in, by the current catalog of the session or of the view that names
+    * it. */
   def catalogOf(parts: Seq[String]): CatalogPlugin = {
     val manager = classic.SparkSession.active.sessionState.catalogManager
     if (parts.length > 1 && manager.isCatalogRegistered(parts.head)) manager.catalog(parts.head)
@@ -115,8 +116,8 @@ object SparkInternals {
       .loadTable(Identifier.of(parts.slice(1, parts.length - 1).toArray, parts.last))
   }
 
-  /** What tells the session that is at work from others of the application. Spark runs the queries that it caches in clones of
-    * a session, which are in its transaction: they have its settings. */
+  /** What tells the session that is at work from others of the application. Spark runs the queries that it caches in
+    * clones of a session, which are in its transaction: they have its settings. */
   def sessionId: String = {
     val session = classic.SparkSession.active
     session.sessionState.conf.getConfString("spark.sqlext.transaction-of", session.sessionUUID)
@@ -126,8 +127,8 @@ object SparkInternals {
 
   def translateFilter(condition: Expression): Option[Predicate] = DataSourceV2Strategy.translateFilterV2(condition)
 
-  /** The older form of a predicate, which Spark's Parquet reader takes. Only where all of it has one: Spark leaves out a
-    * side of OR that has none, and the rest would select too few rows. */
+  /** The older form of a predicate, which Spark's Parquet reader takes. Only where all of it has one: Spark leaves
+    * out a side of OR that has none, and the rest would select too few rows. */
   def filterOf(predicate: Predicate): Option[Filter] = if (hasOlderForm(predicate)) PredicateUtils.toV1(predicate) else None
 
   private def hasOlderForm(predicate: Predicate): Boolean = predicate match {

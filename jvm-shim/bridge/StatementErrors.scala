@@ -62,8 +62,8 @@ object StatementErrors {
     }
   }
 
-  /** The contexts that are known in the statement, and those of other texts, such as a view's, as they are; None where all
-    * are of other texts. */
+  /** The contexts that are known in the statement, and those of other texts, such as a view's, as they are; None
+    * where all are of other texts. */
   private def contexts(all: Array[QueryContext], statement: String): Option[Array[QueryContext]] = {
     val texts = all.toSeq.collect { case c: SQLQueryContext => c }
     val told = if (texts.isEmpty) Nil else places(texts.map(c =>

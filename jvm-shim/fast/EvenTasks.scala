@@ -8,8 +8,8 @@ import scala.collection.mutable.ArrayBuffer
 
 /** Pieces of files by task: as many tasks as Spark would make, with as much to read as one another.
   *
-  * Spark fills one task after the other. Where small files come behind large ones, as after some commits to a table, one
-  * task gets all large ones, and the last the small ones, each of which counts for much more than its bytes. */
+  * Spark fills one task after the other. Where small files come behind large ones, as after some commits to a table,
+  * one task gets all large ones, and the last the small ones, each of which counts for much more than its bytes. */
 private[sqlext] object EvenTasks {
   /** The largest piece comes first. Each counts for its bytes and `openCost`, as with Spark. */
   def of(spark: SparkSession, pieces: Seq[PartitionedFile], splitBytes: Long, openCost: Long): Array[FilePartition] = {

@@ -4,9 +4,8 @@ import org.apache.spark.paths.SparkPath
 
 import scala.collection.mutable
 
-/** Locations as Spark's readers take them. Hadoop's encoding of a path costs more than all else that is done for a file of a
-  * plan, so a folder is encoded once, and names that need no encoding are put behind it.
-  */
+/** Locations as Spark's readers take them. Hadoop's encoding of a path costs more than all else that is done for a
+  * file of a plan, so a folder is encoded once, and names that need no encoding are put behind it. */
 private[sqlext] class FilePaths {
   private val folders = mutable.HashMap.empty[String, String]
 

@@ -4,9 +4,8 @@ import java.util
 
 import com.fasterxml.jackson.databind.JsonNode
 
-/** Answers by what was asked, the least recently used gone first once all of them take more than `most` bytes. A query that
-  * is planned again, as a dashboard's are, then costs no call to Python.
-  */
+/** Answers by what was asked, the least recently used gone first once all of them take more than `most` bytes. A
+  * query that is planned again, as a dashboard's are, then costs no call to Python. */
 class KeptAnswers(most: Long) {
   private case class Kept(answer: JsonNode, bytes: Long)
 

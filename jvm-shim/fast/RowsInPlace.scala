@@ -18,8 +18,8 @@ private[sqlext] object RowsInPlace {
     case _ => false
   }
 
-  /** Moves the rows of these ascending numbers; those behind them are lost. The vector's number of nulls may be too large
-    * from then on. */
+  /** Moves the rows of these ascending numbers; those behind them are lost. The vector's number of nulls may be too
+    * large from then on. */
   def move(vector: WritableColumnVector, rows: Array[Int]): Unit = {
     var first = 0
     while (first < rows.length && rows(first) == first) first += 1

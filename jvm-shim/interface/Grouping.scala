@@ -12,7 +12,8 @@ import org.apache.spark.sql.types._
 
 import scala.jdk.CollectionConverters._
 
-/** The partition fields by which a scan's files are apart, so that Spark joins tables partitioned alike without a shuffle. */
+/** The partition fields by which a scan's files are apart, so that Spark joins tables partitioned alike without a
+  * shuffle. */
 case class Grouping(table: SqlextTable, fields: Seq[Int]) {
   def keys: Array[Expression] = fields.map(table.partitioning.apply(_): Expression).toArray
 
@@ -25,8 +26,8 @@ case class Grouping(table: SqlextTable, fields: Seq[Int]) {
 }
 
 object Grouping {
-  /** As Iceberg's, but that buckets are kept apart unless it is false: a task for each other partition, however many and
-    * however large they are, is what a query without a join pays for. */
+  /** As Iceberg's, but that buckets are kept apart unless it is false: a task for each other partition, however many
+    * and however large they are, is what a query without a join pays for. */
   private val setting = "spark.sql.iceberg.planning.preserve-data-grouping"
 
   /** None unless Spark joins by reported partitions, and the columns of some partition fields are read. */

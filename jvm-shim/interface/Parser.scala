@@ -48,8 +48,8 @@ object Parser {
       command.getOrElse(method.invoke(delegate, arguments.updated(0, forSpark): _*))
     }
 
-  /** The failure as what a proxy may throw: ParserInterface declares ParseException, and another checked exception, such as
-    * that of a parameter without a value, would come out as an UndeclaredThrowableException. */
+  /** The failure as what a proxy may throw: ParserInterface declares ParseException, and another checked exception,
+    * such as that of a parameter without a value, would come out as an UndeclaredThrowableException. */
   private def declared(failure: Throwable): Throwable = failure match {
     case parsing: ParseException => parsing
     case other: AnalysisException if other.getCondition != null =>
@@ -58,7 +58,8 @@ object Parser {
     case other => other
   }
 
-  /** Whether there are no parameters: Spark looks for them in the grammar of its own, which lacks some of our syntax. */
+  /** Whether there are no parameters: Spark looks for them in the grammar of its own, which lacks some of our
+    * syntax. */
   private def isEmpty(parameters: AnyRef): Boolean = parameters match {
     case context: Product => context.productIterator.forall { case given: Iterable[_] => given.isEmpty; case _ => false }
     case _ => false

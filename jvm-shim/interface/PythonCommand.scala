@@ -59,7 +59,8 @@ case class PythonWrite(arguments: Map[String, Any], query: LogicalPlan, counted:
   }
 }
 
-/** A table that is made, or replaced, with the rows of a DataFrame in one commit; Spark's own plan makes it empty first. */
+/** A table that is made, or replaced, with the rows of a DataFrame in one commit; Spark's own plan makes it empty
+  * first. */
 case class PythonCreate(arguments: Map[String, Any], query: LogicalPlan) extends LeafRunnableCommand {
   override def innerChildren: Seq[QueryPlan[_]] = Seq(query)
 

@@ -47,8 +47,8 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
   }
   override def pushedPredicates(): Array[Predicate] = filters.toArray
 
-  /** Spark compares names as the session does when it prunes nested fields, and may give a column the type of another one
-    * whose name differs in case alone: such columns are read whole. */
+  /** Spark compares names as the session does when it prunes nested fields, and may give a column the type of
+    * another one whose name differs in case alone: such columns are read whole. */
   override def pruneColumns(required: StructType): Unit = columns =
     if (SQLConf.get.caseSensitiveAnalysis || !AmbiguousNames.hasAlike(table.schema)) required
     else StructType(required.map(field => table.schema.find(_.name == field.name).getOrElse(field)))

@@ -40,8 +40,8 @@ class StreamingSource(session: SparkSession, table: String, options: Map[String,
 
   override def getOffset: Option[Offset] = Option(latestOffset(null, ReadLimit.allAvailable)).map(_.asInstanceOf[Offset])
 
-  /** A query that is started again asks for its last batch first, which may be done: rows that are gone end the query when
-    * they are wanted, and not before. */
+  /** A query that is started again asks for its last batch first, which may be done: rows that are gone end the
+    * query when they are wanted, and not before. */
   override def getBatch(start: Option[Offset], end: Offset): DataFrame =
     try {
       val sql = ask("stream batch", "start" -> start.map(_.json), "end" -> end.json).get("sql").asText

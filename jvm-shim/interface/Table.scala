@@ -28,9 +28,9 @@ case class StoredRows(andDeletedFiles: Boolean, touchedByKey: Option[Boolean] = 
 /** Keys of the equality deletes of one group. */
 case class EqualityDeletes(group: Int) extends Role
 
-/** A table as Python describes it: `handle` names the table at one version of its metadata, which `isPinned` says to stay.
-  * `named` is its name by parts, where it was not looked up in a catalog; `refusal` is why no query can read it at the newest
-  * version. */
+/** A table as Python describes it: `handle` names the table at one version of its metadata, which `isPinned` says to
+  * stay. `named` is its name by parts, where it was not looked up in a catalog; `refusal` is why no query can read
+  * it at the newest version. */
 class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns: Boolean = false,
     val isPinned: Boolean = false, val named: Option[Seq[String]] = None, val refusal: Option[SqlextException] = None)
     extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
@@ -176,8 +176,8 @@ object MetadataColumns {
   private val constantNames = constants.map(_.name).toSet
 }
 
-/** `spark.read.format("sqlext").load(path)`: a table by its folder or metadata.json, known to no catalog; or by its name
-  * in a catalog, as the path or the option `table`, which can be written to as well. */
+/** `spark.read.format("sqlext").load(path)`: a table by its folder or metadata.json, known to no catalog; or by its
+  * name in a catalog, as the path or the option `table`, which can be written to as well. */
 class PathSource extends TableProvider with DataSourceRegister {
   override def shortName(): String = "sqlext"
 

@@ -40,8 +40,8 @@ private[sqlext] class DecodedVector(val bytes: Array[Byte]) {
   private val lowest = bitmaps.getOrElse(0, new RoaringBitmap)
   private val ahead = new Array[Int](256)
 
-  /** The numbers of those of `count` rows, whose positions go from `first` to `last`, that it does not have; None unless
-    * they are positions in a row that it keeps together. */
+  /** The numbers of those of `count` rows, whose positions go from `first` to `last`, that it does not have; None
+    * unless they are positions in a row that it keeps together. */
   def live(first: Long, last: Long, count: Int): Option[Array[Int]] =
     if (last - first != count - 1 || first >>> 32 != last >>> 32) None
     else Some(bitmaps.get((first >>> 32).toInt) match {

@@ -12,8 +12,8 @@ object FieldIds {
   def withId(name: String, dataType: DataType, id: Long): StructField =
     StructField(name, dataType, nullable = true, new MetadataBuilder().putLong(key, id).build())
 
-  /** Spark's reader finds a field by its id, but looks its type up by the name it has in the file first: a name that was
-    * another field's may not stand in the schema it is given. */
+  /** Spark's reader finds a field by its id, but looks its type up by the name it has in the file first: a name that
+    * was another field's may not stand in the schema it is given. */
   def unmistakable(struct: StructType, reused: Set[Long]): StructType = changed(struct) { f =>
     id(f).filter(reused).fold(f)(id => f.copy(name = nameless(id)))
   }
@@ -42,8 +42,8 @@ object FieldIds {
     StructType(struct.map(change).map(f => f.copy(dataType = within(f.dataType))))
   }
 
-  /** The fields of `pruned`, a projection of `full` by name, with ids and leaf types of `full`, and null where one of the
-    * two may be. */
+  /** The fields of `pruned`, a projection of `full` by name, with ids and leaf types of `full`, and null where one
+    * of the two may be. */
   def onto(pruned: StructType, full: StructType): StructType = StructType(pruned.map { field =>
     val whole = full(field.name)
     StructField(field.name, onto(field.dataType, whole.dataType), field.nullable || whole.nullable, whole.metadata)

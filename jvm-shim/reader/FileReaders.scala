@@ -78,8 +78,8 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
 }
 
 private[sqlext] object FileReaders {
-  /** All of them in one, of little depth: Spark would nest one in another, and Parquet's reader serializes what it is given
-    * in a task, which ends the executor when it overflows the stack. */
+  /** All of them in one, of little depth: Spark would nest one in another, and Parquet's reader serializes what it
+    * is given in a task, which ends the executor when it overflows the stack. */
   private def together(filters: IndexedSeq[Filter]): Option[Filter] =
     if (filters.size < 2) filters.headOption
     else {

@@ -28,7 +28,8 @@ class FileReading(description: JsonNode) {
   /** Spark counts rows in Parquet only: for the position of a row in another file the file is read from its start. */
   def countsFromStart: Boolean = format != "PARQUET"
 
-  /** A reader whose rows are `stored`, fields with their ids (a row index among them has none), and then `constants`. */
+  /** A reader whose rows are `stored`, fields with their ids (a row index among them has none), and then
+    * `constants`. */
   def reader(spark: SparkSession, stored: Seq[StructField], rowIndex: StructField, constants: StructType,
       batches: Boolean, hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
     val named = stored.map(f => if (f.name == rowIndex.name) f else FieldIds.named(StructType(Seq(f)), names).head)
@@ -54,8 +55,8 @@ object FileReading {
   /** The key of a file's reading, a number, among its constants. */
   val key = "sqlext_reading"
 
-  /** Timestamps without zone, as ORC and Iceberg's Avro have them, are instants to Spark's converters; the number is the
-    * same. */
+  /** Timestamps without zone, as ORC and Iceberg's Avro have them, are instants to Spark's converters; the number is
+    * the same. */
   private def asInstants(columns: StructType): StructType =
     SparkInternals.replaced(columns) { case TimestampNTZType => TimestampType }.asInstanceOf[StructType]
 

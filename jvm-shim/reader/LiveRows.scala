@@ -14,8 +14,8 @@ object LiveRows {
   /** The key, among a file's constants, of its deletion vector. */
   val key = "sqlext_deletion_vector"
 
-  /** A reader of the columns that `plain` gives. `positioned` is for files with a vector: it gives `columns`, which have
-    * the position of the row at `positionAt`; unless it `isWanted`, nobody else needs it. */
+  /** A reader of the columns that `plain` gives. `positioned` is for files with a vector: it gives `columns`, which
+    * have the position of the row at `positionAt`; unless it `isWanted`, nobody else needs it. */
   def reader(plain: PartitionedFile => Iterator[InternalRow], positioned: PartitionedFile => Iterator[InternalRow],
       columns: StructType, positionAt: Int, isWanted: Boolean): PartitionedFile => Iterator[InternalRow] = {
     val shown = columns.indices.filter(i => isWanted || i != positionAt).toArray

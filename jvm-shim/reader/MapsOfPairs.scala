@@ -7,8 +7,9 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.types._
 
 object MapsOfPairs {
-  /** The columns as a file has them. `withIds` are the same columns with field ids; `pairs` names the maps of text keys
-    * that are such arrays, by the id of the nearest field around a map and the parts of lists and maps between the two. */
+  /** The columns as a file has them. `withIds` are the same columns with field ids; `pairs` names the maps of text
+    * keys that are such arrays, by the id of the nearest field around a map and the parts of lists and maps between
+    * the two. */
   def inFile(withIds: StructType, columns: StructType, pairs: Set[String]): StructType = {
     def of(withId: DataType, dataType: DataType, at: String): DataType = (withId, dataType) match {
       case (s: StructType, t: StructType) =>

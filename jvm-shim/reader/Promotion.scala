@@ -8,8 +8,8 @@ import scala.jdk.CollectionConverters._
 
 /** Fields that a file holds in the type they had before it was widened (spec: Schema Evolution, type promotion).
   *
-  * They are read in that type and widened where they are used: Spark's reader widens the values of most encodings one by
-  * one. */
+  * They are read in that type and widened where they are used: Spark's reader widens the values of most encodings
+  * one by one. */
 object Promotion {
   /** The key, among a file's constants, of the ids of such fields. */
   val key = "sqlext_unpromoted"

@@ -9,8 +9,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 object AmbiguousNames {
-  /** Raises AnalysisException AMBIGUOUS_REFERENCE where a field of `given` has the name of two fields of `column`, the type
-    * that it is put into by name; `path` leads to both. */
+  /** Raises AnalysisException AMBIGUOUS_REFERENCE where a field of `given` has the name of two fields of `column`,
+    * the type that it is put into by name; `path` leads to both. */
   def refuse(given: DataType, column: DataType, path: Seq[String] = Nil): Unit = (given, column) match {
     case (values: StructType, fields: StructType) =>
       for (value <- values) {

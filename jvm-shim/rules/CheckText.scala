@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.trees.TreePattern
 
 object CheckText {
-  /** JSON: the `parts` of the expression, outer ones first, by the names of Spark's classes and functions; or the condition
-    * of the `error` in it. */
+  /** JSON: the `parts` of the expression, outer ones first, by the names of Spark's classes and functions; or the
+    * condition of the `error` in it. */
   def parts(session: SparkSession, text: String): String = Bridge.encode(
     try Map("parts" -> nodes(session.asInstanceOf[classic.SparkSession].sessionState.sqlParser.parseExpression(text)).map(described))
     catch { case error: ParseException => Map("error" -> error.getCondition) })

@@ -14,8 +14,8 @@ import org.apache.spark.sql.sqlext.SparkInternals
 
 import scala.jdk.CollectionConverters._
 
-/** The source of an INSERT, whose columns are for others that have `defaults`: those stand for the word DEFAULT. A column
-  * of the name `beside` is for none of them. */
+/** The source of an INSERT, whose columns are for others that have `defaults`: those stand for the word DEFAULT. A
+  * column of the name `beside` is for none of them. */
 case class RowsWithDefaults(child: LogicalPlan, defaults: Seq[Expression], beside: Option[String]) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
 
@@ -33,9 +33,9 @@ object DefaultValues {
   }
 }
 
-/** Gives DEFAULT its meaning where Spark gives it one: as a whole value of VALUES or of the SELECT list whose columns are
-  * those of the statement, unless it is the name of a column there. In UNION, in a CTE or in a subquery it is a name that
-  * nobody knows. */
+/** Gives DEFAULT its meaning where Spark gives it one: as a whole value of VALUES or of the SELECT list whose
+  * columns are those of the statement, unless it is the name of a column there. In UNION, in a CTE or in a subquery
+  * it is a name that nobody knows. */
 object ResolveDefaults extends Rule[LogicalPlan] {
   private val word = "DEFAULT"
 

@@ -195,8 +195,8 @@ object RowChangesToPython extends Rule[LogicalPlan] {
   }
 }
 
-/** Expressions as texts over the columns that `names` gives names to. Columns and their equality are written out, so that
-  * Python knows an upsert on the key by its condition; anything else is kept in `expressions`. */
+/** Expressions as texts over the columns that `names` gives names to. Columns and their equality are written out, so
+  * that Python knows an upsert on the key by its condition; anything else is kept in `expressions`. */
 private class Texts(names: Seq[(Attribute, Seq[String])]) {
   private val parts = AttributeMap(names)
   private val kept = mutable.ArrayBuffer.empty[Expression]

@@ -15,7 +15,8 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 object SparkVersions {
-  /** The text of a statement with Spark's own literals in place of its parameters, which Spark has as a class from 4.1 on. */
+  /** The text of a statement with Spark's own literals in place of its parameters, which Spark has as a class from
+    * 4.1 on. */
   def substituteParameters(text: String, parameters: AnyRef): String = {
     val handler = Class.forName("org.apache.spark.sql.catalyst.parser.ParameterHandler")
     val substitute = handler.getMethods.find(_.getName == "substituteParameters").get
@@ -23,8 +24,8 @@ object SparkVersions {
     catch { case failure: InvocationTargetException => throw failure.getCause }
   }
 
-  /** Caches of the table, by the parts of its name, and of queries on it are to be made anew when they are next used; they
-    * are dropped where one cannot be. Spark 4.0 has no way to do so: there they are of no more use. */
+  /** Caches of the table, by the parts of its name, and of queries on it are to be made anew when they are next
+    * used; they are dropped where one cannot be. Spark 4.0 has no way to do so: there they are of no more use. */
   def renewCaches(table: Seq[String]): Unit = {
     val session = classic.SparkSession.active
     val caches = session.sharedState.cacheManager
