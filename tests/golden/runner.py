@@ -35,7 +35,7 @@ PLAN_LINE = re.compile(r"\s*$|== SQL|[ :]*[+'-]|\s*\S+Table |JVM stacktrace|\s+a
 SIZE_NAMES = re.compile(r"(^|[-_])(size|sizes|length|size_in_bytes)$|files-size$|column_size$|^split_offsets$")
 PLAN_IDS = re.compile(r"(?<=[\w)*])#\d+L?|, \[plan_id=\d+\]")
 # of what the driver tries to take: it follows from the sizes of files
-TRIED_ROWS = re.compile(r"(?<=no more than )[\d,]+(?= rows)")
+TRIED_ROWS = re.compile(r"(?<=s at most )[\d,]+(?= rows)")
 VERSION_NAMES = frozenset({"engine-version", "sqlext-version", "iceberg-version", "spark.app.id"})
 
 

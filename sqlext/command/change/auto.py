@@ -106,27 +106,26 @@ def expected(environment: Environment, spark: SparkSession, target: Target, chan
     tasks = _candidates(environment, target, rows)
     limit = f"{limits.rewritten_share:.0%}"
     if not tasks:
-        return Expected(False, "no file may hold a row that changes")
+        return Expected(False, "no file can have a row that changes")
     sample = tasks[:: -(-len(tasks) // limits.sampled_files)]
     changes = rows.where(F.col("__operation").isin(DELETE, UPDATE))
     sampled = changes.where(F.col("_file").isin([task.file.file_path for task in sample])).select("_file", "_pos")
     of_files = f"{len(sample)} of {len(tasks)} files"
     if read_bytes(sampled) > limits.sampled_bytes:
         reason = (
-            f"the run counts: of {len(tasks)} files with {sum(map(_live, tasks))} rows those that change are written"
-            f" anew if {limit} of their rows do"
+            f"execution decides: of {len(tasks)} files with {sum(map(_live, tasks))} rows those that change are"
+            f" rewritten if at least {limit} of their rows do"
         )
         return Expected(None, reason)
     counted = sampled.groupBy("_file").agg(F.countDistinct("_pos").alias("rows")).collect()
     share = changed_share(sample, {row["_file"]: row["rows"] for row in counted}, limits.rewritten_share)
     if not counted:
-        return Expected(False, f"no row changes in {of_files} that may have such rows")
+        return Expected(False, f"no row changes in a sample of {of_files}")
     if not share.live:
-        return Expected(False, f"all rows change in the files touched, of {of_files}")
-    compared = "at least" if share.rewrites else "fewer than"
-    return Expected(
-        share.rewrites, f"{share} of the rows change in the files touched, of {of_files}, {compared} {limit}"
-    )
+        return Expected(False, f"all rows change in the files touched, in a sample of {of_files}")
+    least = "at least" if share.rewrites else "fewer than"
+    compared = f"{share} of the rows change in the files touched, {least} {limit}"
+    return Expected(share.rewrites, f"{compared}, in a sample of {of_files}")
 
 
 def _candidates(environment: Environment, target: Target, rows: DataFrame) -> Sequence[FileScanTask]:

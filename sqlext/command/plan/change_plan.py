@@ -97,9 +97,9 @@ class Writer:
         if self.tried_rows >= ALL_ROWS:
             return f"the driver up to {most}, else tasks"
         tried = max(self.tried_rows, self.completed_rows)
-        found = "a condition leaves" if self.tries_filtered else "it finds"
-        few = f", or {found} no more than {tried:,} rows" if tried else ""
-        return f"the driver where Spark expects no more than {most}{few}, else tasks"
+        found = "a condition leaves" if self.tries_filtered else "finds"
+        few = f", or {found} at most {tried:,} rows" if tried else ""
+        return f"the driver if Spark expects at most {most}{few}, else tasks"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class Mode:
 
     @property
     def reason(self) -> str:
-        return f"{self.name} is {self.value}{'' if self.is_set else ' where it is not set'}"
+        return f"{self.name} is {self.value}{'' if self.is_set else ' by default'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,16 +59,16 @@ def plan_insert(
     """
     reason = _INSERTED[way]
     if way is Way.APPEND and is_enforced:
-        reason = "new rows are looked for in the table first, as its key is enforced"
+        reason = "new keys are looked up in the table first, since its key is enforced"
     writer = replace(planning.writer(), given=is_given and not planning.in_tasks)
     return ChangePlan(way, reason, writer)
 
 
 _INSERTED = {
-    Way.APPEND: "rows come in as they are, and those of the table are not looked at",
-    Way.OVERWRITE: "all files of the table go",
-    Way.OVERWRITE_PARTITIONS: "all files of partitions that get rows go",
-    Way.OVERWRITE_WHERE: "files of the partition go, and of others its rows",
+    Way.APPEND: "new rows are appended, and those of the table are not read",
+    Way.OVERWRITE: "all files of the table are removed",
+    Way.OVERWRITE_PARTITIONS: "all files of partitions with new rows are removed",
+    Way.OVERWRITE_WHERE: "files with rows of the partition alone are removed, and its rows in others deleted",
 }
 
 
@@ -112,11 +112,11 @@ def _covered(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     if covered is None:
         return None
     if not covered.undecided:
-        reason = f"partitions and bounds decide of all files, and cover {covered.whole}"
+        reason = f"files with only matching rows, by partitions and bounds: {covered.whole}; no other row matches"
         return _Candidate(ChangePlan(Way.COVERED, reason, Writer(0), has_new_rows=False), True)
     if not covered.whole or facts.format_version < 2 or facts.mode.value != Way.MERGE_ON_READ.value:
         return None
-    reason = f"partitions and bounds cover {covered.whole} files; {facts.mode.reason}"
+    reason = f"files with only matching rows, by partitions and bounds: {covered.whole}; {facts.mode.reason}"
     return _Candidate(ChangePlan(Way.PARTLY_COVERED, reason, Writer(0), has_new_rows=False), True)
 
 
@@ -150,7 +150,7 @@ def _look_up(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
         tried = most_rows(facts, planning, planning.thresholds.driver_rows)
         reason = "the source may have few rows"
     limits = [] if tried >= ALL_ROWS else [f"{tried:,} rows"]
-    when = f"should it have more than {' or '.join([*limits, f'{planning.thresholds.driver_bytes:,} bytes'])}"
+    when = f"if the source has more than {' or '.join([*limits, f'{planning.thresholds.driver_bytes:,} bytes'])}"
     plan = ChangePlan(
         Way.LOOK_UP,
         _of_key(facts, key, reason),
@@ -165,7 +165,7 @@ def _look_up(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
 def _insert_only(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     if not facts.only_inserts:
         return None
-    plan = ChangePlan(Way.INSERT_ONLY, "no clause changes a row that is there", planning.writer())
+    plan = ChangePlan(Way.INSERT_ONLY, "no clause changes a target row", planning.writer())
     return _Candidate(plan, True)
 
 
@@ -228,7 +228,7 @@ def _of_key(facts: ChangeFacts, key: KeyFacts | None, reason: str) -> str:
         return reason
     found = key.upsert_mode.reason
     if key.upsert_mode.value == Way.EQUALITY.value and facts.format_version > 1:
-        found += ", but would not reach files of an earlier partitioning"
+        found += ", but equality deletes would not apply to files of an earlier partition spec"
     return f"{found}; {reason}"
 
 
@@ -236,4 +236,4 @@ def _rewrites(otherwise: ChangePlan, planning: Planning) -> Instead | None:
     if otherwise.way is not Way.AUTO:
         return None
     share = planning.thresholds.rewritten_share
-    return Instead(f"should at least {share:.0%} of the rows of the files touched go", otherwise)
+    return Instead(f"if at least {share:.0%} of the rows of the files touched are deleted", otherwise)

@@ -44,7 +44,7 @@ class Planning:
             elif name in FORCED_WAYS:
                 ways.add(FORCED_WAYS[name])
             else:
-                allowed = f"some of {', '.join([*FORCED_WAYS, f'{ON_DRIVER} or {IN_TASKS}'])}, with commas between"
+                allowed = f"a list, separated by commas, of {', '.join([*FORCED_WAYS, f'{ON_DRIVER} or {IN_TASKS}'])}"
                 raise AnalysisError("SETTING_INVALID", name=FORCE, value=text, allowed=allowed)
         return cls(Thresholds.of(settings), frozenset(ways), writer)
 

@@ -15,15 +15,14 @@ from sqlext.thresholds import ALL_ROWS
         (Writer(0, tried_rows=9), "tasks"),
         (Writer(4096, given=True), "the driver, which has the rows"),
         (Writer(4096, ALL_ROWS), "the driver up to 4,096 bytes, else tasks"),
-        (Writer(4096), "the driver where Spark expects no more than 4,096 bytes, else tasks"),
+        (Writer(4096), "the driver if Spark expects at most 4,096 bytes, else tasks"),
         (
             Writer(4096, tried_rows=1000),
-            "the driver where Spark expects no more than 4,096 bytes, or it finds no more than 1,000 rows, else tasks",
+            "the driver if Spark expects at most 4,096 bytes, or finds at most 1,000 rows, else tasks",
         ),
         (
             Writer(4096, 10, completed_rows=2000, tries_filtered=True),
-            "the driver where Spark expects no more than 4,096 bytes, or a condition leaves no more than 2,000 rows,"
-            " else tasks",
+            "the driver if Spark expects at most 4,096 bytes, or a condition leaves at most 2,000 rows, else tasks",
         ),
     ],
 )

@@ -108,16 +108,16 @@ def test_a_forced_way_is_taken_or_nothing_changes(name: str) -> None:
 @pytest.mark.parametrize(
     ("key", "way", "reason"),
     [
-        (keyed(), Way.LOOK_UP, "write.upsert.mode is resolved where it is not set; the source is small"),
+        (keyed(), Way.LOOK_UP, "write.upsert.mode is resolved by default; the source is small"),
         (
             keyed(SIZES[2]),
             Way.LOOK_UP,
-            "write.upsert.mode is resolved where it is not set; the source may have few rows",
+            "write.upsert.mode is resolved by default; the source may have few rows",
         ),
         (
             keyed(SIZES[1]),
             Way.MERGE_ON_READ,
-            "write.upsert.mode is resolved where it is not set; write.merge.mode is merge-on-read where it is not set",
+            "write.upsert.mode is resolved by default; write.merge.mode is merge-on-read by default",
         ),
         (keyed(fit=False), Way.MERGE_ON_READ, None),
         (keyed(compares=True), Way.MERGE_ON_READ, None),
@@ -125,7 +125,8 @@ def test_a_forced_way_is_taken_or_nothing_changes(name: str) -> None:
         (
             keyed(upsert_mode="equality", reach=False),
             Way.LOOK_UP,
-            "write.upsert.mode is equality, but would not reach files of an earlier partitioning; the source is small",
+            "write.upsert.mode is equality, but equality deletes would not apply to files of an earlier partition spec;"
+            " the source is small",
         ),
     ],
 )
