@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change.destination import written_table
 from sqlext.command.change.row_level import Target, commit_change
 from sqlext.command.change.schema_evolution import changes_for_rows, grown, merges_schema
-from sqlext.command.dml.data_frame_write import WriteMode, is_upsert, write_rows_to
+from sqlext.command.dml.row_write import write_rows_to
+from sqlext.command.dml.write_mode import WriteMode, is_upsert
 from sqlext.command.environment import Environment
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
 from sqlext.command.upsert.upsert import require_upsertable, upsert
@@ -103,7 +104,7 @@ class BatchWrite:
         `RoutedBatch.write`, and AnalysisError INVALID_STREAM_OPTION."""
         batch, options = self.batch, self.batch.options
         if batch.output_mode == "complete" or options.overwrite is not None or options.write.branch is not None:
-            reason = "rows that go to many tables are added or upserted there, and on main"
+            reason = "with it rows are only appended or upserted, and to main"
             raise AnalysisError(
                 "INVALID_STREAM_OPTION", kind="write", name="route-by", value=options.route_by, reason=reason
             )
@@ -227,7 +228,7 @@ def _upserts(batch: MicroBatch, target: Target) -> bool:
     options = batch.options
     if batch.output_mode == "update":
         if batch.mode != "append":
-            way_out = "Begin the query with outputMode('append'), or leave the option of the overwrite out"
+            way_out = "Begin the query with outputMode('append'), or leave the overwrite option out"
             raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name, way_out=way_out)
         require_no_other_mode(options.write)
         require_upsertable(target)

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.change.destination import written_table
 from sqlext.command.change.row_level import Target, load_target
-from sqlext.command.dml.data_frame_write import Mode, with_options
+from sqlext.command.dml.write_mode import Mode, with_options
 from sqlext.command.environment import Environment
 from sqlext.errors import ValidationConflict
 from sqlext.spark.catalog.table_handle import TableHandle

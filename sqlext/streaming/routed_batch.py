@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.change.row_level import Target, commit_change, load_target
-from sqlext.command.dml.data_frame_write import WriteMode, is_upsert, with_options, write_rows_to
+from sqlext.command.dml.row_write import write_rows_to
+from sqlext.command.dml.write_mode import WriteMode, is_upsert, with_options
 from sqlext.command.environment import Environment
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
 from sqlext.command.upsert.upsert import require_upsertable, upsert
@@ -137,7 +138,7 @@ class RoutedBatch:
         """The number of rows, and the rows of each table in the table's columns. Raises AnalysisError as `write`."""
         column = next((name for name in rows.columns if name.lower() == str(self.options.route_by).lower()), None)
         if column is None:
-            reason = f"the rows have no such column, but {', '.join(rows.columns)}"
+            reason = f"the rows have only the columns {', '.join(rows.columns)}"
             value = self.options.route_by
             raise AnalysisError("INVALID_STREAM_OPTION", kind="write", name="route-by", value=value, reason=reason)
         route = F.col(quote_identifier(column)).cast("string")

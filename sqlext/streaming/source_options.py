@@ -53,7 +53,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
         raise _invalid("stream-from", given["stream-from"], "it must be all or latest")
     places = {"start-snapshot-id", "stream-from", "stream-from-timestamp"} & given.keys()
     if len(places) > 1:
-        raise _invalid(min(places), given[min(places)], f"{max(places)} says another place")
+        raise _invalid(min(places), given[min(places)], f"{max(places)} is set too")
     skips = (("delete", "streaming-skip-delete-snapshots"), ("overwrite", "streaming-skip-overwrite-snapshots"))
     return SourceOptions(
         row_kinds=_boolean(given, "row-kinds"),

@@ -24,7 +24,7 @@ from sqlext.command.ddl.table_definition import (
     described_terms,
     with_identifier_fields,
 )
-from sqlext.command.dml.data_frame_write import write_files
+from sqlext.command.dml.row_write import write_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.command.plan.planner import plan_insert

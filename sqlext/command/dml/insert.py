@@ -14,11 +14,12 @@ from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.row_level import Target, load_target
 from sqlext.command.change.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.compaction.compaction import compact_after_commit
-from sqlext.command.dml.data_frame_write import WriteMode, asked_mode, in_tasks, is_upsert, with_options, write_rows_to
 from sqlext.command.dml.literal_insert import append_literals, literal_rows
 from sqlext.command.dml.literal_upsert import plan_of_given, takes_whole_rows
 from sqlext.command.dml.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
+from sqlext.command.dml.row_write import write_rows_to
 from sqlext.command.dml.static_partition import replaced_partition, require_constants, static_partition
+from sqlext.command.dml.write_mode import WriteMode, asked_mode, in_tasks, is_upsert, with_options
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.plan.change_plan import ChangePlan, Way

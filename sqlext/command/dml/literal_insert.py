@@ -6,8 +6,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from sqlext.command.change.row_level import Target
-from sqlext.command.dml.data_frame_write import WriteMode, commit_written
 from sqlext.command.dml.literal_rows import literals_in_columns
+from sqlext.command.dml.row_write import commit_written
+from sqlext.command.dml.write_mode import WriteMode
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import WriteOperation
 from sqlext.spark.query.store_assignment import is_ansi

@@ -6,8 +6,9 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.change.row_level import commit_change, load_target
 from sqlext.command.compaction.compaction import compact_after_commit
-from sqlext.command.dml.data_frame_write import WriteMode, commit_written
+from sqlext.command.dml.row_write import commit_written
 from sqlext.command.dml.static_partition import replaced_partition, static_partition
+from sqlext.command.dml.write_mode import WriteMode
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.commit.actions.overwrite import OverwriteFiles

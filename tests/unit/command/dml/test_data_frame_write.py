@@ -11,8 +11,9 @@ import pytest
 
 from small_tables import files_below, summary_of
 from sqlext.command.change.row_level import Target
-from sqlext.command.dml.data_frame_write import WriteMode, asked_mode, commit_written, is_upsert, with_options
 from sqlext.command.dml.replaced_rows import ReplacedRows
+from sqlext.command.dml.row_write import commit_written
+from sqlext.command.dml.write_mode import WriteMode, asked_mode, is_upsert, with_options
 from sqlext.command.write_operation import WriteOperation
 from sqlext.spark.catalog.frame_options import WriteOptions, write_options
 from sqlext.spark.query.write_job import WrittenFiles, task_identity, write_on_driver
