@@ -64,11 +64,11 @@ _TO_SPARK: Mapping[type, str] = {
     UnknownType: "void",
 }
 _REASONS: Mapping[type, str] = {
-    TimeType: "Spark has its own switched off. Keep microseconds of the day as BIGINT, and read such columns of others"
-    " in an engine that has the type",
-    TimestampNanoType: "Spark has no nanoseconds, and none shall be lost. Read the table in an engine that has them",
-    TimestamptzNanoType: "Spark has no nanoseconds, and none shall be lost. Read the table in an engine that has them",
-    GeospatialType: "sqlext has no such values. Read the table in an engine that has them, or use well-known binary",
+    TimeType: "Spark's own is switched off. Store microseconds of the day as BIGINT, or read such columns in an engine"
+    " that has the type",
+    TimestampNanoType: "Spark has microseconds only, and digits would be lost. Read the table in an engine that has them",
+    TimestamptzNanoType: "Spark has microseconds only, and digits would be lost. Read the table in an engine that has them",
+    GeospatialType: "sqlext has no geospatial values. Read the table in an engine that has them, or store well-known binary",
 }
 
 _FROM_SPARK: Mapping[str, Type] = {

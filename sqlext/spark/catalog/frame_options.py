@@ -43,18 +43,18 @@ _TUNES_READS = frozenset(
         "vectorization-enabled",
     }
 )
-_OF_CHANGES = "it would read the rows that came between two snapshots; table_changes tells these"
-_OF_STREAMS = "a batch reads one version of a table; spark.readStream reads a stream of it"
+_OF_CHANGES = "it asks for changes between snapshots, which table_changes reads"
+_OF_STREAMS = "it is for streams, which spark.readStream reads"
 # Options of Iceberg's readers in Spark and Flink that would change rows, and are not implemented.
 _OTHER_READS: Mapping[str, str] = {
-    "case-sensitive": "the session says it for all names; SET spark.sql.caseSensitive",
+    "case-sensitive": "it is a setting of the session: SET spark.sql.caseSensitive",
     "end-snapshot-id": _OF_CHANGES,
     "end-tag": _OF_CHANGES,
     "end-timestamp": _OF_CHANGES,
-    "limit": "LIMIT in the query says how many rows it takes",
+    "limit": "the number of rows is limited by LIMIT in the query",
     "max-planning-snapshot-count": _OF_STREAMS,
     "monitor-interval": _OF_STREAMS,
-    "scan-task-set-id": "there are no staged sets of files",
+    "scan-task-set-id": "sqlext does not stage sets of scan tasks",
     "start-snapshot-id": _OF_CHANGES,
     "start-snapshot-timestamp": _OF_STREAMS,
     "start-tag": _OF_CHANGES,
@@ -228,5 +228,5 @@ def _positive(name: str, value: str) -> int:
 
 
 def _unknown(kind: str, name: str, known: frozenset[str]) -> AnalysisError:
-    listed = f"Those that are done are {', '.join(sorted(known))}."
+    listed = f"Supported are {', '.join(sorted(known))}."
     return AnalysisError("UNKNOWN_OPTION", kind=kind, name=name, way_out=suggestion(name, known, listed))
