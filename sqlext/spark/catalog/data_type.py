@@ -66,9 +66,9 @@ _TO_SPARK: Mapping[type, str] = {
 _REASONS: Mapping[type, str] = {
     TimeType: "Spark's own is switched off. Store microseconds of the day as BIGINT, or read such columns in an engine"
     " that has the type",
-    TimestampNanoType: "Spark has microseconds only, and digits would be lost. Read the table in an engine that has them",
-    TimestamptzNanoType: "Spark has microseconds only, and digits would be lost. Read the table in an engine that has them",
-    GeospatialType: "sqlext has no geospatial values. Read the table in an engine that has them, or store well-known binary",
+    TimestampNanoType: "Spark has microseconds, not nanoseconds. Read the table in an engine that has them",
+    TimestamptzNanoType: "Spark has microseconds, not nanoseconds. Read the table in an engine that has them",
+    GeospatialType: "sqlext does not read them. Read the table in an engine that does, or store well-known binary",
 }
 
 _FROM_SPARK: Mapping[str, Type] = {
