@@ -34,18 +34,18 @@ _MEANT = sorted({*ALL, *_PREFIXES, *(one.name for one in ICEBERG if "*" not in o
 _CHECKED = ("write.", "read.", "commit.", "history.", "gc.", "sqlext.")
 # Fields of the metadata that Iceberg's Spark catalog shows among the properties, and why they cannot be set.
 _TOLD: Mapping[str, str] = {
-    "cherry-pick-snapshot-id": "a table does not change its snapshot by a property",
-    "current-schema": "the metadata tells it",
-    "current-snapshot-id": "a table does not change its snapshot by a property",
-    "current-snapshot-summary": "the metadata tells it",
-    "current-snapshot-timestamp-ms": "the metadata tells it",
-    "default-partition-spec": "the metadata tells it",
-    "default-sort-order": "the metadata tells it",
-    "format": "the metadata tells it",
+    "cherry-pick-snapshot-id": "a property cannot change the snapshot of a table",
+    "current-schema": "it is derived from the metadata",
+    "current-snapshot-id": "a property cannot change the snapshot of a table",
+    "current-snapshot-summary": "it is derived from the metadata",
+    "current-snapshot-timestamp-ms": "it is derived from the metadata",
+    "default-partition-spec": "it is derived from the metadata",
+    "default-sort-order": "it is derived from the metadata",
+    "format": "it is derived from the metadata",
     "identifier-fields": "the key is part of the schema",
-    "snapshot-count": "the metadata tells it",
-    "sort-order": "the metadata tells it",
-    "uuid": "the metadata tells it",
+    "snapshot-count": "it is derived from the metadata",
+    "sort-order": "it is derived from the metadata",
+    "uuid": "it is derived from the metadata",
 }
 _WAYS_OUT: Mapping[str, str] = {
     "identifier-fields": "PRIMARY KEY in CREATE TABLE",
@@ -113,7 +113,7 @@ def require_changeable(names: Iterable[str]) -> None:
     """Raises AnalysisError RESERVED_TABLE_PROPERTY for a constraint or the key, which ALTER TABLE has clauses for."""
     for name in names:
         if is_constraint(name):
-            reason, way_out = "the table's rows would not be looked at", "ALTER TABLE … ADD or DROP CONSTRAINT"
+            reason, way_out = "the table's rows would not be checked", "ALTER TABLE … ADD or DROP CONSTRAINT"
             raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
         if name == PRIMARY_KEY.name:
             reason, way_out = "the key is part of the schema", "it in CREATE TABLE"

@@ -58,8 +58,8 @@ def _require_no_row_rules(metadata: TableMetadata, name: str) -> None:
         raise UnsupportedError(
             "FILES_NOT_ADDED",
             name=name,
-            reason=f"their rows were never held to its constraint {min(rules)}",
-            way_out="Insert the rows with INSERT INTO … SELECT, which looks at them, or drop the constraint first.",
+            reason=f"their rows were never checked against its constraint {min(rules)}",
+            way_out="Insert the rows with INSERT INTO … SELECT, which checks them, or drop the constraint first.",
         )
 
 
@@ -73,7 +73,7 @@ def _fitting_spec(metadata: TableMetadata, source: Source, name: str) -> Partiti
     raise UnsupportedError(
         "FILES_NOT_ADDED",
         name=name,
-        reason=f"their folders tell {', '.join(sorted(told))}, by which it is not partitioned",
+        reason=f"their folders partition them by {', '.join(sorted(told))}, and the table is not partitioned so",
         way_out="Partition the table by these columns themselves, or add the files of one folder at a time to a table"
         " without them.",
     )
@@ -96,12 +96,12 @@ def _test(
 ) -> Callable[[ExistingFile], bool]:
     field = next((field for field in spec.fields if _tells(column, field, schema)), None)
     if field is None or column not in source.folder_columns:
-        raise _argument(f"partition_filter names {column}, which no folder of the source tells")
+        raise _argument(f"partition_filter names {column}, by which the source is not partitioned")
     type_ = schema.field(field.source_id).type
     try:
         value = stored_value(type_, text)
     except ValueError as error:
-        raise _argument(f"partition_filter has no {type_} for {column}: {error}") from None
+        raise _argument(f"partition_filter has no value of type {type_} for {column}: {error}") from None
 
     def is_wanted(file: ExistingFile) -> bool:
         with suppress(ValueError):

@@ -46,7 +46,7 @@ class Source:
         first = self.files[0]
         for file in self.files:
             if file.folder.keys() != first.folder.keys():
-                raise _refused(self.text, f"the folders of {first.location} and {file.location} tell different columns")
+                raise _refused(self.text, f"the folders of {first.location} and {file.location} name different columns")
         return tuple(first.folder)
 
 
@@ -64,7 +64,7 @@ def source_files(spark: SparkSession, io: FileIO, text: str) -> Source:
         return Source(text, None, location, tuple(files))
     name = parts[1:] if parts[0] == SPARK_CATALOG else parts
     if not 1 <= len(name) <= 2:
-        raise _refused(text, "it is no table of spark_catalog")
+        raise _refused(text, "it is not a table of spark_catalog")
     table = _session_table(spark, text, name)
     relation = ".".join(quote_identifier(part) for part in (SPARK_CATALOG, *table.name))
     found = tuple(_of_table(io, table))

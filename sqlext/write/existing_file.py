@@ -167,7 +167,7 @@ def _told(file: ExistingFile, table: TableShape) -> Mapping[int, Any]:
         try:
             told[source.id] = stored_value(source.type, file.folder[name])
         except ValueError as error:
-            raise Misfit(f"its folder {name}={file.folder[name]} tells no {source.type}: {error}") from None
+            raise Misfit(f"its folder {name}={file.folder[name]} has no value of type {source.type}: {error}") from None
     return told
 
 
@@ -175,13 +175,13 @@ def _require_not_null(schema: Schema, head: _Head, leaves: Sequence[MatchedLeaf]
     """Raises Misfit for nulls in NOT NULL columns; without counts, for columns that the file declares nullable."""
     for field_id, value in told.items():
         if value is None and schema.field(field_id).required:
-            raise Misfit(f"its folder tells null for {schema.column_name(field_id)}, which is NOT NULL")
+            raise Misfit(f"its folder has null for {schema.column_name(field_id)}, which is NOT NULL")
     for leaf in leaves:
         if not leaf.required:
             continue
         nulls = None if head.footer is None else column_range(head.footer, leaf).nulls
         if nulls is None and head.rows and leaf.nullable:
-            raise Misfit(f"whether it has nulls in {schema.column_name(leaf.field_id)}, which is NOT NULL, is not told")
+            raise Misfit(f"it does not count the nulls of {schema.column_name(leaf.field_id)}, which is NOT NULL")
         if nulls:
             raise Misfit(f"it has {nulls} nulls in {schema.column_name(leaf.field_id)}, which is NOT NULL")
 
@@ -198,14 +198,14 @@ def _partition_value(
         value = told[field.source_id]
         if leaf is not None and (known is None or not _is_only(known, value)):
             name = schema.column_name(field.source_id)
-            raise Misfit(f"it holds {name} itself, and not {value} alone as its folder says")
+            raise Misfit(f"its column {name} may have other values than {value}, that of its folder")
         return value
     if leaf is None:
         return None
     shared = None if known is None else _shared(field, leaf, known)
     if shared is None:
         raise Misfit(
-            f"no folder tells its {field.name}, and neither do the statistics of {schema.column_name(leaf.field_id)}"
+            f"its folder and its statistics of {schema.column_name(leaf.field_id)} give no single {field.name}"
         )
     return shared[0]
 

@@ -186,7 +186,7 @@ def _mapped(names: Sequence[str], fields: Sequence[NestedField], mapping: Sequen
     for name in names:
         named = by_name.get(name)
         if named is not None and found.get(name) != named.id:
-            raise Misfit(f"its column {name} is no longer read as {name}: the table's name mapping says otherwise")
+            raise Misfit(f"the table's name mapping no longer maps its column {name} to {name}")
         near = lower.get(name.lower())
         if name not in found and near is not None:
             raise Misfit(f"its column {name} is not read as {near.name}: names in files are case-sensitive")

@@ -29,14 +29,14 @@ def add_primary_key(environment: Environment, spark: SparkSession, statement: Ad
     target = load_whole_target(environment, spark, statement.table)
     metadata = target.table.metadata
     if target.destination.branch != MAIN_BRANCH:
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason="a key is that of the whole table. Name the table, no branch")
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason="a key belongs to the whole table. Name no branch")
     paths = tuple((name,) for name in statement.columns)
     change = RequireIdentifierFields(paths)
     schema = changed_schema(metadata.schema(), (change,), metadata.last_column_id, metadata.format_version)
     require_upsert_rules(schema, metadata.spec(), metadata.properties, str(target.name))
     optional = [field for field in schema.identifier_fields if not metadata.schema().field(field.id).required]
     if statement.modifies and bucket_count(metadata) is not None:
-        reason = f"{target.name} is in buckets, into which its rows are divided by the key. Make a new table"
+        reason = f"the rows of {target.name} are divided into buckets by the current key. Make a new table"
         raise AnalysisError("INVALID_PRIMARY_KEY", reason=reason)
     _require_no_other_branch(target, optional)
     for field in optional:
@@ -61,7 +61,7 @@ def drop_primary_key(environment: Environment, spark: SparkSession, statement: D
     if not table.metadata.schema().identifier_field_ids:
         if statement.if_exists:
             return Outcome()
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{statement.table} has none to drop. Write IF EXISTS")
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{statement.table} has no key to drop. Write IF EXISTS")
     environment.commit(statement.table.catalog, table, DropKey())
     return Outcome()
 

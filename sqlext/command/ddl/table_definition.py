@@ -129,7 +129,7 @@ def complete(
     require_storable(schema)
     require_levels(schema)
     if KEY_ENFORCED.of(definition.properties) and not definition.schema.identifier_field_ids:
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set and there is none to enforce")
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set, but no key is declared")
     for check in check_constraints(definition.properties):
         require_plain_check(check.name, check.expression, schema)
     require_upsert_rules(definition.schema, definition.spec, definition.properties, "the new table")
@@ -144,11 +144,11 @@ def _keyed_by_property(schema: Schema, properties: Mapping[str, str]) -> Schema:
     if schema.identifier_field_ids:
         raise AnalysisError(
             "INVALID_PRIMARY_KEY",
-            reason=f"it is declared both as the property {PRIMARY_KEY.name} and in SQL. Say it in one of the two",
+            reason=f"it is declared both as the property {PRIMARY_KEY.name} and in SQL. Declare it once",
         )
     key = listed_paths(text)
     if key is None:
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{PRIMARY_KEY.name} = {text} is no list of columns")
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{PRIMARY_KEY.name} = {text} is not a list of columns")
     return with_identifier_fields(schema, key)
 
 
@@ -171,10 +171,10 @@ def _settable(properties: Mapping[str, str]) -> Mapping[str, str]:
     """The user's properties. Raises AnalysisError RESERVED_TABLE_PROPERTY for those that Spark or the table sets."""
     for name in properties:
         if name.startswith(LENGTH_PREFIX):
-            reason = "ids are given by the table"
+            reason = "the table assigns field ids"
             raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out="the type VARCHAR(n)")
         if name in _NOT_STORED:
-            reason, way_out = "Spark keeps it for itself", "the clause USING or LOCATION"
+            reason, way_out = "Spark reserves it", "the clause USING or LOCATION"
             raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
     return properties
 
@@ -184,7 +184,7 @@ def _key_properties(statement: CreateTable) -> Mapping[str, str]:
     said = ((KEY_ENFORCED.name, statement.key_enforced), (KEY_RELY, statement.key_rely))
     for name, value in said:
         if value is not None and statement.properties.get(name, str(value)).lower() != str(value).lower():
-            raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the property {name} contradicts what stands behind it")
+            raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the property {name} contradicts the PRIMARY KEY clause")
     return {name: "true" for name, value in said if value}
 
 
@@ -228,7 +228,7 @@ def _partition_spec(schema: Schema, terms: PartitionTerms) -> PartitionSpec:
     names = [field.name for field in fields]
     for name in names:
         if names.count(name) > 1:
-            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=name, reason="it is there twice")
+            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=name, reason="two fields have this name")
     return PartitionSpec(0, tuple(fields))
 
 
@@ -265,7 +265,7 @@ def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> PartitionTerms
     for term in partitioning:
         reason = _NO_PARTITIONING.get(term["name"])
         if reason is None and len(term["columns"]) != 1:
-            reason = "a partition field is of one column. Name one"
+            reason = "a partition field has one source column. Name one"
         if reason is not None:
             columns = ", ".join(map(path_text, term["columns"]))
             raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=f"{term['name']}({columns})", reason=reason)
@@ -281,9 +281,9 @@ def described_terms(partitioning: Iterable[Mapping[str, Any]]) -> PartitionTerms
 
 
 _NO_PARTITIONING = {
-    "cluster_by": "clusterBy is an order of rows here, and no partitioning. Leave it out, and say ALTER TABLE …"
-    " CLUSTER BY once the table is there",
-    "sorted_bucket": "sortBy is an order of rows here, and no partitioning. Leave it out beside bucketBy, and say ALTER"
-    " TABLE … WRITE ORDERED BY once the table is there",
+    "cluster_by": "clusterBy orders rows and does not partition them. Leave it out, and run ALTER TABLE …"
+    " CLUSTER BY once the table exists",
+    "sorted_bucket": "sortBy orders rows and does not partition them. Leave it out beside bucketBy, and run ALTER"
+    " TABLE … WRITE ORDERED BY once the table exists",
 }
 _SPARK_TRANSFORMS = {"years": "year", "months": "month", "days": "day", "hours": "hour"}

@@ -92,7 +92,7 @@ def test_partitions_from_bounds(judged: Judged, tmp_path: Path) -> None:
     assert spark.sql(f"SELECT s FROM {t} WHERE at >= TIMESTAMP'1970-01-02'").count() == 0
     two_days = pa.array([0, 86_400_000_000], pa.timestamp("us", "UTC"))
     pq.write_table(pa.table({"id": pa.array([3, 3], pa.int32()), "at": two_days}), tmp_path / "2.parquet")
-    with pytest.raises(Exception, match=r"FILE_NOT_ADDED.*2\.parquet.*no folder tells its at_day"):
+    with pytest.raises(Exception, match=r"FILE_NOT_ADDED.*2\.parquet.*give no single at_day"):
         add(spark, t, f"parquet.`{tmp_path}/2.parquet`")
     in_millis = pa.array([0], pa.timestamp("ms", "UTC"))
     pq.write_table(pa.table({"id": pa.array([3], pa.int32()), "at": in_millis}), tmp_path / "3.parquet")

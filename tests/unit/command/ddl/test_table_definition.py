@@ -60,8 +60,8 @@ def test_a_key_is_required_and_of_the_table() -> None:
     [
         ("(a INT, b INT) TBLPROPERTIES ('primary-key'='b, a, b')", "named twice in (b, a, b)"),
         ("(a INT PRIMARY KEY) TBLPROPERTIES ('primary-key'='a')", "both"),
-        ("(a INT) TBLPROPERTIES ('primary-key'='a,')", "no list of columns"),
-        ("(a INT) TBLPROPERTIES ('write.key.enforced'='true')", "none to enforce"),
+        ("(a INT) TBLPROPERTIES ('primary-key'='a,')", "not a list of columns"),
+        ("(a INT) TBLPROPERTIES ('write.key.enforced'='true')", "no key is declared"),
         ("(a INT, PRIMARY KEY (a) NOT ENFORCED) TBLPROPERTIES ('write.key.enforced'='true')", "contradicts"),
     ],
 )
@@ -90,7 +90,7 @@ def test_partition_fields_have_icebergs_names() -> None:
     [
         ("days(s)", "column s has type string"),
         ("years(ts), days(ts)", "redundant"),
-        ("bucket(4, s), bucket(8, s)", "there twice"),
+        ("bucket(4, s), bucket(8, s)", "two fields have this name"),
     ],
 )
 def test_partitioning_that_is_refused(terms: str, said: str) -> None:
@@ -208,7 +208,7 @@ def test_sparks_transforms_are_icebergs() -> None:
         (_term("cluster_by", ("a",)), "cluster_by(a)"),
         (_term("sorted_bucket", ("a",), numbers=(4,)), "sortBy"),
         (_term("bucket", ("a",), ("b",), numbers=(4,)), "bucket(a, b)"),
-        (_term("identity"), "one column"),
+        (_term("identity"), "one source column"),
     ],
 )
 def test_sparks_transforms_that_are_no_partitioning(term: dict[str, Any], said: str) -> None:
