@@ -112,9 +112,7 @@ def test_a_refused_value_is_told_by_the_option_that_was_written(name: str, value
 
 
 def test_an_unknown_option_that_is_like_none_is_told_those_there_are() -> None:
-    with pytest.raises(
-        AnalysisError, match=r"option tag is refused.* Supported are branch, .*upsert-enabled"
-    ):
+    with pytest.raises(AnalysisError, match=r"option tag is refused.* Supported are branch, .*upsert-enabled"):
         write_options({"tag": "v1"})
     with pytest.raises(AnalysisError, match=r"Supported are as-of-timestamp, branch, snapshot-id, tag\."):
         require_read_options(["scan.mode"])
