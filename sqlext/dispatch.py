@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.destination import written_table
-from sqlext.command.change.rerun import run_until_not_overtaken
+from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.ddl.alter_constraint import add_constraint, drop_constraint
 from sqlext.command.ddl.alter_key import add_primary_key, drop_primary_key
 from sqlext.command.ddl.alter_table import alter_columns, alter_partitioning, alter_write_order
@@ -262,7 +262,7 @@ class Dispatch:
             require_no_temporary_view(spark, statement.source, "CREATE TABLE … LIKE")
         if isinstance(statement, Delete | Insert | Merge | Update) and not _is_overwrite(statement):
             table = statement.table.parts
-            return run_until_not_overtaken(environment, table, lambda now: command(now, spark, statement))
+            return run_with_reruns(environment, table, lambda now: command(now, spark, statement))
         return command(environment, spark, statement)
 
 

@@ -90,7 +90,7 @@ class CommitStateUnknown(SqlextError):
         self.refusal = refusal
 
 
-def unsettled(error: SqlextError) -> CommitStateUnknown:
+def as_state_unknown(error: SqlextError) -> CommitStateUnknown:
     """`error` as a CommitStateUnknown of its condition and parameters."""
     if isinstance(error, CommitStateUnknown):
         return error

@@ -326,7 +326,7 @@ ALL: Mapping[str, TableProperty[Any]] = {
 
 _AUTO_OF = {DELETE_MODE.name: DELETE_AUTO, UPDATE_MODE.name: UPDATE_AUTO, MERGE_MODE.name: MERGE_AUTO}
 
-_NOT_DONE = (
+_UNSUPPORTED = (
     FILE_FORMAT,
     DELETE_FILE_FORMAT,
     ENCRYPTION_KEY,
@@ -340,7 +340,7 @@ _OF_KEYS = frozenset({KEY_ENFORCED.name, KEY_RELY, UPSERT_ENABLED.name, UPSERT_M
 _OF_WRITES = ("write.", "commit.", "gc.")
 
 
-def outlives_replacement(name: str) -> bool:
+def kept_by_replace(name: str) -> bool:
     """Whether REPLACE TABLE keeps the property `name` of the old table.
 
     Kept are properties that sqlext does not read, and those of writes and commits. Dropped are those of keys, merge
@@ -355,7 +355,7 @@ def outlives_replacement(name: str) -> bool:
 
 def require_writable(properties: Mapping[str, str]) -> None:
     """Raises AnalysisError INVALID_TABLE_PROPERTY for a property that asks writes for a feature that sqlext lacks."""
-    for known in _NOT_DONE:
+    for known in _UNSUPPORTED:
         known.of(properties)
 
 

@@ -19,7 +19,7 @@ from sqlext.peer_properties.paimon import PAIMON
 from sqlext.peer_properties.verdict import Verdict
 from sqlext.properties import ALL, FIELDS_PREFIX, PRIMARY_KEY
 from sqlext.spec.constraint import CHECK_PREFIX, is_constraint
-from sqlext.spec.likeness import suggestion
+from sqlext.spec.name_suggestion import suggestion
 
 _LOG = logging.getLogger(__name__)
 _VERDICTS = (*ICEBERG, *FLINK, *PAIMON)
@@ -78,7 +78,7 @@ def require_known(names: Iterable[str]) -> None:
             raise AnalysisError("UNKNOWN_TABLE_PROPERTY", name=name, way_out=way_out)
 
 
-def require_done(properties: Mapping[str, str]) -> None:
+def require_honoured(properties: Mapping[str, str]) -> None:
     """Raises AnalysisError TABLE_PROPERTY_REFUSED for a peer's property that asks for a feature that sqlext lacks.
 
     Logs a warning for a property without effect.
@@ -94,7 +94,7 @@ def require_done(properties: Mapping[str, str]) -> None:
             _LOG.warning("the table property %s = %s has no effect: %s", name, value, verdict.reason)
 
 
-def require_not_told(names: Iterable[str]) -> None:
+def require_not_reserved(names: Iterable[str]) -> None:
     """Raises AnalysisError RESERVED_TABLE_PROPERTY for the name of a field of the metadata."""
     for name in names:
         if name in _TOLD:
@@ -123,9 +123,9 @@ def require_changeable(names: Iterable[str]) -> None:
 def require_valid_properties(properties: Mapping[str, str]) -> None:
     """Raises AnalysisError for a name as the four functions called here do, and INVALID_TABLE_PROPERTY for a value."""
     require_no_secrets(properties)
-    require_not_told(properties)
+    require_not_reserved(properties)
     require_known(properties)
-    require_done(properties)
+    require_honoured(properties)
     for name in properties:
         if name in ALL:
             ALL[name].of(properties)

@@ -25,7 +25,7 @@ from sqlext.command.ddl.table_changes import TableDefinitions
 from sqlext.command.environment import Environment
 from sqlext.commit.group.group_committers import GroupCommitters
 from sqlext.commit.loop.attempt_queue import AttemptQueue
-from sqlext.commit.loop.pace import Pace
+from sqlext.commit.loop.pace import RetryPace
 from sqlext.dispatch import Dispatch
 from sqlext.errors import NotFoundError
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
@@ -37,7 +37,7 @@ from sqlext.spark.bridge.gateway import attached_bridge, register
 from sqlext.spark.bridge.refusals import refuse_continuous_stream, refuse_expression, refuse_temporary_view
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.bridge.statement_errors import error_places
-from sqlext.spark.catalog.hadoop_storage import tell_hadoop
+from sqlext.spark.catalog.hadoop_storage import configure_s3a
 from sqlext.spark.catalog.open_catalogs import OpenCatalogs
 from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs
@@ -151,8 +151,8 @@ def attach(spark: SparkSession) -> SparkSession:
     io = SchemeIO()
 
     def open_told(name: str, options: Mapping[str, str]) -> Catalog:
-        tell_hadoop(spark, options.get("warehouse", ""), options)
-        return open_catalog(name, options, partial(tell_hadoop, spark))
+        configure_s3a(spark, options.get("warehouse", ""), options)
+        return open_catalog(name, options, partial(configure_s3a, spark))
 
     catalogs = Catalogs(OpenCatalogs(open_told), RememberedMetadata(), io)
     manifests = ManifestCache(
@@ -164,7 +164,7 @@ def attach(spark: SparkSession) -> SparkSession:
     answers = MetadataAnswers(catalogs, manifests)
     rng, queue = random.Random(), AttemptQueue()
     transactions = OpenTransactions(
-        catalogs, rng, lambda: Pace(_milliseconds, rng, time.sleep, {}, None).status_checks(), _milliseconds
+        catalogs, rng, lambda: RetryPace(_milliseconds, rng, time.sleep, {}, None).status_checks(), _milliseconds
     )
     groups = GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep, queue=queue, merge=merge_data_files)
     environment = Environment(

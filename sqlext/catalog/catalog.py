@@ -66,7 +66,7 @@ class Catalog(Protocol):
         """A former version, from a metadata file in the log of `current`. Raises as `load_table`, and StorageError."""
 
     @property
-    def keeps_time_stamps(self) -> bool:
+    def keeps_timestamps(self) -> bool:
         """Whether versions keep the `last-updated-ms` that their commits set."""
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
@@ -97,7 +97,7 @@ class Catalog(Protocol):
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """The folder of a table that is created without a location."""
 
-    def discard_creation(self, identifier: TableIdentifier) -> None:
+    def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         """Removes the empty folders of a failed creation; never a table or a file."""
 
     def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
@@ -106,7 +106,7 @@ class Catalog(Protocol):
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
         """Removes the table from the catalog, and with `purge` all its files; False if it does not exist."""
 
-    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
+    def register_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
         """Registers an existing metadata file as a table, with its files in place.
 
         None if table names determine locations, so that the caller has to copy. Raises AlreadyExistsError, and

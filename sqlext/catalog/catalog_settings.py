@@ -46,10 +46,12 @@ class GroupCommit:
     min_file_bytes: int = 0
 
 
-Learned = Callable[[str, Mapping[str, str]], None]
+OnVendedCredentials = Callable[[str, Mapping[str, str]], None]
 
 
-def open_catalog(name: str, options: Mapping[str, str], learned: Learned = lambda folder, options: None) -> Catalog:
+def open_catalog(
+    name: str, options: Mapping[str, str], learned: OnVendedCredentials = lambda folder, options: None
+) -> Catalog:
     """The catalog that `options` describe. `learned` is called with each folder that a server vends credentials for.
 
     Raises AnalysisError CATALOG_OPTION_REQUIRED or CATALOG_OPTION_INVALID, and StorageError CATALOG_UNREACHABLE,
@@ -108,7 +110,7 @@ def group_commit(name: str, options: Mapping[str, str]) -> GroupCommit | None:
     if text == "process":
         return GroupCommit(None, min_file_bytes)
     if text == "host" and hasattr(socket, "AF_UNIX"):
-        return GroupCommit(_told_apart(name, options), min_file_bytes)
+        return GroupCommit(_settings_fingerprint(name, options), min_file_bytes)
     allowed = "none, process or, where the system has Unix sockets, host"
     raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=GROUP_COMMIT, value=text, allowed=allowed)
 
@@ -123,7 +125,7 @@ def _min_file_bytes(name: str, options: Mapping[str, str], *, is_grouped: bool) 
     raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=option, value=text, allowed=allowed)
 
 
-def _told_apart(name: str, options: Mapping[str, str]) -> str:
+def _settings_fingerprint(name: str, options: Mapping[str, str]) -> str:
     """A text that is equal in two processes if they use the same catalog with equal settings."""
     settings = {**options, "warehouse": configured_location(options.get("warehouse", ""))}
     if "sqlite:" in settings.get("uri", ""):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sqlext.errors import CommitConflict, NotFoundError, SqlextError
-from sqlext.spec.metadata.view_metadata import MARK_REACH, is_view_metadata
+from sqlext.spec.metadata.view_metadata import VIEW_HEADER_BYTES, is_view_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join
 
@@ -116,7 +116,7 @@ class MetadataFolder:
             if version is None:
                 return False
             with self._io.open_input(version.location) as file:
-                return is_view_metadata(file.read(MARK_REACH))
+                return is_view_metadata(file.read(VIEW_HEADER_BYTES))
         except (NotFoundError, FileNotFoundError):
             return False
 

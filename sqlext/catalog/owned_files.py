@@ -50,7 +50,7 @@ def owned_files(
                 yield path
 
 
-def lies_in(is_folder: Callable[[str], bool]) -> Callable[[str], bool]:
+def in_any_folder(is_folder: Callable[[str], bool]) -> Callable[[str], bool]:
     """A function: whether a location is, at any depth, in a folder for which `is_folder` is true. Asks once per
     folder."""
     known: dict[str, bool] = {}

@@ -108,7 +108,7 @@ class PendingCatalog:
                     discard_snapshots(self.io, table.current.metadata, None if kept is None else kept.current.metadata)
                 if kept is None:
                     self._drop_placeholder(identifier)
-                    self._catalog.discard_creation(identifier)
+                    self._catalog.remove_empty_folders(identifier)
                 else:
                     self._keep(identifier, kept)
 
@@ -180,8 +180,8 @@ class PendingCatalog:
         return self._catalog.load_version(current, location)
 
     @property
-    def keeps_time_stamps(self) -> bool:
-        return self._catalog.keeps_time_stamps
+    def keeps_timestamps(self) -> bool:
+        return self._catalog.keeps_timestamps
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
         return identifier in self._tables.by_identifier or self._catalog.table_exists(identifier)
@@ -228,8 +228,8 @@ class PendingCatalog:
     def default_table_location(self, identifier: TableIdentifier) -> str:
         return self._catalog.default_table_location(identifier)
 
-    def discard_creation(self, identifier: TableIdentifier) -> None:
-        self._catalog.discard_creation(identifier)
+    def remove_empty_folders(self, identifier: TableIdentifier) -> None:
+        self._catalog.remove_empty_folders(identifier)
 
     def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
         made = {one for one, table in self._tables.changed() if table.base is None and one.namespace == namespace}
@@ -238,7 +238,7 @@ class PendingCatalog:
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
         raise _refused("DROP TABLE")
 
-    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
+    def register_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
         raise _refused("CALL register_table")
 
     def undrop_table(self, identifier: TableIdentifier) -> None:

@@ -131,7 +131,7 @@ def _left_ms(catalog: Catalog, table: LoadedTable, current: LoadedTable) -> int 
     if table.metadata_location not in files[:-1]:
         return None
     following = versions[files.index(table.metadata_location) + 1]
-    if catalog.keeps_time_stamps or following.timestamp_ms in _new_snapshots_ms(catalog, table, following, current):
+    if catalog.keeps_timestamps or following.timestamp_ms in _new_snapshots_ms(catalog, table, following, current):
         return following.timestamp_ms
     return None
 

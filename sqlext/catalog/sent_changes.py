@@ -22,7 +22,7 @@ from sqlext.errors import (
     CommitStateUnknown,
     NotFoundError,
     SqlextError,
-    unsettled,
+    as_state_unknown,
 )
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
@@ -145,7 +145,7 @@ class _Request:
 
     def _fate(self, change: TableCommit, current: LoadedTable) -> Fate:
         # After a certain loss, an equal change may be another writer's.
-        tells = not self._is_exact or (change.base is not None and bool(brought_snapshots(change)))
+        tells = not self._is_exact or (change.base is not None and bool(added_snapshots(change)))
         if tells and is_in(change, current.metadata):
             return Fate.LANDED
         if change.base is None or current.metadata.table_uuid != change.base.metadata.table_uuid:
@@ -210,11 +210,11 @@ class _Request:
         """The error for a missing table, whose files stay, since it may be restored with the change."""
         change = seen.change
         if change.base is not None:
-            return unsettled(self._names.not_found(change.identifier))
+            return as_state_unknown(self._names.not_found(change.identifier))
         if self._is_answered and self._refusal is not None:
             was_taken = isinstance(self._refusal, AlreadyExistsError)
-            return unsettled(self._refusal) if was_taken and not seen.is_taken else self._refusal
-        return unsettled(self._names.taken(change.identifier))
+            return as_state_unknown(self._refusal) if was_taken and not seen.is_taken else self._refusal
+        return as_state_unknown(self._names.taken(change.identifier))
 
     def _in_part(self, seen: Sequence[_Seen]) -> CommitStateUnknown:
         landed = ", ".join(self._name(one) for one in seen if one.fate == Fate.LANDED)
@@ -236,7 +236,7 @@ def is_in(change: TableCommit, metadata: TableMetadata) -> bool:
     all its metadata."""
     if change.base is None:
         return metadata.table_uuid == change.updated.table_uuid
-    brought = {one.snapshot_id for one in brought_snapshots(change)}
+    brought = {one.snapshot_id for one in added_snapshots(change)}
     if brought:
         # One snapshot suffices: others of the same change may have been removed with their branches.
         return any(one.snapshot_id in brought for one in metadata.snapshots)
@@ -247,7 +247,7 @@ def is_in(change: TableCommit, metadata: TableMetadata) -> bool:
     return _without_time(metadata) == _without_time(change.updated)
 
 
-def brought_snapshots(change: TableCommit) -> Sequence[Snapshot]:
+def added_snapshots(change: TableCommit) -> Sequence[Snapshot]:
     """The snapshots that the change adds."""
     before = () if change.base is None else change.base.metadata.snapshots
     known = {one.snapshot_id for one in before}
@@ -259,7 +259,7 @@ def is_missing_from(change: TableCommit, current: LoadedTable, io: FileIO) -> bo
     these versions are gone. Raises StorageError or CorruptionError."""
     base = change.base
     assert base is not None
-    brought = brought_snapshots(change)
+    brought = added_snapshots(change)
     if brought and base.metadata.format_version > 1 and brought[0].parent_snapshot_id is not None:
         # No two snapshots with a parent have the same sequence number.
         numbers = {one.sequence_number for one in current.metadata.snapshots}
@@ -287,7 +287,7 @@ def shows(change: TableCommit, metadata: TableMetadata) -> bool:
     """Whether the metadata in a catalog's answer can be the result of the change: its table, with its snapshots. A
     server may give a new table another uuid."""
     is_its_table = change.base is None or metadata.table_uuid == change.base.metadata.table_uuid
-    brought = {one.snapshot_id for one in brought_snapshots(change)}
+    brought = {one.snapshot_id for one in added_snapshots(change)}
     return is_its_table and brought <= {one.snapshot_id for one in metadata.snapshots}
 
 

@@ -16,7 +16,7 @@ from sqlext.catalog.dropped_folders import DroppedFolders
 from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion
-from sqlext.catalog.owned_files import folder_elsewhere, lies_in, owned_files
+from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, owned_files
 from sqlext.catalog.transaction_outcomes import Outcomes
 from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.catalog.warehouse_commit import WarehouseCommits
@@ -124,7 +124,7 @@ class WarehouseCatalog:
         return self._commits.version(current, location)
 
     @property
-    def keeps_time_stamps(self) -> bool:
+    def keeps_timestamps(self) -> bool:
         return True
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
@@ -169,7 +169,7 @@ class WarehouseCatalog:
             "Make the table before the transaction.",
         )
 
-    def discard_creation(self, identifier: TableIdentifier) -> None:
+    def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         location = self.default_table_location(identifier)
         with suppress(StorageError, OSError):
             if not self._metadata_folder(identifier).holds_metadata():
@@ -222,7 +222,7 @@ class WarehouseCatalog:
             raise self._commits.unknown(identifier, str(error) or type(error).__name__) from error
         return True
 
-    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
+    def register_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
         return None
 
     def undrop_table(self, identifier: TableIdentifier) -> None:
@@ -388,7 +388,7 @@ class WarehouseCatalog:
         except SqlextError:
             return ()
         root = resolved(self._root)
-        is_of_another = lies_in(lambda folder: is_below(root, folder) and self._is_table(folder))
+        is_of_another = in_any_folder(lambda folder: is_below(root, folder) and self._is_table(folder))
         owned = owned_files(self._io, table.metadata, table.metadata_location, self._allowed, is_of_another)
         return tuple(path for path in owned if not is_below(location, path))
 

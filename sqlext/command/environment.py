@@ -22,7 +22,7 @@ from sqlext.spark.session.open_transactions import OpenTransactions
 
 
 @dataclass(frozen=True, slots=True)
-class Overtaken:
+class Rerun:
     """The state of a rerun: the conflict that ended the last run, and the number of earlier runs.
 
     `turn` is its place in the queue of the process's reruns on the table, None if it does not queue.
@@ -48,7 +48,7 @@ class Environment:
     transactions: OpenTransactions
     queue: AttemptQueue
     groups: GroupCommitters
-    overtaken: Overtaken | None = None
+    overtaken: Rerun | None = None
     planning: Planning = field(default_factory=Planning)
 
     def within(self, session: str) -> Environment:

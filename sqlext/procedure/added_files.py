@@ -11,7 +11,7 @@ from sqlext.procedure.procedure import Procedure
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.storage.file_io import FileIO
 from sqlext.write.existing_file import ExistingFile, TableShape, content_file
-from sqlext.write.existing_schema import Misfit
+from sqlext.write.existing_schema import SchemaMismatch
 
 THREADS = 8
 
@@ -37,7 +37,7 @@ def content_files(
     def read(file: ExistingFile) -> ContentFile:
         try:
             return content_file(io, file, shape)
-        except Misfit as misfit:
+        except SchemaMismatch as misfit:
             raise UnsupportedError("FILE_NOT_ADDED", path=file.location, name=name, reason=misfit) from None
 
     with ThreadPoolExecutor(threads) as pool:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.row_level import Target, commit_change, load_target
-from sqlext.command.compaction.deleted_keys import converted
+from sqlext.command.compaction.equality_delete_conversion import converted
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.procedure.where_argument import condition, require_branch
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
@@ -34,7 +34,7 @@ def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
         return [(0, 0, 0)]
     chosen = condition(spark, target, arguments["where"])
     whole = environment.scans.plan(target.version, AlwaysTrue())
-    use = environment.scans.equality_delete_use(target.version, whole, chosen)
+    use = environment.scans.applicable_equality_deletes(target.version, whole, chosen)
     if not use:
         return [(0, 0, 0)]
     paths = None if arguments["where"] is None else use.data_files

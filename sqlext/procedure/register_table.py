@@ -33,7 +33,7 @@ def register_table(invocation: Invocation) -> Sequence[Sequence[Any]]:
     if catalog.table_exists(identifier):
         raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(parts))
     metadata = _read(catalog.io, invocation.arguments["metadata_file"])
-    if catalog.adopt_table(identifier, as_location(invocation.arguments["metadata_file"])) is not None:
+    if catalog.register_table(identifier, as_location(invocation.arguments["metadata_file"])) is not None:
         return _answer(metadata)
     location = catalog.default_table_location(identifier)
     if same_place(metadata.location) != same_place(location):

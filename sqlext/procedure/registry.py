@@ -22,7 +22,7 @@ from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
 from sqlext.procedure.snapshot_table import SNAPSHOT
-from sqlext.spec.likeness import nearest
+from sqlext.spec.name_suggestion import nearest
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
     {

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.commit.actions.branch_move import BackToSnapshot, BackToTime, MoveBranch
+from sqlext.commit.actions.branch_move import MoveBranch, RollbackToSnapshot, RollbackToTimestamp
 from sqlext.procedure.moved_branch import SNAPSHOT_COLUMNS, move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark.query.instant import milliseconds
 
 
 def rollback_to_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Sets main to a snapshot of its history. Row: previous and current snapshot. Raises as `BackToSnapshot`."""
+    """Sets main to a snapshot of its history. Row: previous and current snapshot. Raises as `RollbackToSnapshot`."""
     table = invocation.load(invocation.arguments["table"])
-    return [move_branch(invocation, table, MoveBranch(BackToSnapshot(invocation.arguments["snapshot_id"])))]
+    return [move_branch(invocation, table, MoveBranch(RollbackToSnapshot(invocation.arguments["snapshot_id"])))]
 
 
 def rollback_to_timestamp(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Sets main to its newest snapshot before a time. Row: previous and current snapshot. Raises as `BackToTime`."""
+    """Sets main to its newest snapshot before a time. Row: previous and current snapshot.
+
+    Raises as `RollbackToTimestamp`.
+    """
     table = invocation.load(invocation.arguments["table"])
-    return [move_branch(invocation, table, MoveBranch(BackToTime(milliseconds(invocation.arguments["timestamp"]))))]
+    return [
+        move_branch(invocation, table, MoveBranch(RollbackToTimestamp(milliseconds(invocation.arguments["timestamp"]))))
+    ]
 
 
 ROLLBACK_TO_SNAPSHOT = Procedure(

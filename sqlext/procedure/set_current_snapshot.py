@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.commit.actions.branch_move import MoveBranch, ToSnapshot
+from sqlext.commit.actions.branch_move import MoveBranch, SetCurrentSnapshot
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.procedure.moved_branch import SNAPSHOT_COLUMNS, move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
@@ -29,7 +29,7 @@ def set_current_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
         if reference is None:
             raise NotFoundError("REFERENCE_NOT_FOUND", type="branch or tag", ref=ref, name=name)
         snapshot_id = reference.snapshot_id
-    return [move_branch(invocation, table, MoveBranch(ToSnapshot(snapshot_id)))]
+    return [move_branch(invocation, table, MoveBranch(SetCurrentSnapshot(snapshot_id)))]
 
 
 SET_CURRENT_SNAPSHOT = Procedure(

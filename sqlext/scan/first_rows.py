@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlext.scan.filter.measured_column import MeasuredColumn
+from sqlext.scan.filter.measured_column import MetricsColumn
 from sqlext.scan.filter.value_range import metrics_range, row_counts_of
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.types import (
@@ -72,7 +72,7 @@ class _Reach:
 
     @classmethod
     def of(cls, task: FileScanTask, wanted: FirstRows) -> _Reach:
-        column = MeasuredColumn(wanted.field.type)
+        column = MetricsColumn(wanted.field.type)
         values = metrics_range(task.file, wanted.field.id, column)
         begin, end = (values.upper, values.lower) if wanted.descending else (values.lower, values.upper)
         first_nulls = wanted.nulls_first and values.may_be_null
@@ -84,7 +84,7 @@ class _Reach:
         return bool(self.begin >= end if wanted.descending else self.begin <= end)
 
 
-def _sure_rows(task: FileScanTask, field_id: int, column: MeasuredColumn) -> int:
+def _sure_rows(task: FileScanTask, field_id: int, column: MetricsColumn) -> int:
     """The least possible number of live rows in which the column is not null."""
     nulls = row_counts_of(task.file, field_id, column).nulls
     return 0 if nulls is None or task.equality_groups else max(0, task.file.record_count - nulls - task.deleted_rows)

@@ -16,7 +16,7 @@ from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.filter.bound_column import bound_column
 from sqlext.scan.filter.entry_counts import counts_by_entry
 from sqlext.scan.filter.file_filter import FileFilter
-from sqlext.scan.filter.measured_column import MeasuredColumn
+from sqlext.scan.filter.measured_column import MetricsColumn
 from sqlext.scan.filter.value_range import decode_bound, row_counts_of
 from sqlext.spec.avro.avro_columns import Mask, Octets
 from sqlext.spec.expression import Predicate
@@ -73,7 +73,7 @@ def aggregate(
     Raises NotFoundError, CorruptionError or UnsupportedError for manifests.
     """
     files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
-    listed = [] if snapshot is None else [one for one in manifests.manifests(io, snapshot) if one.may_be_live]
+    listed = [] if snapshot is None else [one for one in manifests.manifests(io, snapshot) if one.has_live_files]
     shown = [
         schema.field(id) for id in (*groups, *(a.field_id for a in aggregates if a.function != "count" and a.field_id))
     ]
@@ -172,11 +172,11 @@ def _of_file(one: Aggregate, file: ContentFile, places: dict[int, int], schema: 
     return value
 
 
-def _column(schema: Schema, field_id: int) -> MeasuredColumn:
+def _column(schema: Schema, field_id: int) -> MetricsColumn:
     """The column. Raises `_NotTold` for a nested field, whose counts are not counts of rows."""
     if field_id not in {field.id for field in schema.fields}:
         raise _NotTold
-    return MeasuredColumn(schema.field(field_id).type)
+    return MetricsColumn(schema.field(field_id).type)
 
 
 def _of_constant(one: Aggregate, value: Any, rows: int) -> Any:

@@ -21,7 +21,7 @@ from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.deletes.deleted_positions import leaves_no_row
-from sqlext.scan.deletes.stored_vector import DeletedPositions
+from sqlext.scan.deletes.deletion_vector_file import DeletedPositions
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import all_by_field_id
 from sqlext.scan.scan_plan import EqualityDeleteFile, FileScanTask, ScanPlan

@@ -17,13 +17,13 @@ from pyroaring import BitMap64
 from sqlext.errors import CorruptionError
 from sqlext.scan.deletes.delete_file_index import DeleteFileIndex, sequence_number
 from sqlext.scan.deletes.deleted_positions import deleted_positions, leaves_no_row
+from sqlext.scan.deletes.deletion_vector_file import DeletedPositions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
-from sqlext.scan.deletes.stored_vector import DeletedPositions
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.files.readable_files import require_readable
 from sqlext.scan.filter.file_filter import FileFilter, PartitionKey, partition_key
-from sqlext.scan.filter.measured_column import measured_columns
-from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
+from sqlext.scan.filter.measured_column import metrics_columns
+from sqlext.spec.expression import AlwaysTrue, Predicate, referenced_field_ids
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -65,7 +65,7 @@ class FileScanTask:
         return BitMap64() if self.position_deletes is None else BitMap64.deserialize(self.position_deletes)
 
 
-def goes_whole(task: FileScanTask, positions: Mapping[str, BitMap64]) -> bool:
+def deletes_all_rows(task: FileScanTask, positions: Mapping[str, BitMap64]) -> bool:
     """Whether the task's file has no live row once those at `positions`, live positions by path, are deleted, too."""
     going = positions.get(task.file.file_path, BitMap64())
     if task.deleted_rows + len(going) < task.file.record_count:
@@ -147,7 +147,7 @@ def plan_scan(
     oldest = min(map(sequence_number, data), default=None)
     newer = () if oldest is None else [one for one in delete_manifests if one.sequence_number >= oldest]
     deletes = manifests.matching_entries(io, newer, metadata, for_deletes)
-    columns = measured_columns((metadata.schema(), *reversed(metadata.schemas)))
+    columns = metrics_columns((metadata.schema(), *reversed(metadata.schemas)))
     index = DeleteFileIndex(deletes, specs=specs, columns=columns)
     deleted = deleted_positions(io, data, index, position_deletes or PositionDeleteCache(0))
     if not keep_deleted:
@@ -158,7 +158,7 @@ def plan_scan(
 def scan_schema(metadata: TableMetadata, snapshot: Snapshot, predicate: Predicate) -> Schema:
     """The schema that `predicate` refers to: the current one if it has all its fields, otherwise the snapshot's."""
     current = metadata.schema()
-    if all(current.field_or_none(field_id) is not None for field_id in bind_fields(predicate)):
+    if all(current.field_or_none(field_id) is not None for field_id in referenced_field_ids(predicate)):
         return current
     return metadata.schemas_by_id().get(snapshot.schema_id, current) if snapshot.schema_id is not None else current
 

@@ -144,7 +144,7 @@ def _run(number: int, files: list[ContentFile], deleted: Mapping[str, int]) -> S
     return SortedRun(number, tuple(files), size - dead, dead)
 
 
-def has_many_deleted_keys(bucket: Bucket, rules: CompactionRules) -> bool:
+def has_many_equality_deletes(bucket: Bucket, rules: CompactionRules) -> bool:
     """Whether there are `rules.delete_files` or more delete files, at least half of them equality deletes."""
     return bucket.delete_files >= rules.delete_files and 2 * bucket.equality_deletes >= bucket.delete_files
 

@@ -10,9 +10,9 @@ import zlib
 
 import pyarrow as pa
 
-MOST_TIMES = 100
+MAX_TIMES = 100
 ALWAYS_ALLOWED_BYTES = 4 * 1024 * 1024
-MOST_BLOCK_BYTES = 64 * 1024 * 1024
+MAX_BLOCK_BYTES = 64 * 1024 * 1024
 
 _PIECE_BYTES = 1024 * 1024
 _CHECKSUM_BYTES = 4
@@ -88,11 +88,11 @@ def _snappy_size(data: bytes) -> int:
 
 
 def _limit(data: bytes) -> int:
-    return max(ALWAYS_ALLOWED_BYTES, MOST_TIMES * len(data))
+    return max(ALWAYS_ALLOWED_BYTES, MAX_TIMES * len(data))
 
 
 def _block_limit(data: bytes) -> int:
-    return min(_limit(data), MOST_BLOCK_BYTES)
+    return min(_limit(data), MAX_BLOCK_BYTES)
 
 
 def _too_large(data: bytes, limit: int) -> ValueError:

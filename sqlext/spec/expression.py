@@ -191,13 +191,13 @@ def _or(left: Predicate, right: Predicate) -> Predicate:
     return Or(left, right)
 
 
-def bind_fields(predicate: Predicate) -> set[int]:
+def referenced_field_ids(predicate: Predicate) -> set[int]:
     """Ids of the fields that `predicate` refers to."""
     match predicate:
         case AlwaysTrue() | AlwaysFalse():
             return set()
         case Not(child=child):
-            return bind_fields(child)
+            return referenced_field_ids(child)
         case And(left=left, right=right) | Or(left=left, right=right):
-            return bind_fields(left) | bind_fields(right)
+            return referenced_field_ids(left) | referenced_field_ids(right)
     return {predicate.id}

@@ -7,7 +7,7 @@ from sqlext.spec.schema import Schema, nested_fields
 from sqlext.spec.types import MapType, Type
 
 # Leaves room for the structs that some queries put around a row.
-MOST_LEVELS = 60
+MAX_LEVELS = 60
 
 
 def levels(type: Type) -> int:
@@ -24,21 +24,21 @@ def levels(type: Type) -> int:
 
 
 def require_levels(schema: Schema, before: Schema | None = None) -> None:
-    """Raises UnsupportedError TOO_DEEPLY_NESTED for a column with more than `MOST_LEVELS` levels.
+    """Raises UnsupportedError TOO_DEEPLY_NESTED for a column with more than `MAX_LEVELS` levels.
 
     A column that is as deep in `before`, the schema that `schema` replaces, passes: another engine may have made it.
     """
     for field in schema.fields:
         was = None if before is None else before.field_or_none(field.id)
-        if levels(field.type) > max(MOST_LEVELS, 0 if was is None else levels(was.type)):
+        if levels(field.type) > max(MAX_LEVELS, 0 if was is None else levels(was.type)):
             raise too_deep(field.name)
 
 
 def too_deep(column: str) -> UnsupportedError:
-    """The error for a column with more than `MOST_LEVELS` levels."""
+    """The error for a column with more than `MAX_LEVELS` levels."""
     return UnsupportedError(
         "TOO_DEEPLY_NESTED",
         what=f"The type of column {column}",
-        limit=f"{MOST_LEVELS} levels, of which a map takes two",
+        limit=f"{MAX_LEVELS} levels, of which a map takes two",
         otherwise="",
     )

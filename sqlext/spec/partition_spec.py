@@ -91,7 +91,7 @@ class PartitionSpec:
             )
         )
 
-    def not_portable(self, schema: Schema) -> PartitionField | None:
+    def fixed_type_field(self, schema: Schema) -> PartitionField | None:
         """The first partition field with values of type `fixed`, or None.
 
         Iceberg's Java library encodes these in manifests in a form that is not Avro's, and reads no other.

@@ -334,7 +334,7 @@ def bucket_hash(source_type: Type, value: Any) -> int:
     return int(mmh3.hash(data))
 
 
-def first_of_cell(transform: Transform, source_type: Type, cell: int) -> int:
+def least_source_value(transform: Transform, source_type: Type, cell: int) -> int:
     """The least stored value that a year, month, day or hour transform maps to the partition value `cell`.
 
     Raises ValueError for another transform or source type.

@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.destination import written_table
-from sqlext.command.change.rerun import run_until_not_overtaken
+from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.change.row_level import Target
 from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.environment import Environment
@@ -71,7 +71,7 @@ class StreamingSink:
     ) -> WrittenBatch:
         if write.batch.options.route_by is not None:
             return write.route(target, rows)
-        return run_until_not_overtaken(
+        return run_with_reruns(
             self._environment.planned_by(plan_settings),
             written_table(write.batch.table).parts,
             lambda now: write.write(now, rows),

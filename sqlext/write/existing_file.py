@@ -27,7 +27,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.transform import IdentityTransform, VoidTransform
 from sqlext.storage.file_io import FileIO
 from sqlext.write.existing_metrics import ColumnRange, column_range, existing_metrics
-from sqlext.write.existing_schema import MatchedLeaf, Misfit, match
+from sqlext.write.existing_schema import MatchedLeaf, SchemaMismatch, match
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.parquet_file import split_offsets
 
@@ -102,7 +102,7 @@ def _require_readable_codec(footer: pq.FileMetaData) -> None:
     for group in groups:
         codecs = {group.column(place).compression for place in range(group.num_columns)}
         if codecs & _UNREAD_CODECS:
-            raise Misfit(f"it is compressed as {min(codecs & _UNREAD_CODECS)}, which Spark does not read")
+            raise SchemaMismatch(f"it is compressed as {min(codecs & _UNREAD_CODECS)}, which Spark does not read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,9 @@ def _told(file: ExistingFile, table: TableShape) -> Mapping[int, Any]:
         try:
             told[source.id] = stored_value(source.type, file.folder[name])
         except ValueError as error:
-            raise Misfit(f"its folder {name}={file.folder[name]} has no value of type {source.type}: {error}") from None
+            raise SchemaMismatch(
+                f"its folder {name}={file.folder[name]} has no value of type {source.type}: {error}"
+            ) from None
     return told
 
 
@@ -175,15 +177,17 @@ def _require_not_null(schema: Schema, head: _Head, leaves: Sequence[MatchedLeaf]
     """Raises Misfit for nulls in NOT NULL columns; without counts, for columns that the file declares nullable."""
     for field_id, value in told.items():
         if value is None and schema.field(field_id).required:
-            raise Misfit(f"its folder has null for {schema.column_name(field_id)}, which is NOT NULL")
+            raise SchemaMismatch(f"its folder has null for {schema.column_name(field_id)}, which is NOT NULL")
     for leaf in leaves:
         if not leaf.required:
             continue
         nulls = None if head.footer is None else column_range(head.footer, leaf).nulls
         if nulls is None and head.rows and leaf.nullable:
-            raise Misfit(f"it does not count the nulls of {schema.column_name(leaf.field_id)}, which is NOT NULL")
+            raise SchemaMismatch(
+                f"it does not count the nulls of {schema.column_name(leaf.field_id)}, which is NOT NULL"
+            )
         if nulls:
-            raise Misfit(f"it has {nulls} nulls in {schema.column_name(leaf.field_id)}, which is NOT NULL")
+            raise SchemaMismatch(f"it has {nulls} nulls in {schema.column_name(leaf.field_id)}, which is NOT NULL")
 
 
 def _partition_value(
@@ -198,13 +202,13 @@ def _partition_value(
         value = told[field.source_id]
         if leaf is not None and (known is None or not _is_only(known, value)):
             name = schema.column_name(field.source_id)
-            raise Misfit(f"its column {name} may have other values than {value}, that of its folder")
+            raise SchemaMismatch(f"its column {name} may have other values than {value}, that of its folder")
         return value
     if leaf is None:
         return None
     shared = None if known is None else _shared(field, leaf, known)
     if shared is None:
-        raise Misfit(
+        raise SchemaMismatch(
             f"its folder and its statistics of {schema.column_name(leaf.field_id)} give no single {field.name}"
         )
     return shared[0]

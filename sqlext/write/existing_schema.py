@@ -44,7 +44,7 @@ _INSTANT = pa.timestamp("us", "UTC")
 _ID_KEYS = (FIELD_ID_KEY, b"iceberg.id", b"field-id")
 
 
-class Misfit(ValueError):
+class SchemaMismatch(ValueError):
     """Why a file does not fit the table."""
 
 
@@ -84,7 +84,7 @@ def match(
     matching = _Matching(schema, has_field_ids(file), instants)
     matching.struct(list(file), schema.fields, mapping, repeated=False, inside_null=False, told=told)
     if not matching.leaves and not told:
-        raise Misfit("it has none of the table's columns")
+        raise SchemaMismatch("it has none of the table's columns")
     return tuple(matching.leaves)
 
 
@@ -110,7 +110,7 @@ class _Matching:
     ) -> None:
         names = [column.name for column in columns]
         if len(set(names)) < len(names):
-            raise Misfit(f"it has two columns named {next(name for name in names if names.count(name) > 1)}")
+            raise SchemaMismatch(f"it has two columns named {next(name for name in names if names.count(name) > 1)}")
         matched = self._ids(columns, fields, mapping) if self._by_id else _mapped(names, fields, mapping)
         by_id = {field.id: field for field in fields}
         for column in columns:
@@ -122,14 +122,16 @@ class _Matching:
         for field in fields:
             absent = field.id not in matched.values() and field.id not in told
             if absent and field.required and field.initial_default is None:
-                raise Misfit(f"it lacks the column {self._name(field)}, which is NOT NULL")
+                raise SchemaMismatch(f"it lacks the column {self._name(field)}, which is NOT NULL")
 
     def _column(
         self, column: pa.Field, field: NestedField, mapping: Sequence[MappedField], repeated: bool, inside_null: bool
     ) -> None:
         stored = column.type if arrow_children(column.type) or self._position not in self._instants else _INSTANT
         if not _fits(stored, field.type):
-            raise Misfit(f"its column {self._name(field)} is of type {stored}, which is not read as {field.type}")
+            raise SchemaMismatch(
+                f"its column {self._name(field)} is of type {stored}, which is not read as {field.type}"
+            )
         if is_primitive(field.type):
             required = field.required and not repeated and not inside_null
             leaf = MatchedLeaf(self._position, field.id, field.type, repeated, required, column.nullable)
@@ -156,9 +158,13 @@ class _Matching:
             named = next((field for field in fields if field.name == column.name), None)
             meant = next((field for field in fields if field.id == field_id), None)
             if meant is not None and column.name != meant.name and column.name not in known.get(meant.id, ()):
-                raise Misfit(f"its field ids are of another table: {field_id} is its {column.name}, not {meant.name}")
+                raise SchemaMismatch(
+                    f"its field ids are of another table: {field_id} is its {column.name}, not {meant.name}"
+                )
             if named is not None and meant is None:
-                raise Misfit(f"its field ids are of another table: its {column.name} is {field_id}, not {named.id}")
+                raise SchemaMismatch(
+                    f"its field ids are of another table: its {column.name} is {field_id}, not {named.id}"
+                )
             if meant is not None:
                 found[column.name] = meant.id
         return found
@@ -186,10 +192,10 @@ def _mapped(names: Sequence[str], fields: Sequence[NestedField], mapping: Sequen
     for name in names:
         named = by_name.get(name)
         if named is not None and found.get(name) != named.id:
-            raise Misfit(f"the table's name mapping no longer maps its column {name} to {name}")
+            raise SchemaMismatch(f"the table's name mapping no longer maps its column {name} to {name}")
         near = lower.get(name.lower())
         if name not in found and near is not None:
-            raise Misfit(f"its column {name} is not read as {near.name}: names in files are case-sensitive")
+            raise SchemaMismatch(f"its column {name} is not read as {near.name}: names in files are case-sensitive")
     return found
 
 

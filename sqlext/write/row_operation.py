@@ -22,7 +22,7 @@ INSERT = 3
 OPERATION_COLUMNS = 3
 
 
-class NamedPositions:
+class RowPositions:
     """Positions, by data file, of rows that are `deleted` or else only matched. Those added twice are kept apart too:
     several source rows match such a row."""
 

@@ -27,7 +27,7 @@ from sqlext.write.data_writer import DataWriter
 from sqlext.write.delete_writer import EqualityDeleteWriter
 from sqlext.write.distinct_keys import DistinctKeys
 from sqlext.write.refused_rows import accepted_rows
-from sqlext.write.row_operation import DELETE, INSERT, MATCH, OPERATION_COLUMNS, UPDATE, NamedPositions
+from sqlext.write.row_operation import DELETE, INSERT, MATCH, OPERATION_COLUMNS, UPDATE, RowPositions
 from sqlext.write.violated_rows import held_rows
 from sqlext.write.write_plan import WritePlan
 
@@ -165,8 +165,8 @@ class _Changes:
         self._plan = plan
         self._data = DataWriter(io, plan, task_id, attempt)
         self._keys = DistinctKeys(plan) if distinct_keys else None
-        self._positions = NamedPositions(deleted=True)
-        self._matched = NamedPositions(deleted=False)
+        self._positions = RowPositions(deleted=True)
+        self._matched = RowPositions(deleted=False)
         self._counts = {"inserted": 0, "updated": 0, "deleted": 0}
 
     def write(self, batch: pa.RecordBatch) -> None:

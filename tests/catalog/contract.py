@@ -152,19 +152,19 @@ class CatalogContract:
     def test_a_table_is_taken_over_where_it_is(self, catalog: Catalog) -> None:
         table = land(catalog, AppendFiles(()), ORDERS, create(catalog))
         if not self.renames:
-            assert catalog.adopt_table(OTHER, table.metadata_location) is None
+            assert catalog.register_table(OTHER, table.metadata_location) is None
             return
         catalog.drop_table(ORDERS, purge=False)
-        adopted = catalog.adopt_table(OTHER, table.metadata_location)
+        adopted = catalog.register_table(OTHER, table.metadata_location)
         assert adopted is not None
         assert catalog.load_table(OTHER).metadata == adopted.metadata == table.metadata
         landed = land(catalog, AppendFiles(()), OTHER, adopted)
         assert len(landed.metadata.snapshots) == 2
         with pytest.raises(AlreadyExistsError):
-            catalog.adopt_table(OTHER, table.metadata_location)
+            catalog.register_table(OTHER, table.metadata_location)
         if self.keeps_locations_apart:
             with pytest.raises(AnalysisError) as caught:
-                catalog.adopt_table(ORDERS, table.metadata_location)
+                catalog.register_table(ORDERS, table.metadata_location)
             assert caught.value.condition == "LOCATION_IN_USE"
             with pytest.raises(AnalysisError):
                 catalog.undrop_table(ORDERS)

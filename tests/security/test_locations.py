@@ -123,7 +123,7 @@ def test_foreign_metadata_is_not_registered_from_elsewhere(place: Place) -> None
     catalog = opened(place, allowed_locations="")
     if place.kind == "database":
         with pytest.raises(AnalysisError, match="LOCATION_NOT_ALLOWED"):
-            catalog.adopt_table(OWN, table.metadata_location)
+            catalog.register_table(OWN, table.metadata_location)
     inside = replace(table.metadata, location=catalog.default_table_location(OWN), metadata_log=())
     land(catalog, RegisterTable(inside), OWN)
     with pytest.raises(AnalysisError, match="LOCATION_NOT_ALLOWED"):

@@ -10,7 +10,7 @@ from simulator.statements import Change, Statement
 from simulator.world import Process
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.open_transaction import OpenTransaction
-from sqlext.commit.loop.pace import Pace
+from sqlext.commit.loop.pace import RetryPace
 from sqlext.errors import SqlextError
 
 
@@ -25,7 +25,7 @@ class Transaction(Statement):
 
     def run(self, process: Process) -> None:
         def checks() -> Iterable[int]:
-            return Pace(process.clock, process.rng, process.sleep, {}, None).status_checks()
+            return RetryPace(process.clock, process.rng, process.sleep, {}, None).status_checks()
 
         opened = OpenTransaction(f"transaction-{self.name}", lambda *_: None, checks=checks, clock=process.clock)
         inside = _Inside(process, opened.catalog(process.catalog))

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.row_level import Target
 from sqlext.command.upsert import upsert
-from sqlext.command.upsert.own_keys import rows_of_own_keys
+from sqlext.command.upsert.distinct_batch import rows_with_distinct_keys
 from streaming.json_stream import JsonStream
 
 WAYS = {
@@ -31,11 +31,11 @@ def test_the_newest_row_of_a_key_is_there(
     taken: list[bool] = []
 
     def noted(target: Target, rows: DataFrame, most_bytes: int) -> pa.Table | None:
-        found = rows_of_own_keys(target, rows, most_bytes)
+        found = rows_with_distinct_keys(target, rows, most_bytes)
         taken.append(found is not None)
         return found
 
-    monkeypatch.setattr(upsert, "rows_of_own_keys", noted)
+    monkeypatch.setattr(upsert, "rows_with_distinct_keys", noted)
     changes = JsonStream(spark, tmp_path / "changes", "a BIGINT, b STRING, v STRING, n DECIMAL(20,2)")
     columns = "a BIGINT, b STRING, v STRING, n DECIMAL(20,2), PRIMARY KEY (a, b) NOT ENFORCED"
     spark.sql(f"CREATE TABLE {table_name} ({columns}) TBLPROPERTIES ('bucket'='2', 'bucket-key'='a', {WAYS[way]})")

@@ -93,7 +93,7 @@ class RestCatalog:
         return LoadedTable(current.identifier, decode_table_metadata(self._io.read(location), location), location)
 
     @property
-    def keeps_time_stamps(self) -> bool:
+    def keeps_timestamps(self) -> bool:
         """False: servers keep the timestamps of new snapshots, but assign their own to other versions."""
         return False
 
@@ -183,7 +183,7 @@ class RestCatalog:
             return self._location_of(identifier)
         return location
 
-    def discard_creation(self, identifier: TableIdentifier) -> None:
+    def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         """No change: staged tables are the server's."""
 
     def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
@@ -230,7 +230,7 @@ class RestCatalog:
             with self._translated(identifier):
                 return _UNREADABLE if self._client.exists(self._path(identifier)) else None
 
-    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable:
+    def register_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable:
         self._require_namespace(identifier.namespace)
         path = f"namespaces/{self._client.namespace_path(identifier.namespace)}/register"
         body = {"name": identifier.name, "metadata-location": metadata_location}

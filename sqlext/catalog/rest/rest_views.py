@@ -73,7 +73,7 @@ class RestViews:
             # The request may have been delivered twice.
             with suppress(SqlextError):
                 there = self.load_view(identifier)
-                if there.metadata.is_made_of(updated):
+                if there.metadata.is_commit_of(updated):
                     return there
             raise self._not_made(identifier, base, error) from None
 

@@ -13,7 +13,7 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
-from sqlext.catalog.owned_files import folder_elsewhere, lies_in, owned_files
+from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, owned_files
 from sqlext.catalog.owned_files import purge as purge_files
 from sqlext.catalog.sql.database import DuplicateKey, answered
 from sqlext.catalog.sql.records import TABLE, VIEW, CatalogRecords, Record
@@ -105,7 +105,7 @@ class SqlCatalog:
         return LoadedTable(current.identifier, self._files.read_table(location), location)
 
     @property
-    def keeps_time_stamps(self) -> bool:
+    def keeps_timestamps(self) -> bool:
         return True
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
@@ -207,7 +207,7 @@ class SqlCatalog:
             return plain
         return f"{plain}-{self._new_uuid().hex[:_DISTINCT_DIGITS]}"
 
-    def discard_creation(self, identifier: TableIdentifier) -> None:
+    def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         """No change: the location is not determined by the name."""
 
     def list_tables(self, namespace: Namespace) -> tuple[TableIdentifier, ...]:
@@ -251,7 +251,7 @@ class SqlCatalog:
         others = {_place(_folder_of(one)) for one in self._records.metadata_locations()} - {
             _place(_folder_of(location))
         }
-        return tuple(owned_files(self._io, metadata, location, self._allowed, lies_in(others.__contains__)))
+        return tuple(owned_files(self._io, metadata, location, self._allowed, in_any_folder(others.__contains__)))
 
     def _removed(self, identifier: TableIdentifier, record: Record, purge: bool) -> bool:
         if purge or not self._undrop_retention_ms:
@@ -259,7 +259,7 @@ class SqlCatalog:
         now_ms = self._clock()
         return self._records.drop(identifier, record, now_ms, now_ms - self._undrop_retention_ms)
 
-    def adopt_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable:
+    def register_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable:
         exists = self._names.taken(identifier)
         if self._records.find(identifier) is not None:
             raise exists

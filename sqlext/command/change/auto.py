@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.copy_on_write import replace_files
-from sqlext.command.change.held_change import hold_change, touched_files
-from sqlext.command.change.merge_on_read import mark_held
+from sqlext.command.change.materialized_change import materialize_change, touched_files
+from sqlext.command.change.merge_on_read import delete_materialized
 from sqlext.command.change.row_change import RowChange, change_query, changed_counts
 from sqlext.command.change.row_level import Target, commit_change
 from sqlext.command.environment import Environment
@@ -70,13 +70,13 @@ def auto(environment: Environment, spark: SparkSession, target: Target, change: 
     `CarryOut`."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        held = hold_change(spark, target, operation, change, writer)
+        held = materialize_change(spark, target, operation, change, writer)
         positions = held.found.positions
         touched = touched_files(environment, target, positions)
         if _share(environment, touched, positions).rewrites:
             action: Action | None = replace_files(environment, spark, target, change, writer, held, touched)
         else:
-            action = mark_held(environment, spark, target, change, writer, held)
+            action = delete_materialized(environment, spark, target, change, writer, held)
     if action is not None:
         commit_change(environment, target, action)
     return changed_counts(held.found)

@@ -20,9 +20,9 @@ from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import ChangePlan, Way
 
 _WAYS: Mapping[Way, CarryOut] = {
-    Way.EVERYTHING: delete_everything,
-    Way.COVERED: metadata_delete,
-    Way.PARTLY_COVERED: metadata_delete,
+    Way.DELETE_ALL: delete_everything,
+    Way.METADATA_DELETE: metadata_delete,
+    Way.PARTIAL_METADATA_DELETE: metadata_delete,
     Way.INSERT_ONLY: insert_only,
     Way.COPY_ON_WRITE: copy_on_write,
     Way.AUTO: auto,

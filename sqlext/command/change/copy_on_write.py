@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from sqlext.command.change.distribution import distribute, keeps_order, partition_expressions, write_distributed
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
-from sqlext.command.change.held_change import HeldChange, hold_change, touched_files
+from sqlext.command.change.materialized_change import MaterializedChange, materialize_change, touched_files
 from sqlext.command.change.row_change import RowChange, changed_counts, has_new_rows
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids
 from sqlext.command.environment import Environment
@@ -20,7 +20,7 @@ from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.command.writing import write_by
 from sqlext.commit.actions.overwrite import OverwriteFiles
-from sqlext.scan.scan_plan import FileScanTask, goes_whole
+from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.spark.query.write_job import task_identity
 from sqlext.spec.manifests.content_file import ContentFile
@@ -42,7 +42,7 @@ def copy_on_write(
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        held = hold_change(spark, target, operation, change, writer)
+        held = materialize_change(spark, target, operation, change, writer)
         touched = touched_files(environment, target, held.found.positions)
         action = replace_files(environment, spark, target, change, writer, held, touched)
     if action.added or touched:
@@ -56,7 +56,7 @@ def replace_files(
     target: Target,
     change: RowChange,
     writer: Writer,
-    held: HeldChange,
+    held: MaterializedChange,
     touched: Sequence[FileScanTask],
 ) -> OverwriteFiles:
     """Writes the new files; returns the action that replaces `touched`, the files that lose a row.
@@ -83,7 +83,7 @@ def replace_files(
 
 def _partly_kept(touched: Sequence[FileScanTask], positions: Mapping[str, BitMap64]) -> list[str]:
     """Paths of files that keep some rows, as far as row counts tell."""
-    return [task.file.file_path for task in touched if not goes_whole(task, positions)]
+    return [task.file.file_path for task in touched if not deletes_all_rows(task, positions)]
 
 
 def _rewrite(

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.distribution import arrangement, keeps_order, order
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
-from sqlext.command.change.held_change import HeldChange
+from sqlext.command.change.materialized_change import MaterializedChange
 from sqlext.command.change.read_set import ReadSet, read_set_of
 from sqlext.command.change.row_change import (
     RowChange,
@@ -51,8 +51,13 @@ def merge_on_read(
     return changed_counts(written)
 
 
-def mark_held(
-    environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer, held: HeldChange
+def delete_materialized(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    change: RowChange,
+    writer: Writer,
+    held: MaterializedChange,
 ) -> RowDelta | None:
     """Writes the new rows of a cached change; returns the action that adds them and deletes the old rows, None for no
     change."""

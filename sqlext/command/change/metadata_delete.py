@@ -18,7 +18,7 @@ from sqlext.command.write_operation import begin_write
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.scan.filter.file_filter import FileFilter
-from sqlext.scan.scan_plan import FileScanTask, goes_whole
+from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.query.lowered_sql import log_lowered
 from sqlext.spark.query.write_job import find_positions
 from sqlext.spec.expression import Predicate
@@ -73,11 +73,11 @@ def metadata_delete(
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         positions = _positions(spark, change, covered.undecided)
-        emptied = [task for task in covered.undecided if goes_whole(task, positions)]
+        emptied = [task for task in covered.undecided if deletes_all_rows(task, positions)]
         partial = {
             task.file.file_path: (task.spec_id, task.partition)
             for task in covered.undecided
-            if positions.get(task.file.file_path) and not goes_whole(task, positions)
+            if positions.get(task.file.file_path) and not deletes_all_rows(task, positions)
         }
         deletes = delete_rows(operation, {path: positions[path] for path in partial}, partial)
         snapshot = target.version.snapshot

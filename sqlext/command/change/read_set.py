@@ -27,7 +27,7 @@ class ConflictScope:
     keys_unique: bool = False
 
 
-ITS_SCAN = ConflictScope()
+SCANNED_ROWS = ConflictScope()
 """For statements each of whose changed rows depends on that row alone: rows that the scan would have selected
 conflict."""
 

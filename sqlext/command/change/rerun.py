@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from sqlext.command.environment import Environment, Overtaken, longest_wait_s, statement_turn
+from sqlext.command.environment import Environment, Rerun, longest_wait_s, statement_turn
 from sqlext.errors import StaleRead
 
 T = TypeVar("T")
 _RERUNS_AT_ONCE = 1
 
 
-def run_until_not_overtaken(environment: Environment, table: Sequence[str], run: Callable[[Environment], T]) -> T:
+def run_with_reruns(environment: Environment, table: Sequence[str], run: Callable[[Environment], T]) -> T:
     """The result of `run`, which loads the target `table` by `load_target` and commits by `commit_change`.
 
     Raises ValidationConflict after `write.conflict.max-reruns` reruns.
@@ -37,12 +37,12 @@ def run_until_not_overtaken(environment: Environment, table: Sequence[str], run:
         environment = replace(environment, overtaken=_overtaken(environment, table, overtaken_by))
 
 
-def _overtaken(environment: Environment, table: Sequence[str], conflict: StaleRead) -> Overtaken:
+def _overtaken(environment: Environment, table: Sequence[str], conflict: StaleRead) -> Rerun:
     """The state for the next run; from the second rerun on it waits for its place in the queue."""
     times = 1 if environment.overtaken is None else environment.overtaken.times + 1
     if times <= _RERUNS_AT_ONCE:
-        return Overtaken(conflict, times)
+        return Rerun(conflict, times)
     _, loaded = environment.catalogs.locate(tuple(table))
     turn = statement_turn(loaded)
     environment.queue.take_turn(turn, longest_wait_s(loaded))
-    return Overtaken(conflict, times, turn)
+    return Rerun(conflict, times, turn)

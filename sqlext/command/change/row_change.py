@@ -11,9 +11,9 @@ from typing import TypeAlias
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.change.checked_rows import hold
 from sqlext.command.change.enforced_key import is_enforced
-from sqlext.command.change.held_rows import hold
-from sqlext.command.change.read_set import ITS_SCAN, ConflictScope
+from sqlext.command.change.read_set import SCANNED_ROWS, ConflictScope
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -54,7 +54,7 @@ class RowChange:
     shows_matches: bool = False
     distinct_keys: bool = False
     keeps_keys: bool = False
-    scope: ConflictScope = ITS_SCAN
+    scope: ConflictScope = SCANNED_ROWS
     row_filter: Predicate | None = None
     one_copy: str | None = None
     kept_columns: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from sqlext.commit.actions.schema_change import WriteWithSchema
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS
-from sqlext.scan.scan_plan import FileScanTask, goes_whole
+from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.catalog.remembered_metadata import HeldMetadata
 from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
 from sqlext.spark.catalog.time_travel import travel
@@ -191,5 +191,5 @@ def files_to_drop(
 ) -> Sequence[ContentFile]:
     """Data files without a live row once the rows at `positions` are deleted. Empty if they are too few of all files of
     the table, `tasks`: their removal rewrites manifests."""
-    whole = [task.file for task in tasks if task.file.file_path in positions and goes_whole(task, positions)]
+    whole = [task.file for task in tasks if task.file.file_path in positions and deletes_all_rows(task, positions)]
     return whole if len(tasks) <= limits.relisted_files + limits.relisted_files_per_drop * len(whole) else ()

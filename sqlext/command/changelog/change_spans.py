@@ -23,7 +23,7 @@ class Span:
     changelog: Snapshot | None = None
 
     @property
-    def costs_its_changes(self) -> bool:
+    def reads_changes_only(self) -> bool:
         """Whether reading it costs as much as its changes, and gives the difference of its ends: by a changelog, or
         because `after` only added files."""
         if self.changelog is None:
@@ -61,7 +61,7 @@ def changing(history: Sequence[Pair]) -> Sequence[Pair]:
     return found or history[:1]
 
 
-def told_spans(history: Sequence[Pair]) -> list[Span]:
+def changelog_spans(history: Sequence[Pair]) -> list[Span]:
     """The history as spans: of one snapshot each, or of the snapshots that one changelog has together. See
     `changing`."""
     wide = _wide_spans(history)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlext.command.changelog.change_spans import Pair, Span, ancestors, history_between, told_spans
+from sqlext.command.changelog.change_spans import Pair, Span, ancestors, changelog_spans, history_between
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.scan.changed_files import changed_files
@@ -66,7 +66,7 @@ class ChangeFeed:
             return [self.nothing(handle)]
         if net:
             return [self.net_step(handle, metadata, start, end, 0)]
-        spans = told_spans(snapshot_pairs(handle, metadata, start, end)) or [Span(end, end)]
+        spans = changelog_spans(snapshot_pairs(handle, metadata, start, end)) or [Span(end, end)]
         return [self._told(handle, span, number) for number, span in enumerate(spans)]
 
     def net_step(
@@ -75,9 +75,9 @@ class ChangeFeed:
         """The difference of two snapshots; from stored changelogs, if all snapshots between have them, so that only
         changed rows are read."""
         chain = history_between(metadata, start, end) if can_compare(metadata.schema()) else None
-        spans = told_spans(chain or ())
+        spans = changelog_spans(chain or ())
         changelogs = [one.changelog for one in spans if one.changelog is not None]
-        if not changelogs or not all(one.costs_its_changes for one in spans):
+        if not changelogs or not all(one.reads_changes_only for one in spans):
             return self.step(handle, start, end, ordinal)
         parts = [self._told(handle, one, ordinal) for one in spans]
         return replace(self.nothing(handle), ordinal=ordinal, snapshot_id=end.snapshot_id, parts=parts)

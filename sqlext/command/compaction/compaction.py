@@ -18,8 +18,14 @@ from sqlext.command.change.distribution import write_distributed
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.changelog.changelog_recorder import CompactionRecorder
 from sqlext.command.changelog.full_compaction import full_compaction_is_due
-from sqlext.command.compaction.deleted_keys import mark_deleted_keys
-from sqlext.command.compaction.due_compaction import DueCompaction, Merge, compacts_itself, due, everything
+from sqlext.command.compaction.compaction_candidates import (
+    CompactionCandidates,
+    Merge,
+    compacts_itself,
+    due,
+    everything,
+)
+from sqlext.command.compaction.equality_delete_conversion import convert_to_position_deletes
 from sqlext.command.compaction.merged_position_deletes import merge_position_deletes
 from sqlext.command.compaction.small_runs import merge_small_runs
 from sqlext.command.environment import Environment
@@ -62,7 +68,7 @@ class Compacted:
     given_up: int = 0
 
 
-_Due = Callable[[Target, Sequence[Bucket]], DueCompaction]
+_Due = Callable[[Target, Sequence[Bucket]], CompactionCandidates]
 
 
 def compact_after_commit(
@@ -77,7 +83,7 @@ def compact_after_commit(
     if target.destination.wap_id is not None or environment.statements_run_again(target.table):
         return
 
-    def after_commit(target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
+    def after_commit(target: Target, buckets: Sequence[Bucket]) -> CompactionCandidates:
         """What the table's properties make due; all buckets if a full compaction is to store the changelog."""
         metadata, head = target.table.metadata, target.version.snapshot
         if head is not None and full_compaction_is_due(metadata, head, environment.clock(), trigger_ms):
@@ -112,7 +118,7 @@ def compact_table(
     of reading and writing, and ValidationConflict if the branch was rolled back meanwhile.
     """
 
-    def asked(target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
+    def asked(target: Target, buckets: Sequence[Bucket]) -> CompactionCandidates:
         if chosen is not None:
             plan = environment.scans.plan(target.version, chosen(target))
             keys = {partition_key(task.file) for task in plan.tasks}
@@ -161,9 +167,9 @@ def _compact(environment: Environment, spark: SparkSession, name: TableName, bra
     return done
 
 
-def _rewrite_deletes(environment: Environment, target: Target, found: DueCompaction) -> bool:
+def _rewrite_deletes(environment: Environment, target: Target, found: CompactionCandidates) -> bool:
     """Rewrites delete files as found due; returns whether it has committed."""
-    if found.marks and mark_deleted_keys(environment, target):
+    if found.marks and convert_to_position_deletes(environment, target):
         return True
     return bool(found.merged_deletes) and merge_position_deletes(environment, target, found.merged_deletes)
 

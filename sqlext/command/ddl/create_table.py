@@ -157,7 +157,7 @@ def _define(
                 initial = AppendFiles(files)
         except BaseException:
             if base is None:
-                catalog.discard_creation(identifier)
+                catalog.remove_empty_folders(identifier)
             raise
     action_type = CreateTableAction if base is None else ReplaceTable
     action = action_type(

@@ -10,7 +10,7 @@ from typing import Any
 from sqlext.commit.rules.bucket_layout import with_buckets
 from sqlext.commit.rules.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError
-from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored, outlives_replacement
+from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored, kept_by_replace
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.field_path import FieldPath, listed_paths, path_text
@@ -120,7 +120,7 @@ def complete(
     given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
     stored, gone = as_stored(given)
     before = {} if replaced is None else replaced.properties
-    kept = {name: text for name, text in before.items() if outlives_replacement(name) and name not in gone}
+    kept = {name: text for name, text in before.items() if kept_by_replace(name) and name not in gone}
     stored = {**DEFAULT_PROPERTIES, **kept, **stored}
     version = FORMAT_VERSION.of(properties)
     layout = with_buckets(schema, _partition_spec(schema, terms), _sort_order(schema, ordering), stored, version)

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.destination import written_branch
-from sqlext.command.change.rerun import run_until_not_overtaken
+from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.change.row_level import Target, load_target
 from sqlext.command.change.schema_evolution import changes_for_rows, grown, merges_schema
 from sqlext.command.compaction.compaction import compact_after_commit
@@ -36,7 +36,7 @@ def write_data_frame(
     Raises as an INSERT does, and as `write_options`.
     """
     if arguments["mode"] == "append":
-        return run_until_not_overtaken(
+        return run_with_reruns(
             environment, _written_name(arguments).parts, lambda now: _write_once(now, spark, arguments, rows)
         )
     return _write_once(environment, spark, arguments, rows)

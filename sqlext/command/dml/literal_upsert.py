@@ -11,7 +11,7 @@ from sqlext.command.plan.change_plan import ChangePlan
 from sqlext.command.plan.facts import SourceSize
 from sqlext.command.plan.planner import plan_change
 from sqlext.command.upsert.change_batch import has_order_or_kinds
-from sqlext.command.upsert.given_changes import stores_given
+from sqlext.command.upsert.input_changelog import stores_input
 from sqlext.command.upsert.key_facts import key_facts_of
 from sqlext.commit.rules.merge_rules import has_merge_engine
 from sqlext.spec.types import DateType, IntegerType, LongType, StringType, Type
@@ -32,7 +32,7 @@ def takes_whole_rows(target: Target) -> bool:
     """Whether an upsert replaces rows as a whole, by key alone: the table has no merge engine, no row kinds, no
     sequence field, and does not store its input as changelog."""
     properties = target.table.metadata.properties
-    return not (has_merge_engine(properties) or stores_given(target) or has_order_or_kinds(target, ()))
+    return not (has_merge_engine(properties) or stores_input(target) or has_order_or_kinds(target, ()))
 
 
 def plan_of_given(environment: Environment, target: Target) -> ChangePlan | None:

@@ -38,7 +38,7 @@ from sqlext.spec.types import StructType
 from sqlext.sql.bound_merge import BoundMerge, bind_merge
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
-from sqlext.sql.lowering.merge_scope import compares_keys, ends_unconditionally
+from sqlext.sql.lowering.merge_scope import compares_keys, has_unconditional_clause
 from sqlext.sql.statements.statement import Merge
 
 _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
@@ -194,8 +194,8 @@ def _scope(bound: BoundMerge) -> ConflictScope:
     inserts = any(clause.kind == "not matched" for clause in statement.clauses)
     keyed = compares_keys(bound)
     return ConflictScope(
-        added_by_key=keyed and _clauses_need_source(statement) and ends_unconditionally(statement, "not matched"),
-        removed_if_changed=not inserts or ends_unconditionally(statement, "matched"),
+        added_by_key=keyed and _clauses_need_source(statement) and has_unconditional_clause(statement, "not matched"),
+        removed_if_changed=not inserts or has_unconditional_clause(statement, "matched"),
         keys_unique=keyed and inserts,
     )
 

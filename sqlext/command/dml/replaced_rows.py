@@ -21,7 +21,7 @@ from sqlext.command.plan.planner import plan_insert
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.scan.filter.file_filter import FileFilter
-from sqlext.scan.scan_plan import FileScanTask, goes_whole
+from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.write_job import find_positions, task_identity
 from sqlext.spec.expression import AlwaysTrue, Predicate
@@ -39,7 +39,7 @@ class ReplacedRows:
     row_filter: Predicate | None
 
 
-def take_out(
+def remove_rows(
     environment: Environment, spark: SparkSession, target: Target, operation: WriteOperation, rows: ReplacedRows
 ) -> tuple[OverwriteRows, Mapping[str, BitMap64]]:
     """The action that removes the rows, without new rows yet, and the removed positions by data file.
@@ -50,7 +50,7 @@ def take_out(
     undecided = _undecided(environment, target, rows.row_filter)
     positions = _positions(spark, target, rows.condition) if undecided else {}
     touched = [task for task in undecided if positions.get(task.file.file_path)]
-    kept_from = [task for task in touched if not goes_whole(task, positions)]
+    kept_from = [task for task in touched if not deletes_all_rows(task, positions)]
     partial = {task.file.file_path: positions[task.file.file_path] for task in kept_from}
     snapshot = target.version.snapshot
     removal = OverwriteRows(

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
-from sqlext.commit.actions.branch_move import MoveBranch, ToSnapshot
+from sqlext.commit.actions.branch_move import MoveBranch, SetCurrentSnapshot
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.catalog.time_travel import travel
@@ -25,7 +25,7 @@ def restore(environment: Environment, spark: SparkSession, statement: Restore) -
     version = environment.catalogs.version(handle)
     assert version.snapshot is not None
     restored = environment.commit(
-        statement.table.catalog, table, MoveBranch(ToSnapshot(version.snapshot.snapshot_id))
+        statement.table.catalog, table, MoveBranch(SetCurrentSnapshot(version.snapshot.snapshot_id))
     ).table
     return Outcome([[table.metadata.current_snapshot_id, restored.metadata.current_snapshot_id]])
 

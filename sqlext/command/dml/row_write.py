@@ -8,11 +8,11 @@ from dataclasses import replace
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.change.checked_rows import hold
 from sqlext.command.change.distribution import write_distributed
 from sqlext.command.change.enforced_key import Removed, is_enforced, require_unique_keys
-from sqlext.command.change.held_rows import hold
 from sqlext.command.change.row_level import Target, commit_change
-from sqlext.command.dml.replaced_rows import take_out
+from sqlext.command.dml.replaced_rows import remove_rows
 from sqlext.command.dml.write_mode import WriteMode
 from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Writer
@@ -57,7 +57,7 @@ def commit_written(
         removal: OverwriteRows | None = None
         positions: Mapping[str, BitMap64] = {}
         if mode.replaced is not None:
-            removal, positions = take_out(environment, spark, target, operation, mode.replaced)
+            removal, positions = remove_rows(environment, spark, target, operation, mode.replaced)
         files = write(operation).data_files
         removed = _removed(environment, target, mode, files, removal, positions)
         read = require_unique_keys(environment, spark, target, files, removed)

@@ -16,13 +16,13 @@ from sqlext.thresholds import ALL_ROWS
 class Way(Enum):
     """A strategy to write a change. All ways give the same rows."""
 
-    EVERYTHING = "everything"
+    DELETE_ALL = "everything"
     """All files are removed; none is read."""
 
-    COVERED = "covered files"
+    METADATA_DELETE = "covered files"
     """Files of which all rows match, by metadata, are removed unread; no other file has matching rows."""
 
-    PARTLY_COVERED = "partly covered files"
+    PARTIAL_METADATA_DELETE = "partly covered files"
     """Files of which all rows match, by metadata, are removed; matching rows of other files are deleted by position."""
 
     EQUALITY = "equality"
@@ -62,9 +62,9 @@ class Way(Enum):
 
 
 _SHOWN = {
-    Way.EVERYTHING: "metadata alone",
-    Way.COVERED: "metadata alone",
-    Way.PARTLY_COVERED: "metadata and merge-on-read",
+    Way.DELETE_ALL: "metadata alone",
+    Way.METADATA_DELETE: "metadata alone",
+    Way.PARTIAL_METADATA_DELETE: "metadata and merge-on-read",
     Way.EQUALITY: "key upsert by equality deletes",
     Way.LOOK_UP: "key upsert by position",
 }
@@ -103,7 +103,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Instead:
+class Alternative:
     """An alternative to a plan, which is executed if the condition `when` turns out true; nothing has been written by
     then."""
 
@@ -122,8 +122,8 @@ class ChangePlan:
     way: Way
     reason: str
     writer: Writer
-    too_many: Instead | None = None
-    rewrites: Instead | None = None
+    too_many: Alternative | None = None
+    rewrites: Alternative | None = None
     has_new_rows: bool = True
 
     def lines(self) -> Iterator[str]:

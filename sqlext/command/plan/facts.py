@@ -52,14 +52,14 @@ class CoveredFiles:
 class KeyFacts:
     """Facts about a change whose source rows each replace the target row with their key.
 
-    `upsert_mode` is the table's property. `deletes_reach_all`: equality deletes of the current spec apply to all files,
-    and the key determines the partition. `keys_fit`: the driver can look up keys in the target, by type and size.
+    `upsert_mode` is the table's property. `deletes_apply_to_all`: equality deletes of the current spec apply to all
+    files, and the key determines the partition. `keys_fit`: the driver can look up the target's keys, by type and size.
     `compares_stored`: a new row may be older than the stored row, which then stays. `is_given`: the rows are literals
     in the table's columns. `in_order`: of rows with one key the last from its source is written.
     """
 
     upsert_mode: Mode
-    deletes_reach_all: Callable[[], bool]
+    deletes_apply_to_all: Callable[[], bool]
     keys_fit: Callable[[], bool]
     size: Callable[[], SourceSize]
     compares_stored: bool = False

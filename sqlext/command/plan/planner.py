@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sqlext.command.plan.change_plan import ChangePlan, Instead, Way, Writer
+from sqlext.command.plan.change_plan import Alternative, ChangePlan, Way, Writer
 from sqlext.command.plan.facts import ChangeFacts, CompactionFacts, KeyFacts
 from sqlext.command.plan.planning import FORCE, ON_DRIVER, Planning
 from sqlext.thresholds import ALL_ROWS
@@ -35,7 +35,7 @@ def plan_change(facts: ChangeFacts, planning: Planning) -> ChangePlan:
     return next(one.plan for _, rule in _RULES if (one := rule(facts, planning)) is not None and one.chosen)
 
 
-def plan_own_keys(facts: ChangeFacts, planning: Planning) -> ChangePlan | None:
+def plan_distinct_keys(facts: ChangeFacts, planning: Planning) -> ChangePlan | None:
     """The plan of a small stream batch in which no two rows have the same key.
 
     None if the driver may not write it, or cannot look up its keys.
@@ -44,7 +44,7 @@ def plan_own_keys(facts: ChangeFacts, planning: Planning) -> ChangePlan | None:
     if key is None or not key.in_order or facts.format_version < 2 or planning.in_tasks or planning.forced_ways:
         return None
     writer, reason = Writer(planning.thresholds.driver_bytes, given=True), "each row of the batch has a key of its own"
-    if key.upsert_mode.value == Way.EQUALITY.value and key.deletes_reach_all():
+    if key.upsert_mode.value == Way.EQUALITY.value and key.deletes_apply_to_all():
         return ChangePlan(Way.EQUALITY, reason, writer)
     marks = facts.mode.value == Way.MERGE_ON_READ.value and not key.compares_stored
     return ChangePlan(Way.LOOK_UP, reason, writer) if marks and key.keys_fit() else None
@@ -104,7 +104,7 @@ def is_likely_few(facts: ChangeFacts, planning: Planning) -> bool | None:
 def _everything(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     if not facts.deletes_all:
         return None
-    return _Candidate(ChangePlan(Way.EVERYTHING, "there is no condition", Writer(0), has_new_rows=False), True)
+    return _Candidate(ChangePlan(Way.DELETE_ALL, "there is no condition", Writer(0), has_new_rows=False), True)
 
 
 def _covered(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
@@ -113,16 +113,16 @@ def _covered(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
         return None
     if not covered.undecided:
         reason = f"files with only matching rows, by partitions and bounds: {covered.whole}; no other row matches"
-        return _Candidate(ChangePlan(Way.COVERED, reason, Writer(0), has_new_rows=False), True)
+        return _Candidate(ChangePlan(Way.METADATA_DELETE, reason, Writer(0), has_new_rows=False), True)
     if not covered.whole or facts.format_version < 2 or facts.mode.value != Way.MERGE_ON_READ.value:
         return None
     reason = f"files with only matching rows, by partitions and bounds: {covered.whole}; {facts.mode.reason}"
-    return _Candidate(ChangePlan(Way.PARTLY_COVERED, reason, Writer(0), has_new_rows=False), True)
+    return _Candidate(ChangePlan(Way.PARTIAL_METADATA_DELETE, reason, Writer(0), has_new_rows=False), True)
 
 
 def _equality(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     key = facts.key
-    if key is None or facts.format_version < 2 or not key.deletes_reach_all():
+    if key is None or facts.format_version < 2 or not key.deletes_apply_to_all():
         return None
     chosen = key.upsert_mode.value == Way.EQUALITY.value
     if not chosen and key.compares_stored:
@@ -155,7 +155,7 @@ def _look_up(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
         Way.LOOK_UP,
         _of_key(facts, key, reason),
         Writer(planning.thresholds.driver_bytes, tried),
-        too_many=Instead(when, otherwise),
+        too_many=Alternative(when, otherwise),
         rewrites=_rewrites(otherwise, planning),
     )
     may_be_chosen = size.is_small or (size.may_be_few and otherwise.way is not Way.AUTO)
@@ -208,8 +208,8 @@ _MODES: Sequence[tuple[Way, _Rule]] = (
     (Way.MERGE_ON_READ, _merge_on_read),
 )
 _RULES: Sequence[tuple[Way, _Rule]] = (
-    (Way.EVERYTHING, _everything),
-    (Way.COVERED, _covered),
+    (Way.DELETE_ALL, _everything),
+    (Way.METADATA_DELETE, _covered),
     (Way.EQUALITY, _equality),
     (Way.LOOK_UP, _look_up),
     (Way.INSERT_ONLY, _insert_only),
@@ -232,8 +232,8 @@ def _of_key(facts: ChangeFacts, key: KeyFacts | None, reason: str) -> str:
     return f"{found}; {reason}"
 
 
-def _rewrites(otherwise: ChangePlan, planning: Planning) -> Instead | None:
+def _rewrites(otherwise: ChangePlan, planning: Planning) -> Alternative | None:
     if otherwise.way is not Way.AUTO:
         return None
     share = planning.thresholds.rewritten_share
-    return Instead(f"if at least {share:.0%} of the rows of the files touched are deleted", otherwise)
+    return Alternative(f"if at least {share:.0%} of the rows of the files touched are deleted", otherwise)

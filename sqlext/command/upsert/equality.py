@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from sqlext.command.change.checked_rows import hold
 from sqlext.command.change.distribution import arrangement, order, partition_expressions
-from sqlext.command.change.held_rows import hold
 from sqlext.command.change.read_set import ReadSet
 from sqlext.command.change.row_level import Target, commit_change, row_delta
 from sqlext.command.environment import Environment

@@ -35,7 +35,7 @@ def key_facts_of(
     by_equality = mode.value == Way.EQUALITY.value
     key = KeyFacts(
         mode,
-        deletes_reach_all=cache(
+        deletes_apply_to_all=cache(
             lambda: (by_equality or _partition_in_key(target)) and _deletes_reach_all(environment, target)
         ),
         keys_fit=cache(lambda: _keys_fit(environment, target)),

@@ -14,7 +14,7 @@ from sqlext.command.change.row_change import RowChange, change_query
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
-from sqlext.command.plan.change_plan import ChangePlan, Instead, Way
+from sqlext.command.plan.change_plan import Alternative, ChangePlan, Way
 from sqlext.command.upsert.change_batch import ChangeBatch
 from sqlext.command.upsert.equality import upsert_by_equality
 from sqlext.command.upsert.look_up import Otherwise, upsert_by_lookup
@@ -43,7 +43,7 @@ class KeyedChange:
         if plan.way is not Way.LOOK_UP:
             return PlannedChange(plan, joined).carry_out(environment, spark, target)
 
-        def instead(other: Instead) -> Otherwise:
+        def instead(other: Alternative) -> Otherwise:
             return lambda: PlannedChange(other.plan, joined).carry_out(environment, spark, target)
 
         assert plan.too_many is not None

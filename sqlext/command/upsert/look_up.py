@@ -11,8 +11,8 @@ from pyroaring import BitMap64
 from pyspark.sql import DataFrame
 
 from sqlext.command.change.auto import rewrites_files
+from sqlext.command.change.checked_rows import hold
 from sqlext.command.change.distribution import arrangement
-from sqlext.command.change.held_rows import hold
 from sqlext.command.change.read_set import ConflictScope, read_set_of
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.environment import Environment

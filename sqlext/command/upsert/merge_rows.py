@@ -37,7 +37,7 @@ from sqlext.spark.query.literal_plan import are_literals
 from sqlext.spark.query.temporary_relation import named_rows
 from sqlext.spec.merge_engine import MergeEngine
 from sqlext.spec.row_kind import GIVEN_KIND, ROW_KIND
-from sqlext.sql.lowering.merged_rows import GivenRows, lower_merged_rows
+from sqlext.sql.lowering.merged_rows import SourceRows, lower_merged_rows
 from sqlext.write.refused_rows import NULL_KEY, REPEATED_KEY, RETRACTED_KEY, TIED_KEY, UNKNOWN_ROW_KIND
 from sqlext.write.row_operation import DELETE, UPDATE
 
@@ -106,7 +106,7 @@ def _planned(
     taken = [field.name for field in schema.fields]
     with named_rows(_tagged(target, engine, rows, in_order=in_order), environment.rng) as relation:
         lowered = lower_merged_rows(
-            GivenRows(relation, kinds, arrival_names(taken) if in_order else None),
+            SourceRows(relation, kinds, arrival_names(taken) if in_order else None),
             target.relation,
             schema,
             engine,
@@ -120,7 +120,7 @@ def _planned(
 
 
 def _tagged(target: Target, engine: MergeEngine, rows: DataFrame, *, in_order: bool) -> DataFrame:
-    """The rows as `GivenRows` needs them, without those that the engine ignores."""
+    """The rows as `SourceRows` needs them, without those that the engine ignores."""
     schema = target.table.metadata.schema()
     taken = [field.name for field in schema.fields]
     kinds = has_kinds(rows, schema)

@@ -23,15 +23,15 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Way
 from sqlext.command.plan.facts import ChangeFacts
-from sqlext.command.plan.planner import plan_change, plan_own_keys
+from sqlext.command.plan.planner import plan_change, plan_distinct_keys
 from sqlext.command.upsert.change_batch import ChangeBatch, change_batch
+from sqlext.command.upsert.distinct_batch import rows_with_distinct_keys
 from sqlext.command.upsert.equality import upsert_given
-from sqlext.command.upsert.given_changes import stores_given, write_given
+from sqlext.command.upsert.input_changelog import stores_input, write_with_changelog
 from sqlext.command.upsert.key_facts import key_facts_of
 from sqlext.command.upsert.keyed_change import KeyedChange
 from sqlext.command.upsert.look_up import replace_given
 from sqlext.command.upsert.merge_rows import engine_of, explain_merge_rows, merge_rows
-from sqlext.command.upsert.own_keys import rows_of_own_keys
 from sqlext.commit.loop.conflict import SNAPSHOT
 from sqlext.commit.rules.sequence_field import row_order
 from sqlext.errors import AnalysisError, UnsupportedError
@@ -65,8 +65,8 @@ def upsert(
             return merge_rows(environment, spark, target, engine, rows, isolation=isolation, in_order=in_order)
         return replace_by_key(environment, spark, target, rows, isolation=isolation, in_order=in_order)
 
-    if stores_given(target):
-        return write_given(environment, spark, target, rows, write, in_order=in_order)
+    if stores_input(target):
+        return write_with_changelog(environment, spark, target, rows, write, in_order=in_order)
     return write(target, rows)
 
 
@@ -84,8 +84,8 @@ def replace_by_key(
     batch = cache(lambda: change_batch(target, rows, in_order=in_order))
     size = size_when_asked(environment, lambda: batch().rows)
     facts = key_facts_of(environment, target, size, in_order=in_order)
-    own = plan_own_keys(facts, environment.planning)
-    held = None if own is None else rows_of_own_keys(target, rows, own.writer.most_bytes)
+    own = plan_distinct_keys(facts, environment.planning)
+    held = None if own is None else rows_with_distinct_keys(target, rows, own.writer.most_bytes)
     if held is not None:
         if own is not None and own.way is Way.EQUALITY:
             return upsert_given(environment, target, held)

@@ -24,7 +24,7 @@ class Move(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ToSnapshot:
+class SetCurrentSnapshot:
     """Any snapshot of the table. Raises NotFoundError for an unknown one."""
 
     snapshot_id: int
@@ -35,7 +35,7 @@ class ToSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class BackToSnapshot:
+class RollbackToSnapshot:
     """A snapshot in the branch's history. Raises NotFoundError for an unknown one, AnalysisError for another one."""
 
     snapshot_id: int
@@ -48,7 +48,7 @@ class BackToSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class BackToTime:
+class RollbackToTimestamp:
     """The branch's newest snapshot before a time, in milliseconds. Raises NotFoundError if there is none."""
 
     timestamp_ms: int

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlext.commit.action import CommitContext
 from sqlext.commit.loop.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
-from sqlext.commit.loop.contested_rows import ContestedRows, KeyReader
+from sqlext.commit.loop.row_conflicts import KeyReader, RowConflicts
 from sqlext.commit.snapshot.removal import Removal, RemoveAll, RemoveNothing, RemovePartitions, RemovePaths
 from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
 from sqlext.scan.filter.file_filter import PartitionKey, partition_key
@@ -65,8 +65,8 @@ class OverwriteFiles:
         history.require_files_remain(paths)
         history.require_no_new_deletes(paths, None)
         if self.unique_key and history.snapshots:
-            contested = ContestedRows(context, base, history, KeyReader(context))
-            contested.require_keys_untaken(self.added, self.unique_key, {})
+            contested = RowConflicts(context, base, history, KeyReader(context))
+            contested.require_no_added_keys(self.added, self.unique_key, {})
         if self.isolation == SERIALIZABLE:
             history.require_no_new_rows(self.read_filter)
             history.require_no_lost_rows(self.needed_filter)

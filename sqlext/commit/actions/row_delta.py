@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sqlext.commit.action import CommitContext
 from sqlext.commit.loop.conflict import ISOLATION_LEVELS, SERIALIZABLE, History
-from sqlext.commit.loop.contested_rows import ContestedRows, KeyReader
+from sqlext.commit.loop.row_conflicts import KeyReader, RowConflicts
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.commit.snapshot.removal import Removal, RemoveDeleteFiles, RemoveNothing, RemovePaths
 from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
@@ -109,15 +109,17 @@ class _RowDeltaCommit:
         history = History(context, base, delta.base_snapshot_id, self.read_schema)
         if not history.snapshots:
             return
-        contested = ContestedRows(context, base, history, self.keys)
+        contested = RowConflicts(context, base, history, self.keys)
         history.require_files_remain(delta.referenced_data_files)
-        contested.require_rows_untouched(delta.deleted_rows, adds_rows=bool(delta.data_files))
+        contested.require_no_changed_rows(delta.deleted_rows, adds_rows=bool(delta.data_files))
         if delta.data_files:
             unknown = delta.referenced_data_files - delta.deleted_rows.keys()
             history.require_no_new_deletes(unknown, delta.read_filter)
         if delta.unique_key:
-            contested.require_keys_untaken(delta.data_files, delta.unique_key, delta.deleted_rows)
-        contested.require_reach([file for file in delta.delete_files if file.content == Content.EQUALITY_DELETES])
+            contested.require_no_added_keys(delta.data_files, delta.unique_key, delta.deleted_rows)
+        contested.require_equality_deletes_apply(
+            [file for file in delta.delete_files if file.content == Content.EQUALITY_DELETES]
+        )
         if delta.isolation == SERIALIZABLE:
             history.require_no_new_rows(delta.read_filter)
             history.require_no_lost_rows(delta.needed_filter)

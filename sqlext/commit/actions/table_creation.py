@@ -12,7 +12,7 @@ from sqlext.commit.actions.order_change import numbered_order
 from sqlext.commit.actions.schema_change import numbered_schema
 from sqlext.commit.snapshot.snapshot_production import SnapshotProduction
 from sqlext.errors import UnsupportedError
-from sqlext.properties import outlives_replacement
+from sqlext.properties import kept_by_replace
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.metadata_update import (
     AddSchema,
@@ -161,7 +161,7 @@ class TableReplacement:
             SetDefaultSortOrder(order.order_id),
         ]
         unsaid = base.properties.keys() - action.properties.keys()
-        dropped = tuple(sorted(name for name in unsaid if not outlives_replacement(name)))
+        dropped = tuple(sorted(name for name in unsaid if not kept_by_replace(name)))
         if dropped:
             updates.append(RemoveProperties(dropped))
         if action.properties:

@@ -27,7 +27,7 @@ from sqlext.commit.group.host_socket import MOST_BYTES, Interrupted, MeetingPlac
 from sqlext.commit.group.small_files import SmallFiles
 from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.commit.loop.transaction import CommitOutcome
-from sqlext.errors import CommitStateUnknown, NotFoundError, SqlextError, unsettled
+from sqlext.errors import CommitStateUnknown, NotFoundError, SqlextError, as_state_unknown
 from sqlext.spec.metadata.table_metadata import decode_table_metadata
 
 _LOG = logging.getLogger("sqlext")
@@ -161,7 +161,7 @@ class HostCommitter:
         try:
             return self._catalog.load_table(identifier)
         except SqlextError as failure:
-            raise unsettled(failure) from failure
+            raise as_state_unknown(failure) from failure
 
 
 def _message(identifier: TableIdentifier, member: Member) -> bytes | None:

@@ -11,7 +11,7 @@ from sqlext.commit.action import CommitContext
 from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.scan.deletes.position_delete import FILE_PATH_ID, PositionDeleteCache
 from sqlext.scan.filter.file_filter import FileFilter, PartitionKey, partition_key
-from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
+from sqlext.spec.expression import AlwaysTrue, Predicate, referenced_field_ids
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import EntryStatus, ManifestContent, ManifestEntry
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -158,7 +158,7 @@ class History:
     def _file_filter(self, predicate: Predicate) -> FileFilter:
         schema = self._metadata.schema()
         known = self._read_schema or schema
-        if any(known.field_or_none(id) != schema.field_or_none(id) for id in bind_fields(predicate)):
+        if any(known.field_or_none(id) != schema.field_or_none(id) for id in referenced_field_ids(predicate)):
             # Literals may mean something else for a changed column, so no file is excluded.
             predicate = AlwaysTrue()
         return FileFilter(predicate, schema=schema, specs=self._metadata.specs_by_id())

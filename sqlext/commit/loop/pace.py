@@ -29,7 +29,7 @@ _DOUBLINGS = 3
 _MAX_DOUBLINGS = 16
 
 
-class Pace:
+class RetryPace:
     """The waits of one commit and its deadline, which runs from construction. `clock` gives ms; all else is in
     seconds."""
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.catalog.sent_changes import brought_snapshots, settled
+from sqlext.catalog.sent_changes import added_snapshots, settled
 from sqlext.commit.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.commit.loop.attempt_queue import AttemptQueue
-from sqlext.commit.loop.pace import Pace
+from sqlext.commit.loop.pace import RetryPace
 from sqlext.commit.loop.same_table import require_same_table
 from sqlext.commit.rules.bucket_layout import require_buckets_kept
 from sqlext.commit.rules.upsert_rules import require_upserts_kept
@@ -28,7 +28,7 @@ from sqlext.errors import (
     CommitStateUnknown,
     NotFoundError,
     SqlextError,
-    unsettled,
+    as_state_unknown,
 )
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.metadata.metadata_update import apply_updates
@@ -84,7 +84,7 @@ def commit(
     )
     properties: Mapping[str, str] = {} if base is None else base.metadata.properties
     line = context.commit_id if base is None else base.metadata.table_uuid
-    pace = Pace(clock, rng, sleep, properties, deadline_s, queue, line)
+    pace = RetryPace(clock, rng, sleep, properties, deadline_s, queue, line)
     return _Commit(catalog, identifier, action.begin(context), context, pace).run(base)
 
 
@@ -92,7 +92,7 @@ class _Commit:
     """One call of `commit`."""
 
     def __init__(
-        self, catalog: Catalog, identifier: TableIdentifier, staging: Staging, context: CommitContext, pace: Pace
+        self, catalog: Catalog, identifier: TableIdentifier, staging: Staging, context: CommitContext, pace: RetryPace
     ) -> None:
         self._catalog = catalog
         self._identifier = identifier
@@ -111,7 +111,7 @@ class _Commit:
             else:
                 self._staging.abandon()
                 if base is None or isinstance(error, NotFoundError):
-                    self._catalog.discard_creation(self._identifier)
+                    self._catalog.remove_empty_folders(self._identifier)
             raise
         finally:
             self._pace.end()
@@ -120,7 +120,7 @@ class _Commit:
         """Raises `CommitStateUnknown` from an error or interrupt; other `BaseException`s, which end the process,
         pass."""
         if isinstance(error, SqlextError) and error.condition != "CHANGE_STATE_UNKNOWN":
-            raise unsettled(error) from error
+            raise as_state_unknown(error) from error
         if isinstance(error, Exception | KeyboardInterrupt):
             known = error.parameters["reason"] if isinstance(error, SqlextError) else None
             reason = known or f"{type(error).__name__}: {error}".rstrip(": ")
@@ -206,7 +206,7 @@ def _is_as_staged(metadata: TableMetadata, sent: TableCommit) -> bool:
     """Whether the table has the last staged attempt. An earlier one that landed although the catalog had refused it
     needs files that `finish` would delete."""
     there = {one.snapshot_id: one.manifest_list for one in metadata.snapshots}
-    return all(there.get(one.snapshot_id, one.manifest_list) == one.manifest_list for one in brought_snapshots(sent))
+    return all(there.get(one.snapshot_id, one.manifest_list) == one.manifest_list for one in added_snapshots(sent))
 
 
 def _metadata(table: LoadedTable | None) -> TableMetadata | None:

@@ -11,7 +11,7 @@ from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
-from sqlext.commit.loop.pace import Pace
+from sqlext.commit.loop.pace import RetryPace
 from sqlext.errors import AlreadyExistsError, CommitConflict, CommitStateUnknown, NotFoundError, StorageError
 from sqlext.spec.metadata.view_metadata import ViewMetadata
 
@@ -33,7 +33,7 @@ def commit_view(
     """
     views = catalog.views
     name = CatalogNames(catalog.name).table(identifier)
-    pace = Pace(clock, rng, sleep, {}, None)
+    pace = RetryPace(clock, rng, sleep, {}, None)
     attempts = 0
     while True:
         attempts += 1
@@ -53,7 +53,7 @@ def commit_view(
 
 
 def _settled(
-    views: ViewCatalog, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata, pace: Pace
+    views: ViewCatalog, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata, pace: RetryPace
 ) -> LoadedView | None:
     """The view if an unanswered compare-and-swap succeeded, None if that remains unknown.
 
@@ -62,7 +62,7 @@ def _settled(
     for _ in pace.status_checks():
         with suppress(StorageError, CommitConflict, AlreadyExistsError, CommitStateUnknown):
             current = _current(views, identifier)
-            if current is not None and (current.metadata == updated or current.metadata.is_made_of(updated)):
+            if current is not None and (current.metadata == updated or current.metadata.is_commit_of(updated)):
                 return current
             if (current and current.metadata_location) == (base and base.metadata_location):
                 return views.commit_view(identifier, base, updated)

@@ -150,7 +150,7 @@ class ManifestWriter:
         self, entries: Sequence[ManifestEntry], metadata: TableMetadata, spec_id: int, content: ManifestContent
     ) -> ManifestFile:
         schema, spec, version = metadata.schema(), metadata.specs_by_id()[spec_id], metadata.format_version
-        if (field := spec.not_portable(schema)) is not None:
+        if (field := spec.fixed_type_field(schema)) is not None:
             raise UnsupportedError("UNSUPPORTED_WRITE", feature=f"the type of partition field {field.name}, fixed,")
         data = encode_manifest(
             entries, schema=schema, spec=spec, content=content, format_version=version, others=_older_schemas(metadata)

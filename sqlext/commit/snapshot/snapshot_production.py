@@ -169,7 +169,7 @@ class SnapshotProduction:
         """The parent's manifests without the removed files, and those files, including vectors of removed data
         files."""
         listed = () if parent is None else self._context.manifests.manifests(self._context.io, parent)
-        live = [manifest for manifest in listed if manifest.may_be_live]
+        live = [manifest for manifest in listed if manifest.has_live_files]
         selection = self._change.removal.of(base)
         kept: dict[str, ManifestFile] = {}
         removed: list[ContentFile] = []

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from sqlext.errors import CorruptionError
 from sqlext.scan.deletes.position_delete import FILE_PATH_ID
 from sqlext.scan.filter.file_filter import PartitionKey, partition_key
-from sqlext.scan.filter.measured_column import MeasuredColumn
+from sqlext.scan.filter.measured_column import MetricsColumn
 from sqlext.scan.filter.value_range import UNKNOWN_RANGE, ValueRange, metrics_range
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import ManifestEntry
@@ -19,7 +19,7 @@ from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.types import StringType
 
 K = TypeVar("K", bound=Hashable)
-_PATHS = MeasuredColumn(StringType())
+_PATHS = MetricsColumn(StringType())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class DeleteFileIndex:
         entries: Iterable[ManifestEntry],
         *,
         specs: Mapping[int, PartitionSpec],
-        columns: Mapping[int, MeasuredColumn],
+        columns: Mapping[int, MetricsColumn],
     ) -> None:
         """`specs` are all specs of the table, `columns` the columns of all its schemas, by field id.
 

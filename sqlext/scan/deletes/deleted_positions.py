@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pyroaring import BitMap64
 
 from sqlext.scan.deletes.delete_file_index import DeleteFileIndex
+from sqlext.scan.deletes.deletion_vector_file import DeletedPositions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
-from sqlext.scan.deletes.stored_vector import DeletedPositions
 from sqlext.scan.files.readable_files import require_readable
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.manifest import ManifestEntry

@@ -40,7 +40,7 @@ def live_deletes(io: FileIO, metadata: TableMetadata, snapshot: Snapshot, *, man
 
     Raises UnsupportedError for delete files that cannot be read, NotFoundError or CorruptionError for manifests.
     """
-    listed = [one for one in manifests.manifests(io, snapshot) if one.may_be_live]
+    listed = [one for one in manifests.manifests(io, snapshot) if one.has_live_files]
     oldest = min((one.min_sequence_number for one in listed if one.content == ManifestContent.DATA), default=None)
     if oldest is None:
         return LiveDeletes()

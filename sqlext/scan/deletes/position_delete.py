@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
-from sqlext.scan.deletes.stored_vector import DeletedPositions, read_deletion_vector
+from sqlext.scan.deletes.deletion_vector_file import DeletedPositions, read_deletion_vector
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import AVRO, ORC, PARQUET
 from sqlext.spec.manifests.content_file import ContentFile, ContentKey

@@ -40,7 +40,7 @@ _METRIC_BYTES = 60
 _ManifestKey: TypeAlias = tuple[str, int | None, int]
 
 EntriesOf: TypeAlias = "Callable[[ManifestFile], list[ManifestEntry]]"
-ReadElsewhere: TypeAlias = Callable[[Sequence[ManifestFile], EntriesOf], Sequence[list[ManifestEntry]]]
+DistributedReader: TypeAlias = Callable[[Sequence[ManifestFile], EntriesOf], Sequence[list[ManifestEntry]]]
 """Applies a picklable function to each manifest in other processes. Raises the first error that it raises."""
 
 
@@ -54,7 +54,7 @@ class ManifestCache:
         self,
         capacity: int = DEFAULT_CAPACITY,
         *,
-        elsewhere: ReadElsewhere | None = None,
+        elsewhere: DistributedReader | None = None,
         driver_bytes: int = DEFAULT_DRIVER_BYTES,
     ) -> None:
         """`capacity` is in bytes of memory, which are estimated for objects and exact for columns.

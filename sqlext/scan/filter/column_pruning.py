@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sqlext.scan.filter.bound_column import bound_column, in_any_order
 from sqlext.scan.filter.entry_counts import counts_by_entry
-from sqlext.scan.filter.measured_column import MeasuredColumn
+from sqlext.scan.filter.measured_column import MetricsColumn
 from sqlext.scan.filter.partition_outcomes import partition_outcomes
 from sqlext.scan.filter.pruning import ANY_OUTCOME, ORDERS, Order, Outcome, conjoined, negated, outcomes
 from sqlext.scan.filter.value_range import (
@@ -71,14 +71,14 @@ def partitions_may_match(projected: Predicate, columns: ManifestColumns, spec: P
     return _may_match(projected, of_term, columns.size)
 
 
-def metrics_may_match(predicate: Predicate, columns: ManifestColumns, known: Mapping[int, MeasuredColumn]) -> Mask:
+def metrics_may_match(predicate: Predicate, columns: ManifestColumns, known: Mapping[int, MetricsColumn]) -> Mask:
     """Whether a row of each entry's file may match, by the metrics of the columns `known`."""
     has_rows: Mask = columns.record_count.array() != 0
     return has_rows & _may_match(predicate, _by_metrics(columns, known), columns.size)
 
 
 def must_match(
-    predicate: Predicate, columns: ManifestColumns, spec: PartitionSpec, known: Mapping[int, MeasuredColumn]
+    predicate: Predicate, columns: ManifestColumns, spec: PartitionSpec, known: Mapping[int, MetricsColumn]
 ) -> Mask:
     """Whether partition and metrics of each entry's file prove that all its rows match."""
     by_metrics = _by_metrics(columns, known)
@@ -100,7 +100,7 @@ def _by_partition(columns: ManifestColumns, position: int, outcome_of: Callable[
     return found
 
 
-def _by_metrics(columns: ManifestColumns, known: Mapping[int, MeasuredColumn]) -> Callable[[Any], Outcomes]:
+def _by_metrics(columns: ManifestColumns, known: Mapping[int, MetricsColumn]) -> Callable[[Any], Outcomes]:
     ranges: dict[int, _Ranges] = {}
 
     def of_term(term: Any) -> Outcomes:
@@ -153,7 +153,7 @@ def _flags(true: Mask, false: Mask, unknown: Mask) -> Outcomes:
 class _Ranges:
     """The ranges (`ValueRange`) of one column over the files of all entries."""
 
-    def __init__(self, columns: ManifestColumns, field_id: int, column: MeasuredColumn) -> None:
+    def __init__(self, columns: ManifestColumns, field_id: int, column: MetricsColumn) -> None:
         self._columns = columns
         self._field_id = field_id
         self._type = column.type

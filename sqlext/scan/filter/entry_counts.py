@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sqlext.scan.filter.measured_column import MeasuredColumn
+from sqlext.scan.filter.measured_column import MetricsColumn
 from sqlext.spec.avro.avro_columns import Integers, Mask
 from sqlext.spec.manifests.manifest_columns import ManifestColumns
 
@@ -22,7 +22,7 @@ class EntryCounts:
     nans: npt.NDArray[np.int64]
 
 
-def counts_by_entry(columns: ManifestColumns, field_id: int, column: MeasuredColumn) -> EntryCounts:
+def counts_by_entry(columns: ManifestColumns, field_id: int, column: MetricsColumn) -> EntryCounts:
     """The result of `row_counts` for each entry's file."""
     records = columns.record_count.array()
     values, are_told = _told(columns, "value_counts", field_id)

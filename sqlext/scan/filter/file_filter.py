@@ -9,7 +9,7 @@ import numpy as np
 
 from sqlext.scan.filter import column_pruning
 from sqlext.scan.filter.column_pruning import metrics_may_match, partitions_may_match
-from sqlext.scan.filter.measured_column import measured_columns
+from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.scan.filter.partition_outcomes import partition_outcomes
 from sqlext.scan.filter.projection import project
 from sqlext.scan.filter.pruning import (
@@ -24,7 +24,7 @@ from sqlext.scan.filter.pruning import (
 )
 from sqlext.scan.filter.value_range import UNKNOWN_RANGE, RangeOf
 from sqlext.spec.avro.avro_columns import Mask
-from sqlext.spec.expression import AlwaysTrue, Predicate, bind_fields
+from sqlext.spec.expression import AlwaysTrue, Predicate, referenced_field_ids
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import ManifestFile
 from sqlext.spec.manifests.manifest_columns import ManifestColumns
@@ -52,7 +52,7 @@ class FileFilter:
         self._predicate = predicate
         self._schema = schema
         self._specs = specs
-        self._columns = measured_columns((schema,))
+        self._columns = metrics_columns((schema,))
         self._keeps_all = isinstance(predicate, AlwaysTrue)
         self._types_by_spec: dict[int, Mapping[int, Type]] = {}
         self._projections: dict[int, Predicate] = {}
@@ -64,7 +64,7 @@ class FileFilter:
 
         Delete files of an unpartitioned spec, which apply to all partitions, have no summary that could exclude them.
         """
-        if not manifest.may_be_live:
+        if not manifest.has_live_files:
             return False
         if self._keeps_all:
             return True
@@ -146,7 +146,7 @@ class FileFilter:
         """Whether all fields of the predicate are identity fields of the spec, so that a partition matches or not."""
         spec = self._specs[spec_id]
         kept = {field.source_id for field in spec.fields if isinstance(field.transform, IdentityTransform)}
-        return self._keeps_all or bind_fields(self._predicate) <= kept
+        return self._keeps_all or referenced_field_ids(self._predicate) <= kept
 
     def _metrics_may_match(self, file: ContentFile) -> bool:
         if file.content == Content.POSITION_DELETES:  # has metrics of paths and positions

@@ -14,7 +14,7 @@ from sqlext.spec.types import DoubleType, FloatType, NestedField, StructType, Ty
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredColumn:
+class MetricsColumn:
     """A primitive field with one value, or null, in each row: a column, or a field nested in structs only.
 
     With `may_lack_struct` a struct around the field may be null; writers count such a row as null, or not at all.
@@ -37,7 +37,7 @@ class RowCounts:
 
 
 def row_counts(
-    column: MeasuredColumn, records: int, values: int | None, nulls: int | None, nans: int | None
+    column: MetricsColumn, records: int, values: int | None, nulls: int | None, nans: int | None
 ) -> RowCounts:
     """The counts that are certain by the metrics of a file of `records` rows; negative `records` are unknown."""
     unknown = RowCounts(nans=None if column.has_nan else 0)
@@ -56,18 +56,18 @@ def row_counts(
     return RowCounts(nulls, nans)
 
 
-def measured_columns(schemas: Iterable[Schema]) -> dict[int, MeasuredColumn]:
+def metrics_columns(schemas: Iterable[Schema]) -> dict[int, MetricsColumn]:
     """The columns with metrics by field id, from the first schema that has each; without fields in lists and maps."""
-    columns: dict[int, MeasuredColumn] = {}
+    columns: dict[int, MetricsColumn] = {}
     for schema in schemas:
         for field_id, column in _of_fields(schema.fields, may_lack_struct=False):
             columns.setdefault(field_id, column)
     return columns
 
 
-def _of_fields(fields: Iterable[NestedField], *, may_lack_struct: bool) -> Iterator[tuple[int, MeasuredColumn]]:
+def _of_fields(fields: Iterable[NestedField], *, may_lack_struct: bool) -> Iterator[tuple[int, MetricsColumn]]:
     for field in fields:
         if isinstance(field.type, StructType):
             yield from _of_fields(field.type.fields, may_lack_struct=may_lack_struct or not field.required)
         elif is_primitive(field.type):
-            yield field.id, MeasuredColumn(field.type, may_lack_struct)
+            yield field.id, MetricsColumn(field.type, may_lack_struct)

@@ -14,7 +14,7 @@ from sqlext.spec.transform import (
     TruncateTransform,
     UnknownTransform,
     VoidTransform,
-    first_of_cell,
+    least_source_value,
 )
 from sqlext.spec.types import IntegerType, LongType, Type
 
@@ -46,6 +46,6 @@ def _source_range(field: PartitionField, source_type: Type, value: Any) -> Value
             lower, upper = value, value + transform.width - 1
     elif not isinstance(transform, BucketTransform):
         # Old writers rounded times before 1970 towards zero.
-        lower = first_of_cell(transform, source_type, value if value > 0 else value - 1)
-        upper = first_of_cell(transform, source_type, value + 1) - 1
+        lower = least_source_value(transform, source_type, value if value > 0 else value - 1)
+        upper = least_source_value(transform, source_type, value + 1) - 1
     return ValueRange(False, False, True, lower, upper)

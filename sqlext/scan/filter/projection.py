@@ -25,10 +25,10 @@ from sqlext.spec.expression import (
     Or,
     Predicate,
     StartsWith,
-    bind_fields,
     conjunction,
     disjunction,
     negate,
+    referenced_field_ids,
 )
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
@@ -66,7 +66,7 @@ def project(predicate: Predicate, spec: PartitionSpec, schema: Schema) -> Predic
 
 def _project_term(term: Predicate, spec: PartitionSpec, schema: Schema) -> Predicate:
     """The AND of the term's projections through all partition fields of its column."""
-    (source_id,) = bind_fields(term)
+    (source_id,) = referenced_field_ids(term)
     source = schema.field_or_none(source_id)
     if source is None:
         return AlwaysTrue()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from enum import IntFlag
 from typing import Any
 
-from sqlext.scan.filter.measured_column import MeasuredColumn
+from sqlext.scan.filter.measured_column import MetricsColumn
 from sqlext.scan.filter.value_range import (
     EMPTY_RANGE,
     UNKNOWN_RANGE,
@@ -105,7 +105,7 @@ def partition_ranges(partition: tuple[Any, ...], spec: PartitionSpec) -> RangeOf
     return lambda field_id: ranges.get(field_id, UNKNOWN_RANGE)
 
 
-def metrics_ranges(file: ContentFile, columns: Mapping[int, MeasuredColumn]) -> RangeOf:
+def metrics_ranges(file: ContentFile, columns: Mapping[int, MetricsColumn]) -> RangeOf:
     """Ranges of a content file's columns by field id; unknown for those that are not in `columns`."""
 
     def range_of(field_id: int) -> ValueRange:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlext.scan.filter.measured_column import MeasuredColumn
+from sqlext.scan.filter.measured_column import MetricsColumn
 from sqlext.scan.filter.value_range import metrics_range
 from sqlext.spec.expression import AlwaysFalse, And, Comparison, In, IsNull, Or, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
@@ -94,7 +94,7 @@ def _bounds(id: int, file: ContentFile, schema: Schema) -> tuple[int, int] | Non
     field = schema.field_or_none(id)
     if field is None or not isinstance(field.type, _WHOLE_NUMBERS) or len(schema.column_path(id)) > 1:
         return None
-    bounds = metrics_range(file, id, MeasuredColumn(field.type))
+    bounds = metrics_range(file, id, MetricsColumn(field.type))
     if bounds.lower is None or bounds.upper is None:
         return None
     return bounds.lower, bounds.upper

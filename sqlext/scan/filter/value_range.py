@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlext.scan.filter.measured_column import MeasuredColumn, RowCounts, row_counts
+from sqlext.scan.filter.measured_column import MetricsColumn, RowCounts, row_counts
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.manifest import FieldSummary
 from sqlext.spec.single_value import are_bounds_in_any_order, decode
@@ -90,7 +90,7 @@ def summary_range(summary: FieldSummary, value_type: Type) -> ValueRange:
     return ValueRange(summary.contains_null, may_be_nan, True, lower, upper)
 
 
-def metrics_range(file: ContentFile, field_id: int, column: MeasuredColumn) -> ValueRange:
+def metrics_range(file: ContentFile, field_id: int, column: MetricsColumn) -> ValueRange:
     """The range of a column in a content file, from its counts and bounds (spec: "Data file fields").
 
     Missing or contradictory metrics leave their part of the range unknown.
@@ -112,7 +112,7 @@ def metrics_range(file: ContentFile, field_id: int, column: MeasuredColumn) -> V
     )
 
 
-def row_counts_of(file: ContentFile, field_id: int, column: MeasuredColumn) -> RowCounts:
+def row_counts_of(file: ContentFile, field_id: int, column: MetricsColumn) -> RowCounts:
     """The number of rows of a content file in which a column is null or NaN, by `row_counts` of its metrics."""
     counts = (file.value_counts, file.null_value_counts, file.nan_value_counts)
     return row_counts(column, file.record_count, *(_metric(one, field_id) for one in counts))

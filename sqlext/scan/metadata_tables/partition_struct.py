@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlext.scan.filter.measured_column import measured_columns
+from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.scan.metadata_tables.arrow_type import arrow_type, readable
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -22,7 +22,7 @@ def partition_fields(metadata: TableMetadata) -> tuple[NestedField, ...]:
     A void field, which replaces a dropped one, is left out unless an earlier spec has the field with another transform.
     Fields whose column the table no longer has are left out.
     """
-    columns = measured_columns([metadata.schema()])
+    columns = metrics_columns([metadata.schema()])
     fields: dict[int, NestedField] = {}
     for spec in sorted(metadata.partition_specs, key=lambda spec: -spec.spec_id):
         for field, result_type in zip(spec.fields, result_types(spec, metadata), strict=True):
@@ -33,7 +33,7 @@ def partition_fields(metadata: TableMetadata) -> tuple[NestedField, ...]:
 
 def result_types(spec: PartitionSpec, metadata: TableMetadata) -> list[Type]:
     """Types of a spec's partition values; a dropped source column counts with its last type."""
-    columns = measured_columns((metadata.schema(), *reversed(metadata.schemas)))
+    columns = metrics_columns((metadata.schema(), *reversed(metadata.schemas)))
     known = (columns.get(field.source_id) for field in spec.fields)
     types = [UnknownType() if one is None else one.type for one in known]
     return [field.transform.result_type(type) for field, type in zip(spec.fields, types, strict=True)]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlext.scan.deletes.deletion_vector_file import read_deletion_vector
 from sqlext.scan.deletes.position_delete import read_position_deletes
-from sqlext.scan.deletes.stored_vector import read_deletion_vector
 from sqlext.scan.files.readable_files import require_readable
 from sqlext.scan.metadata_tables.arrow_type import arrow_field
 from sqlext.scan.metadata_tables.files import entries_of, listed_manifests

@@ -57,7 +57,7 @@ class Bridge:
         try:
             spark = SparkSession(self._context, session)
             frame = None if rows is None else DataFrame(rows, spark)
-            with interrupts.heeded():
+            with interrupts.interruptible():
                 return json.dumps(self._commands[command](spark, json.loads(arguments), frame))
         except PySparkException as failure:
             origin = _origin(failure)

@@ -48,7 +48,7 @@ def install(running: Callable[[], SparkContext | None]) -> None:
 
 
 @contextmanager
-def heeded() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Inside the block an error after an interrupt becomes KeyboardInterrupt, except CommitStateUnknown."""
     global _running
     with _lock:

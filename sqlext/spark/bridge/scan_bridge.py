@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlext.scan.deletes.delete_file_index import sequence_number
 from sqlext.scan.deletes.live_deletes import EqualityDeletes, LiveDeletes, live_deletes
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
-from sqlext.scan.equality_delete_use import EqualityDeleteUse, equality_delete_use
+from sqlext.scan.equality_delete_effects import ApplicableEqualityDeletes, applicable_equality_deletes
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import FileColumnsCache, Reading, all_by_field_id
 from sqlext.scan.files.manifest_cache import ManifestCache
@@ -130,12 +130,14 @@ class ScanBridge:
 
         return self._reached.load_once(version.handle, load)
 
-    def equality_delete_use(self, version: TableVersion, whole: ScanPlan, condition: Predicate) -> EqualityDeleteUse:
+    def applicable_equality_deletes(
+        self, version: TableVersion, whole: ScanPlan, condition: Predicate
+    ) -> ApplicableEqualityDeletes:
         """The equality-delete files that may delete a row matching `condition`; `whole` is the plan without
         predicate."""
         if version.snapshot is None:
-            return EqualityDeleteUse()
-        return equality_delete_use(
+            return ApplicableEqualityDeletes()
+        return applicable_equality_deletes(
             version.io, version.metadata, version.snapshot, whole, condition, manifests=self.manifests
         )
 

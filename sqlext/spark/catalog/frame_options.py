@@ -19,7 +19,7 @@ from sqlext.properties import (
     TARGET_FILE_SIZE_BYTES,
     TableProperty,
 )
-from sqlext.spec.likeness import suggestion
+from sqlext.spec.name_suggestion import suggestion
 
 MERGE_SCHEMA = ("mergeschema", "merge-schema")
 _UPSERT = "upsert-enabled"

@@ -22,7 +22,7 @@ _SETTINGS = {
 }
 
 
-def tell_hadoop(spark: SparkSession, warehouse: str, options: Mapping[str, str]) -> None:
+def configure_s3a(spark: SparkSession, warehouse: str, options: Mapping[str, str]) -> None:
     """Sets the catalog's settings for the bucket of `warehouse` in Spark's Hadoop configuration.
 
     Hadoop keeps the credentials of a cached file system. Its cache is therefore disabled if there is a session token,

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType, VariantType
 
 from sqlext.spark.shim.shim_object import shim_object
-from sqlext.spec.nesting import MOST_LEVELS, too_deep
+from sqlext.spec.nesting import MAX_LEVELS, too_deep
 from sqlext.thresholds import ALL_ROWS, Thresholds
 
 # Spark's overhead of a row in bytes.
@@ -181,7 +181,7 @@ def _too_deep(rows: DataFrame) -> str | None:
     left: list[tuple[str, DataType, int]] = [(field.name, field.dataType, 0) for field in rows.schema.fields]
     while left:
         name, type, level = left.pop()
-        if level > MOST_LEVELS:
+        if level > MAX_LEVELS:
             return name
         match type:
             case StructType(fields=fields):

@@ -16,7 +16,7 @@ _TASKS_PER_CORE = 4
 
 
 class ExecutorReader:
-    """A `ReadElsewhere` for the scan layer."""
+    """A `DistributedReader` for the scan layer."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context

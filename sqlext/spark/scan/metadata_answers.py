@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlext.scan.answered_filters import answered_filters
-from sqlext.scan.column_figures import distinct_counts
+from sqlext.scan.column_statistics import distinct_counts
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.metadata_aggregate import Aggregate, aggregate
 from sqlext.scan.scan_plan import scan_schema

@@ -15,7 +15,7 @@ from sqlext.spec.transform import (
     Transform,
     TruncateTransform,
     YearTransform,
-    first_of_cell,
+    least_source_value,
 )
 from sqlext.spec.types import (
     BinaryType,
@@ -93,7 +93,7 @@ def _buckets(count: int, field: NestedField, operator: str, values: Sequence[int
 def _cells(transform: Transform, field: NestedField, operator: str, value: int) -> Predicate | None:
     """The predicate for an order-preserving transform to integers."""
     try:
-        first, behind = (first_of_cell(transform, field.type, cell) for cell in (value, value + 1))
+        first, behind = (least_source_value(transform, field.type, cell) for cell in (value, value + 1))
     except (ValueError, OverflowError):
         return None
     match operator:

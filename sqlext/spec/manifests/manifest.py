@@ -117,7 +117,7 @@ class ManifestFile:
     first_row_id: int | None = None
 
     @property
-    def may_be_live(self) -> bool:
+    def has_live_files(self) -> bool:
         """False only if the counts show that all entries have the status DELETED.
 
         True if counts are missing or contradictory, as in a manifest without entries, which no writer makes.

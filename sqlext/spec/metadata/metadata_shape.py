@@ -46,7 +46,7 @@ _Part: TypeAlias = "tuple[Any, Shape, str]"
 """A value of the metadata, its expected shape, and its path."""
 
 # Functions over types, their comparison and pickling recurse, with up to four calls for each level.
-MOST_TYPES = 100
+MAX_TYPES = 100
 
 _INT, _LONG = _Whole(32), _Whole(64)
 _TYPE = _Type()
@@ -183,8 +183,8 @@ def _require(metadata: Any, whole: Shape) -> None:
         part, types = left.pop()
         _, shape, at = part
         types += shape is _TYPE
-        if types > MOST_TYPES + 1:
-            raise ValueError(f"{at} is nested more than {MOST_TYPES} types deep")
+        if types > MAX_TYPES + 1:
+            raise ValueError(f"{at} is nested more than {MAX_TYPES} types deep")
         left += [(one, types) for one in reversed(_parts(*part))]
 
 

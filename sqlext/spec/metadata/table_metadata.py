@@ -193,7 +193,7 @@ def validate_spec(spec: PartitionSpec, schema: Schema) -> None:
             transform=partition_field.name,
             reason=f"{transform} is not defined for {column}",
         )
-    if (fixed_field := spec.not_portable(schema)) is not None:
+    if (fixed_field := spec.fixed_type_field(schema)) is not None:
         raise AnalysisError(
             "INVALID_PARTITION_TRANSFORM",
             transform=fixed_field.name,

@@ -21,7 +21,7 @@ VERSIONS_KEPT = "version.history.num-entries"
 _DEFAULT_VERSIONS_KEPT = 10
 _GZIP_MAGIC = b"\x1f\x8b"
 # Within so many bytes view metadata has the field `view-uuid`, which table metadata never has: writers put it first.
-MARK_REACH = 512
+VIEW_HEADER_BYTES = 512
 _MARK = b'"view-uuid"'
 _KNOWN = frozenset(
     [
@@ -87,7 +87,7 @@ class ViewMetadata:
         """The schema of the current version."""
         return next(one for one in self.schemas if one.schema_id == self.version().schema_id)
 
-    def is_made_of(self, updated: ViewMetadata) -> bool:
+    def is_commit_of(self, updated: ViewMetadata) -> bool:
         """Whether this metadata, read from a catalog, is the result of the commit of `updated`: by the commit id of the
         current version and by the properties. Schema and version ids may differ, since a catalog may assign its own."""
         commit_id = updated.version().summary.get(COMMIT_ID)
@@ -126,8 +126,8 @@ def new_view_metadata(
 
 
 def is_view_metadata(data: bytes) -> bool:
-    """Whether the first `MARK_REACH` bytes of a metadata file are of a view rather than a table."""
-    return _MARK in data[:MARK_REACH]
+    """Whether the first `VIEW_HEADER_BYTES` bytes of a metadata file are of a view rather than a table."""
+    return _MARK in data[:VIEW_HEADER_BYTES]
 
 
 def decode_view_metadata(data: bytes, location: str) -> ViewMetadata:

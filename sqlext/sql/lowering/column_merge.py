@@ -12,7 +12,7 @@ from sqlext.sql.tokens.quoting import quote_string
 
 
 @dataclass(frozen=True, slots=True)
-class GivenValues:
+class SourceValues:
     """Texts: of each row its `value`, its `place` in the order of rows, whether it `counts`, whether it is `late`, that
     is, precedes the stored row, and whether it `takes` its value back (retracts it); of the key the `stored` value, and
     whether a row `is_stored`.
@@ -45,12 +45,12 @@ class GivenValues:
         return f"{self.value} IS NOT NULL"
 
 
-def merged_value(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def merged_value(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     """The column's new value, of a type that store assignment can convert to the column's."""
     return _FUNCTIONS[merge.function](merge, type, given)
 
 
-def _last(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _last(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     value = given.value
     if given.takes is not None and merge.column not in merge.order.columns:
         value = f"CASE WHEN NOT {given.takes} THEN {value} END"
@@ -62,7 +62,7 @@ def _last(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
     return f"CASE WHEN {came} THEN {in_time} WHEN {given.is_stored} THEN {given.stored} ELSE {late} END"
 
 
-def _last_non_null(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _last_non_null(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     if given.takes is None:
         newest = f"max_by({given.value}, {given.place}) {given.where(given.is_value, *given.in_time)}"
         late = ""
@@ -79,7 +79,7 @@ def _last_non_null(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
     return f"CASE {' '.join(branches)} ELSE {given.stored} END"
 
 
-def _first(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _first(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     first = f"min_by({given.value}, {given.place}) {given.where()}"
     branches = [f"WHEN {given.is_stored} THEN {given.stored}"]
     if given.late is not None:
@@ -88,14 +88,14 @@ def _first(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
     return f"CASE {' '.join(branches)} ELSE {first} END"
 
 
-def _first_non_null(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _first_non_null(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     values = [given.stored, f"min_by({given.value}, {given.place}) {given.where(given.is_value)}"]
     if given.late is not None:
         values.insert(0, f"min_by({given.value}, {given.place}) {given.where(given.is_value, given.late)}")
     return f"coalesce({', '.join(values)})"
 
 
-def _sum(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _sum(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     wide = _wide(type)
     value = f"CAST({given.value} AS {wide})"
     signed = value if given.takes is None else f"CASE WHEN {given.takes} THEN -{value} ELSE {value} END"
@@ -103,7 +103,7 @@ def _sum(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
     return _within_range(merge, type, given, f"CASE WHEN {stored} IS NULL THEN {added} ELSE {stored} + {added} END")
 
 
-def _product(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _product(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     wide = _wide(type)
 
     def product(*conditions: str) -> str:
@@ -116,7 +116,7 @@ def _product(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
     return _within_range(merge, type, given, total)
 
 
-def _within_range(merge: ColumnMerge, type: Type, given: GivenValues, total: str) -> str:
+def _within_range(merge: ColumnMerge, type: Type, given: SourceValues, total: str) -> str:
     """The total, or an error for one out of range: outside of ANSI mode Spark makes such a decimal null."""
     any_value = f"count({given.value}) {given.where()} > 0"
     failure = quote_string(f"The {merge.function} of column {merge.column} is out of the range of {type}.")
@@ -133,31 +133,31 @@ def _wide(type: Type) -> str:
     return "DECIMAL(38, 0)"
 
 
-def _count(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _count(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     one = "1L" if given.takes is None else f"CASE WHEN {given.takes} THEN -1L ELSE 1L END"
     counted = f"sum({one}) {given.where(given.is_value)}"
     return f"CAST(coalesce({given.stored}, 0) AS BIGINT) + coalesce({counted}, 0L)"
 
 
-def _least(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _least(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     return f"least({given.stored}, min({given.value}) {given.where()})"
 
 
-def _greatest(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _greatest(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     return f"greatest({given.stored}, max({given.value}) {given.where()})"
 
 
-def _all(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _all(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     found = f"bool_and({given.value}) {given.where()}"
     return f"coalesce({given.stored} AND {found}, {given.stored}, {found})"
 
 
-def _any(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _any(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     found = f"bool_or({given.value}) {given.where()}"
     return f"coalesce({given.stored} OR {found}, {given.stored}, {found})"
 
 
-def _list_of_text(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _list_of_text(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     parts = [given.stored, _in_order(given, *given.in_time)]
     if given.late is not None:
         parts.insert(0, _in_order(given, given.late))
@@ -165,7 +165,7 @@ def _list_of_text(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
     return f"CASE WHEN {given.stored} IS NOT NULL OR count({given.value}) {given.where()} > 0 THEN {joined} END"
 
 
-def _collection(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
+def _collection(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     text = spark_type_text(type)
     nothing = f"CAST(array() AS {text})"
     parts = [f"coalesce({given.stored}, {nothing})", f"flatten({_in_order(given, *given.in_time, *given.brings)})"]
@@ -182,7 +182,7 @@ def _collection(merge: ColumnMerge, type: Type, given: GivenValues) -> str:
     return f"CASE WHEN {given.stored} IS NOT NULL OR count({given.value}) {given.where()} > 0 THEN {whole} END"
 
 
-def _in_order(given: GivenValues, *conditions: str) -> str:
+def _in_order(given: SourceValues, *conditions: str) -> str:
     """The values that are not null, as an array in the order of rows."""
     pair = f"named_struct('p', {given.place}, 'v', {given.value})"
     listed = f"collect_list({pair}) {given.where(given.is_value, *conditions)}"
@@ -190,7 +190,7 @@ def _in_order(given: GivenValues, *conditions: str) -> str:
     return f"transform(array_sort({listed}, (l, r) -> {compared}), x -> x.v)"
 
 
-_FUNCTIONS: Mapping[str, Callable[[ColumnMerge, Type, GivenValues], str]] = {
+_FUNCTIONS: Mapping[str, Callable[[ColumnMerge, Type, SourceValues], str]] = {
     "sum": _sum,
     "product": _product,
     "count": _count,

@@ -15,7 +15,7 @@ def compares_keys(bound: BoundMerge) -> bool:
     return bound.key_columns is not None and all(_inserts_keys(bound, clause) for clause in inserts)
 
 
-def ends_unconditionally(merge: Merge, kind: ClauseKind) -> bool:
+def has_unconditional_clause(merge: Merge, kind: ClauseKind) -> bool:
     """Whether a clause of that kind has no condition."""
     return any(clause.kind == kind and clause.condition is None for clause in merge.clauses)
 

@@ -17,7 +17,7 @@ from sqlext.spec.row_order import RowOrder
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import assigned_value
-from sqlext.sql.lowering.column_merge import GivenValues, merged_value
+from sqlext.sql.lowering.column_merge import SourceValues, merged_value
 from sqlext.sql.lowering.row_order import is_later, last_first, place, rank, struct_of
 from sqlext.sql.lowering.text import fresh_name, selected
 from sqlext.sql.statements.statement import TableName
@@ -29,7 +29,7 @@ _DELETES = f"{_TAKES} AND {_KIND} = '-D'"
 
 
 @dataclass(frozen=True, slots=True)
-class GivenRows:
+class SourceRows:
     """A relation of `__operation` and the table's columns, after them `GIVEN_KIND` if the rows have `kinds`.
 
     The operation is 1 if a row deletes (`-D`) or retracts values, 2 if it brings values, or the code of a refusal. If
@@ -42,7 +42,7 @@ class GivenRows:
 
 
 def lower_merged_rows(
-    rows: GivenRows,
+    rows: SourceRows,
     target: str,
     schema: Schema,
     engine: MergeEngine,
@@ -62,7 +62,7 @@ def lower_merged_rows(
 
 @dataclass(frozen=True)
 class _Lowering:
-    rows: GivenRows
+    rows: SourceRows
     target: str
     schema: Schema
     engine: MergeEngine
@@ -218,7 +218,7 @@ class _Lowering:
         for field in self._others:
             merge = merges[field.name]
             stored = f"first({self._stored[field.name]})"
-            given = GivenValues(
+            given = SourceValues(
                 quote_identifier(field.name),
                 self._place(merge.order),
                 " AND ".join([*kept, *self._takes_part(merge)]) or "true",

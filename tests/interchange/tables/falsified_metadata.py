@@ -95,7 +95,7 @@ def _falsified_counts(random: Random, manifest: ManifestFile, metadata: TableMet
         manifest = replace(manifest, **dict.fromkeys(files, 0))
     if random.random() < 0.5 and (metadata.format_version < 3 or manifest.first_row_id is not None):
         manifest = replace(manifest, **{name: random.choice((-1, 0, 1, 1000)) for name in rows})
-        if manifest.may_be_live is False:  # rows of live files in a manifest that has none
+        if manifest.has_live_files is False:  # rows of live files in a manifest that has none
             manifest = replace(manifest, existing_rows_count=1)
     return manifest
 

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from long_conditions import LONG_CONDITIONS
 from small_tables import SCHEMA, Writer, warehouse_catalog
-from sqlext.spec.metadata.metadata_shape import MOST_TYPES
-from sqlext.spec.nesting import MOST_LEVELS
+from sqlext.spec.metadata.metadata_shape import MAX_TYPES
+from sqlext.spec.nesting import MAX_LEVELS
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, ListType, MapType, NestedField, StringType, StructType, Type
 
@@ -194,7 +194,7 @@ def _nested(kinds: list[str], levels: int) -> tuple[str, str]:
 def test_types_of_the_most_levels_are_written_in_every_way(
     spark: SparkSession, table_name: str, kinds: list[str]
 ) -> None:
-    type, value = _nested(kinds, MOST_LEVELS)
+    type, value = _nested(kinds, MAX_LEVELS)
     spark.sql(f"CREATE TABLE {table_name} (id INT, v INT, c {type})")
     spark.sql(f"INSERT INTO {table_name} SELECT -1, 0, {value}")
     # How many rows an array makes is not known before, so that workers write them.
@@ -218,7 +218,7 @@ def test_types_of_the_most_levels_are_written_in_every_way(
 
 
 @pytest.mark.parametrize("kinds", [["struct"], ["map"], ["struct", "array", "map"]], ids=lambda kinds: kinds[-1])
-@pytest.mark.parametrize("levels", [MOST_LEVELS + 2, 200])
+@pytest.mark.parametrize("levels", [MAX_LEVELS + 2, 200])
 def test_types_of_more_levels_are_made_by_no_statement(
     spark: SparkSession, table: str, kinds: list[str], levels: int
 ) -> None:
@@ -247,7 +247,7 @@ def _deep(levels: int) -> Type:
     return type
 
 
-@pytest.mark.parametrize("levels", [MOST_LEVELS + 4, MOST_TYPES // 3 * 4])
+@pytest.mark.parametrize("levels", [MAX_LEVELS + 4, MAX_TYPES // 3 * 4])
 def test_a_table_of_deeper_types_by_another_writer(spark: SparkSession, warehouse: Path, levels: int) -> None:
     spark.sql("DROP TABLE IF EXISTS lake.db.orders PURGE")
     writer = Writer(warehouse_catalog(warehouse), seed=levels)

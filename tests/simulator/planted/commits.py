@@ -19,7 +19,7 @@ from sqlext.commit.actions.recorded_action import _Staging as RecordedStaging
 from sqlext.commit.group.group import _Group
 from sqlext.commit.group.small_files import AppendedFiles, merged
 from sqlext.commit.loop.conflict import History
-from sqlext.commit.loop.contested_rows import ContestedRows
+from sqlext.commit.loop.row_conflicts import RowConflicts
 from sqlext.commit.loop.transaction import _Commit
 from sqlext.commit.snapshot.deletion_vectors import VectorProduction
 from sqlext.commit.snapshot.manifest_writer import ManifestWriter
@@ -337,10 +337,10 @@ BUGS: Mapping[str, Callable[[], Patch]] = {
     "row ids are given twice": _gives_row_ids_twice,
     "new rows are not noticed": lambda: patch.object(History, "require_no_new_rows", _nothing),
     "rows that another commit changed are not noticed": lambda: patch.object(
-        ContestedRows, "require_rows_untouched", _nothing
+        RowConflicts, "require_no_changed_rows", _nothing
     ),
     "a key that another commit brought is not noticed": lambda: patch.object(
-        ContestedRows, "require_keys_untaken", _nothing
+        RowConflicts, "require_no_added_keys", _nothing
     ),
     "new deletes on a rewritten file are not noticed": lambda: patch.object(
         History, "require_no_new_deletes", _nothing

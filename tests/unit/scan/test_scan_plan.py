@@ -9,9 +9,9 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
-from sqlext.scan.deletes.stored_vector import DeletedPositions
+from sqlext.scan.deletes.deletion_vector_file import DeletedPositions
 from sqlext.scan.files.manifest_cache import ManifestCache
-from sqlext.scan.scan_plan import FileScanTask, ScanPlan, goes_whole, plan_scan
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan, deletes_all_rows, plan_scan
 from sqlext.spec.expression import AlwaysTrue, Comparison, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.manifest import ManifestContent
@@ -234,7 +234,7 @@ def test_a_file_goes_whole_only_with_its_last_row(
     file = replace(data_file("f"), record_count=records)
     positions = DeletedPositions.of(BitMap64(deleted))
     task = FileScanTask(file, 1, 0, positions.bitmap, positions.count)
-    assert goes_whole(task, {"f": BitMap64(going)}) is goes
+    assert deletes_all_rows(task, {"f": BitMap64(going)}) is goes
 
 
 def test_counts_that_contradict_each_other_hide_no_manifest(table: SmallTable) -> None:
@@ -244,7 +244,7 @@ def test_counts_that_contradict_each_other_hide_no_manifest(table: SmallTable) -
     (listed, gone) = ManifestCache().manifests(RecordingIO(), table.snapshot())
     none = {"added_files_count": 0, "existing_files_count": 0}
     for counts in ({"deleted_files_count": 0}, {"deleted_files_count": 1, "existing_rows_count": 2}):
-        assert replace(listed, **none, **counts).may_be_live
+        assert replace(listed, **none, **counts).has_live_files
     dead = replace(gone, **none, deleted_files_count=1, added_rows_count=0, existing_rows_count=0)
-    assert not dead.may_be_live
-    assert replace(dead, added_files_count=None).may_be_live
+    assert not dead.has_live_files
+    assert replace(dead, added_files_count=None).has_live_files

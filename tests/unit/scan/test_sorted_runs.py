@@ -12,7 +12,7 @@ from sqlext.scan.sorted_runs import (
     CompactionRules,
     SortedRun,
     find_buckets,
-    has_many_deleted_keys,
+    has_many_equality_deletes,
     runs_to_merge,
 )
 from sqlext.spec.manifests.content_file import PUFFIN, Content, ContentFile
@@ -86,9 +86,9 @@ def test_delete_files_that_grow_too_many_are_left_out() -> None:
 
 def test_deleted_keys_are_many_among_too_many_delete_files() -> None:
     one = bucket(10, 10_000, delete_files=20)
-    assert not has_many_deleted_keys(replace(one, equality_deletes=9), RULES)
-    assert has_many_deleted_keys(replace(one, equality_deletes=10), RULES)
-    assert not has_many_deleted_keys(replace(one, delete_files=19, equality_deletes=19), RULES)
+    assert not has_many_equality_deletes(replace(one, equality_deletes=9), RULES)
+    assert has_many_equality_deletes(replace(one, equality_deletes=10), RULES)
+    assert not has_many_equality_deletes(replace(one, delete_files=19, equality_deletes=19), RULES)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -11,7 +11,7 @@ from sqlext.scan.filter.projection import project
 from sqlext.scan.filter.pruning import may_match
 from sqlext.scan.filter.value_range import point_range
 from sqlext.spark.scan.pushdown import exact_predicate, predicate_of
-from sqlext.spec.expression import Predicate, bind_fields, conjunction, disjunction, negate, push_down_not
+from sqlext.spec.expression import Predicate, conjunction, disjunction, negate, push_down_not, referenced_field_ids
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import BucketTransform, IdentityTransform
@@ -41,8 +41,8 @@ def _chain(operator: str, length: int, shape: str) -> list[Any]:
 def _use(predicate: Predicate) -> None:
     """All that goes down a predicate, within the frames that a callback may have."""
     for one in (predicate, negate(predicate), push_down_not(predicate)):
-        assert bind_fields(one) <= {1, 2}
-        bind_fields(project(one, SPEC, SCHEMA))
+        assert referenced_field_ids(one) <= {1, 2}
+        referenced_field_ids(project(one, SPEC, SCHEMA))
         may_match(one, lambda id: point_range(5))
 
 
@@ -52,7 +52,7 @@ def _use(predicate: Predicate) -> None:
 def test_chains_of_any_length_are_said_whole(operator: str, shape: str, length: int) -> None:
     predicate = exact_predicate(_chain(operator, length, shape), SCHEMA)
     assert predicate is not None
-    assert bind_fields(predicate) == {1, 2}.intersection(range(1, length + 1))
+    assert referenced_field_ids(predicate) == {1, 2}.intersection(range(1, length + 1))
     _use(predicate)
 
 

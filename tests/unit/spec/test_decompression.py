@@ -7,7 +7,7 @@ import zlib
 import pyarrow as pa
 import pytest
 
-from sqlext.spec.decompression import ALWAYS_ALLOWED_BYTES, MOST_BLOCK_BYTES, gunzip, inflate, unsnappy, unzstd
+from sqlext.spec.decompression import ALWAYS_ALLOWED_BYTES, MAX_BLOCK_BYTES, gunzip, inflate, unsnappy, unzstd
 
 TEXT = b'{"snapshot-id": 1}' * 1000
 BOMB = bytes(ALWAYS_ALLOWED_BYTES + 1)
@@ -53,7 +53,7 @@ def test_a_gzip_file_of_several_members() -> None:
 
 def test_a_block_has_an_end_however_little_it_is_compressed() -> None:
     """Snappy compresses at most 21 times, so only the absolute limit applies to it."""
-    block = random.Random(1).randbytes(1 << 20) * (MOST_BLOCK_BYTES // (1 << 20) + 1)
+    block = random.Random(1).randbytes(1 << 20) * (MAX_BLOCK_BYTES // (1 << 20) + 1)
     assert len(snappy(block)) * 100 > len(block)
     with pytest.raises(ValueError, match="stand for more than"):
         unsnappy(snappy(block))

@@ -14,10 +14,10 @@ from sqlext.spec.expression import (
     NotNull,
     Or,
     StartsWith,
-    bind_fields,
     conjunction,
     negate,
     push_down_not,
+    referenced_field_ids,
 )
 
 SMALL, LARGE = Comparison("<", 1, 5), Comparison(">=", 1, 5)
@@ -45,5 +45,5 @@ def test_conjunction_drops_what_is_always_true() -> None:
 
 
 def test_bind_fields_collects_ids() -> None:
-    assert bind_fields(Or(Not(SMALL), And(StartsWith(4, "a"), NotNull(7)))) == {1, 4, 7}
-    assert bind_fields(AlwaysTrue()) == set()
+    assert referenced_field_ids(Or(Not(SMALL), And(StartsWith(4, "a"), NotNull(7)))) == {1, 4, 7}
+    assert referenced_field_ids(AlwaysTrue()) == set()

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sqlext.errors import UnsupportedError
-from sqlext.spec.nesting import MOST_LEVELS, levels, require_levels
+from sqlext.spec.nesting import MAX_LEVELS, levels, require_levels
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, ListType, MapType, NestedField, StringType, StructType, Type
 from sqlext.write.arrow_schema import type_to_arrow
@@ -65,10 +65,10 @@ def _column(id: int, depth: int) -> NestedField:
 
 
 def test_a_column_of_more_levels_is_refused_by_name_unless_it_had_them() -> None:
-    fits, deep = Schema((_column(1, MOST_LEVELS),)), Schema((_column(1, 2), _column(2, MOST_LEVELS + 1)))
+    fits, deep = Schema((_column(1, MAX_LEVELS),)), Schema((_column(1, 2), _column(2, MAX_LEVELS + 1)))
     require_levels(fits)
-    with pytest.raises(UnsupportedError, match=f"TOO_DEEPLY_NESTED.* column c2 .*{MOST_LEVELS} levels"):
+    with pytest.raises(UnsupportedError, match=f"TOO_DEEPLY_NESTED.* column c2 .*{MAX_LEVELS} levels"):
         require_levels(deep)
     require_levels(Schema((*deep.fields, _column(3, 1))), deep)
     with pytest.raises(UnsupportedError, match="TOO_DEEPLY_NESTED"):
-        require_levels(Schema((_column(1, 2), _column(2, MOST_LEVELS + 2))), deep)
+        require_levels(Schema((_column(1, 2), _column(2, MAX_LEVELS + 2))), deep)

@@ -33,7 +33,7 @@ from sqlext.spec.types import (
 )
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.write.existing_file import ExistingFile, TableShape, content_file
-from sqlext.write.existing_schema import Misfit
+from sqlext.write.existing_schema import SchemaMismatch
 from sqlext.write.metrics import MetricsConfig
 
 POINT = StructType((NestedField(4, "x", IntegerType()), NestedField(5, "y", DoubleType())))
@@ -107,7 +107,7 @@ def test_files_without_statistics(tmp_path: Path) -> None:
 
 
 def test_a_codec_that_spark_has_no_decoder_of(tmp_path: Path) -> None:
-    with pytest.raises(Misfit, match="compressed as BROTLI"):
+    with pytest.raises(SchemaMismatch, match="compressed as BROTLI"):
         added(tmp_path, pa.table({"id": [1]}), shape(), compression="brotli")
 
 
@@ -115,7 +115,7 @@ def test_timestamps_of_the_old_form_are_instants(tmp_path: Path) -> None:
     table, old = one_column("at", pa.array([0], pa.timestamp("us"))), {"use_deprecated_int96_timestamps": True}
     instant = Schema((NestedField(1, "at", TimestamptzType()),))
     assert added(tmp_path, table, shape(instant), **old).lower_bounds == {}
-    with pytest.raises(Misfit, match=r"not read as timestamp$"):
+    with pytest.raises(SchemaMismatch, match=r"not read as timestamp$"):
         added(tmp_path, table, shape(Schema((NestedField(1, "at", TimestampType()),))), **old)
 
 
@@ -131,18 +131,18 @@ def test_timestamps_of_the_old_form_are_instants(tmp_path: Path) -> None:
     ],
 )
 def test_columns_that_do_not_fit(tmp_path: Path, table: pa.Table, message: str) -> None:
-    with pytest.raises(Misfit, match=message):
+    with pytest.raises(SchemaMismatch, match=message):
         added(tmp_path, table, shape())
 
 
 def test_columns_that_are_not_null(tmp_path: Path) -> None:
     required = shape(Schema((NestedField(1, "id", LongType(), required=True), *SCHEMA.fields[1:])))
     assert added(tmp_path, pa.table({"id": [1]}), required).record_count == 1
-    with pytest.raises(Misfit, match="lacks the column id, which is NOT NULL"):
+    with pytest.raises(SchemaMismatch, match="lacks the column id, which is NOT NULL"):
         added(tmp_path, pa.table({"name": ["a"]}), required)
-    with pytest.raises(Misfit, match="it has 1 nulls in id"):
+    with pytest.raises(SchemaMismatch, match="it has 1 nulls in id"):
         added(tmp_path, pa.table({"id": [1, None]}), required)
-    with pytest.raises(Misfit, match="it does not count the nulls of id"):
+    with pytest.raises(SchemaMismatch, match="it does not count the nulls of id"):
         added(tmp_path, pa.table({"id": [1]}), required, write_statistics=False)
     declared = one_column("id", pa.array([1]), nullable=False)
     assert added(tmp_path, declared, required, write_statistics=False).record_count == 1
@@ -150,7 +150,7 @@ def test_columns_that_are_not_null(tmp_path: Path) -> None:
 
 def test_names_that_mean_another_field_to_readers(tmp_path: Path) -> None:
     mapping = NameMapping((MappedField(1, ("id", "name")), MappedField(2, ())))
-    with pytest.raises(Misfit, match="no longer maps its column name to name"):
+    with pytest.raises(SchemaMismatch, match="no longer maps its column name to name"):
         added(tmp_path, pa.table({"name": ["a"]}), shape(mapping=mapping))
 
 
@@ -164,7 +164,7 @@ def test_field_ids_of_another_table(tmp_path: Path, name: str, field_id: int | N
         pa.field(name, pa.int64(), metadata=metadata),
         pa.field("more", pa.int64(), metadata={"PARQUET:field_id": "50"}),
     ]
-    with pytest.raises(Misfit, match=f"its field ids are of another table: {message}"):
+    with pytest.raises(SchemaMismatch, match=f"its field ids are of another table: {message}"):
         added(tmp_path, pa.table([[1], [1]], schema=pa.schema(fields)), shape())
 
 
@@ -212,7 +212,7 @@ def test_partitions(
 def test_no_partition_of_all_rows(
     tmp_path: Path, spec: PartitionSpec, told: Mapping[str, str | None], values: list[int | None], message: str
 ) -> None:
-    with pytest.raises(Misfit, match=message):
+    with pytest.raises(SchemaMismatch, match=message):
         added(tmp_path, pa.table({"id": pa.array(values, pa.int64())}), shape(spec=spec), told)
 
 

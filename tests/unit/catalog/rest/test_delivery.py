@@ -249,7 +249,7 @@ def drop(catalog: Any) -> None:
 
 def register(catalog: Any) -> None:
     location = catalog.load_table(OTHER).metadata_location
-    catalog.adopt_table(TableIdentifier(DB, "new"), location)
+    catalog.register_table(TableIdentifier(DB, "new"), location)
 
 
 def set_property(catalog: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.command.change.rerun import run_until_not_overtaken
+from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.environment import Environment
 from sqlext.commit.action import Action
 from sqlext.commit.actions.property_change import ChangeProperties
@@ -51,7 +51,7 @@ def test_a_statement_that_is_slower_than_the_others_lands_in_its_turn(lake: Lake
         environment.commit("lake", table, _all_rows_read(table))
         return len(others)
 
-    assert run_until_not_overtaken(lake.environment, TABLE, statement) == 3
+    assert run_with_reruns(lake.environment, TABLE, statement) == 3
     for other in others:
         other.join()
     assert _waiting(lake) == 0
@@ -71,7 +71,7 @@ def test_a_statement_keeps_no_turn_once_it_has_landed_or_failed(lake: Lake) -> N
         raise RuntimeError("a failure")
 
     with pytest.raises(RuntimeError):
-        run_until_not_overtaken(lake.environment, TABLE, statement)
+        run_with_reruns(lake.environment, TABLE, statement)
     assert [run.overtaken and run.overtaken.times for run in runs] == [None, 1, 2, 3]
     assert _waiting(lake) == 0
 
@@ -86,5 +86,5 @@ def test_a_compaction_sees_that_statements_wait_to_run_again(lake: Lake) -> None
         if runs < 4:
             raise StaleRead("CONCURRENT_CHANGE", name="t", reason="it was changed")
 
-    run_until_not_overtaken(lake.environment, TABLE, statement)
+    run_with_reruns(lake.environment, TABLE, statement)
     assert not lake.environment.statements_run_again(lake.load())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyroaring import BitMap64
 
-from sqlext.command.change.read_set import ITS_SCAN, OWN_KEYS
+from sqlext.command.change.read_set import OWN_KEYS, SCANNED_ROWS
 from sqlext.command.change.row_change import (
     KeyHasCopies,
     RowChange,
@@ -42,10 +42,10 @@ def test_deleted_rows_are_counted_by_their_positions() -> None:
 def test_new_rows_of_an_enforced_key_conflict_by_it(lake: Lake) -> None:
     lake.create("CREATE TABLE t (id BIGINT, PRIMARY KEY (id) ENFORCED)")
     lake.create("CREATE TABLE free (id BIGINT, PRIMARY KEY (id))")
-    assert conflict_scope(CHANGE, lake.target()) == replace(ITS_SCAN, keys_unique=True)
-    assert conflict_scope(CHANGE, lake.target("free")) == ITS_SCAN
+    assert conflict_scope(CHANGE, lake.target()) == replace(SCANNED_ROWS, keys_unique=True)
+    assert conflict_scope(CHANGE, lake.target("free")) == SCANNED_ROWS
     # The keys of its new rows are those of rows that it replaces.
-    assert conflict_scope(replace(CHANGE, keeps_keys=True), lake.target()) == ITS_SCAN
+    assert conflict_scope(replace(CHANGE, keeps_keys=True), lake.target()) == SCANNED_ROWS
     assert conflict_scope(replace(CHANGE, scope=OWN_KEYS, keeps_keys=True), lake.target()) == OWN_KEYS
 
 

@@ -19,7 +19,7 @@ from sqlext.command.change.row_level import (
     load_whole_target,
     row_delta,
 )
-from sqlext.command.environment import Overtaken
+from sqlext.command.environment import Rerun
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.action import Destination
 from sqlext.commit.actions.reference_change import CreateReference
@@ -197,7 +197,7 @@ def test_a_statement_is_overtaken_until_its_reruns_are_used_up(lake: Lake) -> No
     with pytest.raises(StaleRead) as stale:
         commit_change(lake.environment, before, delta)
     for times, kind in ((9, StaleRead), (10, ValidationConflict)):
-        environment = replace(lake.environment, overtaken=Overtaken(stale.value, times))
+        environment = replace(lake.environment, overtaken=Rerun(stale.value, times))
         with pytest.raises(ValidationConflict) as refusal:
             commit_change(environment, before, delta)
         assert type(refusal.value) is kind

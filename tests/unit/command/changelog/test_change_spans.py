@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlext.command.changelog.change_spans import Span, history_between, told_spans
+from sqlext.command.changelog.change_spans import Span, changelog_spans, history_between
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stored_changelog import BEGINNING, FULL_COMPACTION, INPUT, LOOKUP, StoredChangelog
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -29,7 +29,7 @@ def _spans(snapshots: tuple[Snapshot, ...], start: int = 0, end: int = 0) -> lis
             span.after.snapshot_id,
             None if span.changelog is None else span.changelog.snapshot_id,
         )
-        for span in told_spans(history)
+        for span in changelog_spans(history)
     ]
 
 
@@ -69,9 +69,9 @@ def test_what_is_read_at_the_price_of_the_changes() -> None:
     appended, changed = _snapshot(1, "append"), _snapshot(2)
     for producer, cheap in ((LOOKUP, True), (INPUT, False)):
         one = _snapshot(3, stored=StoredChangelog(ID, producer))
-        assert Span(changed, one, one).costs_its_changes is cheap
-    assert Span(None, appended).costs_its_changes
-    assert not Span(appended, changed).costs_its_changes
+        assert Span(changed, one, one).reads_changes_only is cheap
+    assert Span(None, appended).reads_changes_only
+    assert not Span(appended, changed).reads_changes_only
 
 
 def test_what_is_not_behind() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.command.plan.change_plan import ChangePlan, Instead, Way, Writer
+from sqlext.command.plan.change_plan import Alternative, ChangePlan, Way, Writer
 from sqlext.thresholds import ALL_ROWS
 
 
@@ -32,8 +32,8 @@ def test_who_writes(writer: Writer, text: str) -> None:
 
 def test_what_is_done_instead_stands_behind_its_condition() -> None:
     last = ChangePlan(Way.COPY_ON_WRITE, "the share is large", Writer(0))
-    many = ChangePlan(Way.AUTO, "write.merge.mode is auto", Writer(0), rewrites=Instead("many rows go", last))
-    plan = ChangePlan(Way.LOOK_UP, "the source is small", Writer(0), too_many=Instead("the source is large", many))
+    many = ChangePlan(Way.AUTO, "write.merge.mode is auto", Writer(0), rewrites=Alternative("many rows go", last))
+    plan = ChangePlan(Way.LOOK_UP, "the source is small", Writer(0), too_many=Alternative("the source is large", many))
     assert list(plan.lines()) == [
         "key upsert by position: the source is small",
         "  written by tasks",
@@ -45,6 +45,6 @@ def test_what_is_done_instead_stands_behind_its_condition() -> None:
 
 
 def test_a_change_without_new_rows_has_no_writer() -> None:
-    assert list(ChangePlan(Way.COVERED, "all rows of 2 files go", Writer(0), has_new_rows=False).lines()) == [
+    assert list(ChangePlan(Way.METADATA_DELETE, "all rows of 2 files go", Writer(0), has_new_rows=False).lines()) == [
         "metadata alone: all rows of 2 files go"
     ]

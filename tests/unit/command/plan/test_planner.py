@@ -12,7 +12,7 @@ import pytest
 from forced_plans import FORCED
 from sqlext.command.plan.change_plan import ChangePlan, Way
 from sqlext.command.plan.facts import ChangeFacts, CompactionFacts, CoveredFiles, KeyFacts, Mode, SourceSize, TargetSize
-from sqlext.command.plan.planner import plan_change, plan_compaction, plan_insert, plan_own_keys
+from sqlext.command.plan.planner import plan_change, plan_compaction, plan_distinct_keys, plan_insert
 from sqlext.command.plan.planning import FORCED_WAYS, IN_TASKS, ON_DRIVER, Planning
 from sqlext.errors import AnalysisError
 from sqlext.thresholds import Thresholds
@@ -70,12 +70,12 @@ def test_every_change_has_a_plan_that_its_table_admits(forced: str) -> None:
             assert one.reason
             assert all(one.lines())
             if facts.format_version < 2:
-                assert one.way in (Way.COPY_ON_WRITE, Way.INSERT_ONLY, Way.EVERYTHING, Way.COVERED)
+                assert one.way in (Way.COPY_ON_WRITE, Way.INSERT_ONLY, Way.DELETE_ALL, Way.METADATA_DELETE)
             if one.way in (Way.EQUALITY, Way.LOOK_UP):
                 assert facts.key is not None
             if one.way is Way.EQUALITY:
                 assert facts.key is not None
-                assert facts.key.deletes_reach_all()
+                assert facts.key.deletes_apply_to_all()
             if one.way is Way.LOOK_UP:
                 assert facts.key is not None
                 assert facts.key.keys_fit()
@@ -142,7 +142,7 @@ def test_manifests_are_read_for_facts_that_decide_alone() -> None:
 
     key = replace(keyed(upsert_mode="equality"), keys_fit=never)
     assert plan_change(ChangeFacts(MERGE_ON_READ, 2, key=key), DEFAULT).way is Way.EQUALITY
-    key = replace(keyed(), keys_fit=never, deletes_reach_all=never)
+    key = replace(keyed(), keys_fit=never, deletes_apply_to_all=never)
     assert plan_change(ChangeFacts(MERGE_ON_READ, 1, key=key), DEFAULT).way is Way.COPY_ON_WRITE
 
 
@@ -167,7 +167,7 @@ def test_a_batch_of_own_keys_is_planned_before_its_size_is_known() -> None:
 
     for mode, way in (("equality", Way.EQUALITY), ("resolved", Way.LOOK_UP)):
         key = replace(keyed(upsert_mode=mode, in_order=True), size=never)
-        plan = plan_own_keys(ChangeFacts(MERGE_ON_READ, 2, key=key), DEFAULT)
+        plan = plan_distinct_keys(ChangeFacts(MERGE_ON_READ, 2, key=key), DEFAULT)
         assert plan is not None
         assert (plan.way, plan.writer.given) == (way, True)
     key = replace(keyed(in_order=True), size=never)
@@ -177,7 +177,7 @@ def test_a_batch_of_own_keys_is_planned_before_its_size_is_known() -> None:
         ChangeFacts(MERGE_ON_READ, 2, key=replace(key, in_order=False)),
         ChangeFacts(MERGE_ON_READ, 2, key=replace(key, compares_stored=True)),
     ):
-        assert plan_own_keys(facts, DEFAULT) is None
+        assert plan_distinct_keys(facts, DEFAULT) is None
 
 
 def test_rows_that_are_added() -> None:

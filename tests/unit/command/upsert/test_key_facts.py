@@ -51,27 +51,27 @@ def test_the_mode_and_the_order_of_rows(lake: Lake, properties: str, mode: Mode,
 def test_deletes_of_the_partitioning_do_not_reach_files_of_an_earlier_one(lake: Lake) -> None:
     lake.create("CREATE TABLE t (id INT, PRIMARY KEY (id))")
     lake.append(id=[1])
-    assert _facts(lake).deletes_reach_all()
+    assert _facts(lake).deletes_apply_to_all()
     lake.commit(ChangeSpec((AddField(FieldTerm(("id",), BucketTransform(4))),)))
-    assert not _facts(lake).deletes_reach_all(), "a partitioned delete file is for its own partition"
+    assert not _facts(lake).deletes_apply_to_all(), "a partitioned delete file is for its own partition"
     lake.commit(ChangeSpec((DropField(FieldTerm(("id",), BucketTransform(4))),)))
-    assert _facts(lake).deletes_reach_all(), "one without a partition is for all"
+    assert _facts(lake).deletes_apply_to_all(), "one without a partition is for all"
 
 
 def test_a_partitioning_without_files_is_no_obstacle(lake: Lake) -> None:
     lake.create("CREATE TABLE t (id INT, PRIMARY KEY (id))")
     lake.commit(ChangeSpec((AddField(FieldTerm(("id",), UP)),)))
     lake.append(id=[1])
-    assert _facts(lake).deletes_reach_all()
+    assert _facts(lake).deletes_apply_to_all()
 
 
 def test_a_key_that_does_not_tell_the_partition(lake: Lake) -> None:
     lake.create("CREATE TABLE t (id INT, p STRING, PRIMARY KEY (id)) PARTITIONED BY (p)")
-    assert not _facts(lake).deletes_reach_all()
+    assert not _facts(lake).deletes_apply_to_all()
     lake.create("CREATE TABLE u (id INT, p STRING, PRIMARY KEY (id, p)) PARTITIONED BY (p)")
     found = key_facts_of(lake.environment, lake.target("u"), lambda: SourceSize(0))
     assert found.key is not None
-    assert found.key.deletes_reach_all()
+    assert found.key.deletes_apply_to_all()
 
 
 def test_keys_that_the_driver_looks_up(lake: Lake) -> None:

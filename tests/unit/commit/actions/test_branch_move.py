@@ -8,7 +8,13 @@ import pytest
 
 from small_tables import BY_REGION, Writer, data_file, ids_read_by_pyiceberg, warehouse_catalog
 from sqlext.commit.action import MAIN, Destination
-from sqlext.commit.actions.branch_move import BackToSnapshot, BackToTime, FastForward, MoveBranch, ToSnapshot
+from sqlext.commit.actions.branch_move import (
+    FastForward,
+    MoveBranch,
+    RollbackToSnapshot,
+    RollbackToTimestamp,
+    SetCurrentSnapshot,
+)
 from sqlext.commit.actions.cherry_pick import CherryPick
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.row_delta import RowDelta
@@ -33,28 +39,28 @@ def appended(writer: Writer, *ids: int, region: str = "eu", destination: Destina
 
 def test_back_to_a_snapshot_and_forth(writer: Writer) -> None:
     first, second = appended(writer, 1), appended(writer, 2)
-    back = writer.commit(MoveBranch(BackToSnapshot(first)), base=writer.load()).table
+    back = writer.commit(MoveBranch(RollbackToSnapshot(first)), base=writer.load()).table
     assert ids_read_by_pyiceberg(back) == [1]
     assert [entry.snapshot_id for entry in back.metadata.snapshot_log] == [first, second, first]
     with pytest.raises(AnalysisError, match="SNAPSHOT_NOT_ANCESTOR"):
-        writer.commit(MoveBranch(BackToSnapshot(second)), base=back)
-    assert ids_read_by_pyiceberg(writer.commit(MoveBranch(ToSnapshot(second)), base=back).table) == [1, 2]
+        writer.commit(MoveBranch(RollbackToSnapshot(second)), base=back)
+    assert ids_read_by_pyiceberg(writer.commit(MoveBranch(SetCurrentSnapshot(second)), base=back).table) == [1, 2]
 
 
 def test_back_to_a_time(writer: Writer) -> None:
     first, second = appended(writer, 1), appended(writer, 2)
     made = writer.load().metadata.snapshot(second).timestamp_ms
-    moved = writer.commit(MoveBranch(BackToTime(made)), base=writer.load()).table
+    moved = writer.commit(MoveBranch(RollbackToTimestamp(made)), base=writer.load()).table
     assert moved.metadata.current_snapshot_id == first
     with pytest.raises(NotFoundError, match="SNAPSHOT_NOT_FOUND"):
-        writer.commit(MoveBranch(BackToTime(0)), base=moved)
+        writer.commit(MoveBranch(RollbackToTimestamp(0)), base=moved)
 
 
 def test_a_rollback_conflicts_with_what_was_read_before_it(writer: Writer) -> None:
     first = appended(writer, 1)
     appended(writer, 2)
     base = writer.load()
-    writer.commit(MoveBranch(BackToSnapshot(first)), base=base)
+    writer.commit(MoveBranch(RollbackToSnapshot(first)), base=base)
     delta = RowDelta(base_snapshot_id=base.metadata.current_snapshot_id, read_filter=AlwaysTrue())
     with pytest.raises(ValidationConflict, match="rolled back"):
         writer.commit(delta, base=base)

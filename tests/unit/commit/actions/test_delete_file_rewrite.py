@@ -22,7 +22,7 @@ from small_tables import (
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Action
 from sqlext.commit.actions.append import AppendFiles
-from sqlext.commit.actions.branch_move import BackToSnapshot, MoveBranch
+from sqlext.commit.actions.branch_move import MoveBranch, RollbackToSnapshot
 from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.row_delta import RowDelta
@@ -113,7 +113,7 @@ def test_another_conversion_conflicts(converted: Converted) -> None:
 
 def test_a_rollback_conflicts_even_if_only_dead_files_are_dropped(converted: Converted) -> None:
     assert converted.before_id is not None
-    back = MoveBranch(BackToSnapshot(converted.before_id))
+    back = MoveBranch(RollbackToSnapshot(converted.before_id))
     converted.refused_after(back, "rolled back", converted.deletes)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from small_tables import Clock
 from sqlext.commit.loop.attempt_queue import AttemptQueue, Place
-from sqlext.commit.loop.pace import Pace
+from sqlext.commit.loop.pace import RetryPace
 from sqlext.errors import CommitConflict
 
 TABLE = "a table"
@@ -22,8 +22,8 @@ class Longest(random.Random):
         return b
 
 
-def _pace(clock: Clock, queue: AttemptQueue | None = None, properties: Mapping[str, str] | None = None) -> Pace:
-    return Pace(clock, Longest(), clock.sleep, properties or {}, None, queue, TABLE)
+def _pace(clock: Clock, queue: AttemptQueue | None = None, properties: Mapping[str, str] | None = None) -> RetryPace:
+    return RetryPace(clock, Longest(), clock.sleep, properties or {}, None, queue, TABLE)
 
 
 def test_the_range_grows_with_the_first_races_lost_and_shrinks_with_the_next() -> None:

@@ -11,7 +11,7 @@ import pytest
 from sqlext.errors import CorruptionError
 from sqlext.scan.deletes.delete_file_index import DeleteFileIndex, referenced_data_file
 from sqlext.scan.deletes.position_delete import FILE_PATH_ID
-from sqlext.scan.filter.measured_column import measured_columns
+from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.spec.manifests.manifest import ManifestEntry
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.transform import VoidTransform
@@ -22,7 +22,7 @@ VOID = PartitionSpec(2, (PartitionField(2, 1000, "p", VoidTransform()),))
 
 def index(*entries: ManifestEntry) -> DeleteFileIndex:
     specs = {0: UNPARTITIONED, 1: BY_P, 2: VOID}
-    return DeleteFileIndex(entries, specs=specs, columns=measured_columns((SCHEMA,)))
+    return DeleteFileIndex(entries, specs=specs, columns=metrics_columns((SCHEMA,)))
 
 
 def applying(deletes: DeleteFileIndex, entry: ManifestEntry) -> list[str]:

@@ -8,9 +8,9 @@ import pytest
 
 from sqlext.errors import CorruptionError
 from sqlext.spark.catalog.data_type import schema_from_spark, schema_to_spark
-from sqlext.spec.metadata.metadata_shape import MOST_TYPES, require_metadata_shape
+from sqlext.spec.metadata.metadata_shape import MAX_TYPES, require_metadata_shape
 from sqlext.spec.metadata.table_metadata import decode_table_metadata, encode_table_metadata, new_table_metadata
-from sqlext.spec.nesting import MOST_LEVELS
+from sqlext.spec.nesting import MAX_LEVELS
 from sqlext.spec.partition_spec import UNPARTITIONED
 from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED
@@ -62,13 +62,13 @@ def _described(types: int) -> dict[str, Any]:
 
 
 def test_depth_is_limited_in_types() -> None:
-    require_metadata_shape(_described(MOST_TYPES))
-    for types in (MOST_TYPES + 1, 5_000):
-        with pytest.raises(ValueError, match=f"nested more than {MOST_TYPES} types"):
+    require_metadata_shape(_described(MAX_TYPES))
+    for types in (MAX_TYPES + 1, 5_000):
+        with pytest.raises(ValueError, match=f"nested more than {MAX_TYPES} types"):
             require_metadata_shape(_described(types))
 
 
-@pytest.mark.parametrize("types", [1, MOST_LEVELS, MOST_TYPES])
+@pytest.mark.parametrize("types", [1, MAX_LEVELS, MAX_TYPES])
 def test_what_is_no_deeper_is_read_written_compared_and_sent(types: int) -> None:
     type: Type = IntegerType()
     for id in range(types + 1, 1, -1):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlext.command.compaction.due_compaction import DueCompaction, compacts_itself, due, everything
+from sqlext.command.compaction.compaction_candidates import CompactionCandidates, compacts_itself, due, everything
 from sqlext.command.ddl.alter_table import alter_partitioning
 from sqlext.commit.actions.bucket_change import ChangeBuckets
 from sqlext.commit.actions.property_change import ChangeProperties
@@ -27,11 +27,11 @@ def _buckets(lake: Lake) -> Sequence[Bucket]:
     return find_buckets(lake.environment.scans.live_entries(lake.target().version))
 
 
-def _due(lake: Lake) -> DueCompaction:
+def _due(lake: Lake) -> CompactionCandidates:
     return due(lake.environment, lake.target(), _buckets(lake))
 
 
-def _everything(lake: Lake, *, tells: bool = False) -> DueCompaction:
+def _everything(lake: Lake, *, tells: bool = False) -> CompactionCandidates:
     return everything(lake.environment, lake.target(), _buckets(lake), tells=tells)
 
 

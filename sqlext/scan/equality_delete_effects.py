@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlext.scan.deletes.delete_file_index import DeleteFileIndex
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.filter.file_filter import FileFilter
-from sqlext.scan.filter.measured_column import measured_columns
+from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, scan_schema
 from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
@@ -18,7 +18,7 @@ from sqlext.storage.file_io import FileIO
 
 
 @dataclass(frozen=True, slots=True)
-class EqualityDeleteUse:
+class ApplicableEqualityDeletes:
     """`live` may delete rows of `data_files` (paths), and of no others. `dead` have no effect: no data file in their
     scope has a smaller sequence number, overlapping bounds, and a row that is not deleted by position."""
 
@@ -30,7 +30,7 @@ class EqualityDeleteUse:
         return bool(self.live or self.dead)
 
 
-def equality_delete_use(
+def applicable_equality_deletes(
     io: FileIO,
     metadata: TableMetadata,
     snapshot: Snapshot,
@@ -38,7 +38,7 @@ def equality_delete_use(
     condition: Predicate,
     *,
     manifests: ManifestCache,
-) -> EqualityDeleteUse:
+) -> ApplicableEqualityDeletes:
     """The use of the equality-delete files of `snapshot` that may delete a row matching `condition`, by partitions and
     metrics; `whole` is the snapshot's plan without predicate.
 
@@ -53,7 +53,7 @@ def equality_delete_use(
         for entry in manifests.live_entries(io, manifest, metadata)
         if entry.file.content == Content.EQUALITY_DELETES
     ]
-    columns = measured_columns((metadata.schema(), *reversed(metadata.schemas)))
+    columns = metrics_columns((metadata.schema(), *reversed(metadata.schemas)))
     index = DeleteFileIndex((entry for entry in entries if entry.file.record_count), specs=specs, columns=columns)
     applying = [
         (task.file, frozenset(one.file.key for one in index.equality_deletes(_entry(task)))) for task in whole.tasks
@@ -63,7 +63,7 @@ def equality_delete_use(
     chosen = [one.file for one in entries if not one.file.record_count or files.file_may_match(one.file)]
     live = tuple(file for file in chosen if file.key in wanted)
     keys_of_live = {file.key for file in live}
-    return EqualityDeleteUse(
+    return ApplicableEqualityDeletes(
         live,
         tuple(file for file in chosen if file.key not in applied),
         frozenset(file.file_path for file, keys in applying if not keys.isdisjoint(keys_of_live)),

@@ -10,12 +10,12 @@ from sqlext.command.change.row_level import Target, delete_rows
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
-from sqlext.scan.equality_delete_use import EqualityDeleteUse
+from sqlext.scan.equality_delete_effects import ApplicableEqualityDeletes
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spec.expression import AlwaysTrue
 
 
-def mark_deleted_keys(environment: Environment, target: Target) -> bool:
+def convert_to_position_deletes(environment: Environment, target: Target) -> bool:
     """Replaces the table's equality deletes by position deletes, in one commit; returns whether it did.
 
     It does not if there are none, or if the driver cannot look up all keys. Raises errors of a scan and of writing, and
@@ -23,7 +23,7 @@ def mark_deleted_keys(environment: Environment, target: Target) -> bool:
     """
     version = target.version
     whole = environment.scans.plan(version, AlwaysTrue(), keep_deleted=True)
-    use = environment.scans.equality_delete_use(version, whole, AlwaysTrue())
+    use = environment.scans.applicable_equality_deletes(version, whole, AlwaysTrue())
     positions = _rows_deleted_by_key(environment, target, whole) if use else None
     if positions is None:
         return False
@@ -58,7 +58,7 @@ def converted(
     environment: Environment,
     target: Target,
     whole: ScanPlan,
-    use: EqualityDeleteUse,
+    use: ApplicableEqualityDeletes,
     positions: Mapping[str, BitMap64],
 ) -> RewriteDeleteFiles:
     """Writes the position deletes and returns the action. The files are deleted if writing fails."""

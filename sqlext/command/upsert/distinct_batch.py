@@ -16,7 +16,7 @@ from sqlext.sql.row_rules import row_rules
 from sqlext.write.distinct_keys import are_distinct
 
 
-def rows_of_own_keys(target: Target, rows: DataFrame, most_bytes: int) -> pa.Table | None:
+def rows_with_distinct_keys(target: Target, rows: DataFrame, most_bytes: int) -> pa.Table | None:
     """The rows, which are in the table's columns, in its sort order, if the driver can check that keys are distinct.
 
     None for many rows, row kinds, a sequence field, a duplicate or null key, or constraints. The rows may have been

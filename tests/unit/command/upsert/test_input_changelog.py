@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlext.command.upsert.given_changes import stores_given
+from sqlext.command.upsert.input_changelog import stores_input
 from unit.command.lake import Lake
 
 
@@ -16,6 +16,6 @@ def test_by_the_producer_of_the_table(tmp_path: Path, producer: str, stores: boo
     lake = Lake(tmp_path)
     lake.create(f"CREATE TABLE t (id INT, PRIMARY KEY (id)) TBLPROPERTIES ('changelog-producer'='{producer}')")
     target = lake.target()
-    assert stores_given(target) is stores
+    assert stores_input(target) is stores
     # A staged snapshot may never be published.
-    assert not stores_given(replace(target, destination=replace(target.destination, wap_id="w")))
+    assert not stores_input(replace(target, destination=replace(target.destination, wap_id="w")))

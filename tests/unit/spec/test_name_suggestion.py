@@ -6,7 +6,7 @@ import pytest
 
 from sqlext.procedure.registry import PROCEDURES
 from sqlext.spark.catalog.frame_options import known_write_options
-from sqlext.spec.likeness import nearest, suggestion
+from sqlext.spec.name_suggestion import nearest, suggestion
 
 READS = ("branch", "tag", "snapshot-id", "as-of-timestamp", "split-size", "file-open-cost", "versionasof", "locality")
 WRITES = tuple(sorted(known_write_options() - {"mergeschema"}))

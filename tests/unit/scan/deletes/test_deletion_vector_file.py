@@ -9,8 +9,8 @@ from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.deletes.deleted_positions import leaves_no_row
+from sqlext.scan.deletes.deletion_vector_file import DeletedPositions, read_deletion_vector
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
-from sqlext.scan.deletes.stored_vector import DeletedPositions, read_deletion_vector
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.deletion_vector import BLOB_TYPE, encode_deletion_vector
 from sqlext.spec.manifests.puffin import NewBlob, encode_puffin

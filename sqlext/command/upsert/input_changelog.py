@@ -25,14 +25,14 @@ from sqlext.sql.tokens.quoting import quote_identifier
 Write = Callable[[Target, DataFrame], Counts]
 
 
-def stores_given(target: Target) -> bool:
+def stores_input(target: Target) -> bool:
     """Whether input rows are stored as the changelog."""
     metadata = target.table.metadata
     is_input = CHANGELOG_PRODUCER.of(metadata.properties) == INPUT and can_store_changes(metadata)
     return is_input and target.destination.wap_id is None
 
 
-def write_given(
+def write_with_changelog(
     environment: Environment, spark: SparkSession, target: Target, rows: DataFrame, write: Write, *, in_order: bool
 ) -> Counts:
     """Calls `write` with a target whose commit names a changelog of `rows`, with their kinds or `+I`.

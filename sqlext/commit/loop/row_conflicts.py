@@ -22,7 +22,7 @@ from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.scan.deletes.deleted_positions import deleted_positions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.filter.file_filter import partition_key
-from sqlext.scan.filter.measured_column import measured_columns
+from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.scan.filter.value_range import metrics_range
 from sqlext.scan.key_values import POSITION, key_values, shared_keys
 from sqlext.spec.field_path import path_text
@@ -52,7 +52,7 @@ class KeyReader:
         return self._read[known]
 
 
-class ContestedRows:
+class RowConflicts:
     """Conflicts of one commit with the rows that the commits in `history` changed."""
 
     def __init__(self, context: CommitContext, base: TableMetadata, history: History, keys: KeyReader) -> None:
@@ -62,7 +62,7 @@ class ContestedRows:
         self._keys = keys
         self._cache = PositionDeleteCache()
 
-    def require_rows_untouched(self, deleted: Mapping[str, DeletedRows], *, adds_rows: bool) -> None:
+    def require_no_changed_rows(self, deleted: Mapping[str, DeletedRows], *, adds_rows: bool) -> None:
         """Raises WRITE_CONFLICT if another commit deleted or replaced one of the `deleted` rows.
 
         Two commits that both add no rows do not conflict: in either order the row is deleted.
@@ -76,7 +76,7 @@ class ContestedRows:
                 for path, positions in self._hit(entry.file, deleted):
                     raise self._contested(snapshot, self._named_rows(path, positions, deleted[path]))
 
-    def require_keys_untaken(
+    def require_no_added_keys(
         self, added: Sequence[ContentFile], field_ids: Sequence[int], own: Mapping[str, DeletedRows]
     ) -> None:
         """Raises WRITE_CONFLICT if a row that another commit added has a key of one of the `added` files. The rows
@@ -94,7 +94,7 @@ class ContestedRows:
                 if shared.num_rows and (live := self._live(entry, shared, own)).num_rows:
                     raise self._contested(snapshot, f"the rows of {self._named(live, field_ids)}")
 
-    def require_reach(self, equality_deletes: Sequence[ContentFile]) -> None:
+    def require_equality_deletes_apply(self, equality_deletes: Sequence[ContentFile]) -> None:
         """Raises `StaleRead` if another commit added a data file of another spec that may have a key of
         `equality_deletes`. An equality delete of a partitioned spec applies to its own partition only (spec: Scan
         Planning)."""
@@ -160,7 +160,7 @@ class ContestedRows:
         return list(fresh.values())
 
     def _may_share_key(self, file: ContentFile, other: ContentFile, field_ids: Sequence[int]) -> bool:
-        columns = measured_columns([self._base.schema()])
+        columns = metrics_columns([self._base.schema()])
         for field_id in field_ids:
             one = columns.get(field_id)
             if one is not None and not metrics_range(file, field_id, one).overlaps(metrics_range(other, field_id, one)):

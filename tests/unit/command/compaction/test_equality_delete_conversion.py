@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from small_tables import ids_read_by_pyiceberg, summary_of
-from sqlext.command.compaction.deleted_keys import mark_deleted_keys
+from sqlext.command.compaction.equality_delete_conversion import convert_to_position_deletes
 from unit.command.lake import Lake
 
 
@@ -25,7 +25,7 @@ def test_rows_that_are_hit_are_marked_and_the_keys_go(lake: Lake, version: int) 
     lake.upsert(id=[1, 2, 4, 9], s=["b", "b", "b", "b"])
     before = lake.rows()
     assert before == [(1, "b"), (2, "b"), (3, "a"), (4, "b"), (9, "b")]
-    assert mark_deleted_keys(lake.environment, lake.target())
+    assert convert_to_position_deletes(lake.environment, lake.target())
     assert lake.rows() == before
     summary = summary_of(lake.load())
     assert summary["total-equality-deletes"] == "0"
@@ -34,7 +34,7 @@ def test_rows_that_are_hit_are_marked_and_the_keys_go(lake: Lake, version: int) 
     if version == 2:
         assert ids_read_by_pyiceberg(lake.load()) == [1, 2, 3, 4, 9]
     head = lake.load().metadata.current_snapshot_id
-    assert not mark_deleted_keys(lake.environment, lake.target()), "there are none any more"
+    assert not convert_to_position_deletes(lake.environment, lake.target()), "there are none any more"
     assert lake.load().metadata.current_snapshot_id == head
 
 
@@ -43,7 +43,7 @@ def test_keys_that_hit_nothing_go_too(lake: Lake) -> None:
     lake.append(id=[1])
     lake.upsert(id=[2])
     assert summary_of(lake.load())["total-equality-deletes"] == "1"
-    assert mark_deleted_keys(lake.environment, lake.target())
+    assert convert_to_position_deletes(lake.environment, lake.target())
     summary = summary_of(lake.load())
     assert (summary["total-equality-deletes"], summary["total-position-deletes"]) == ("0", "0")
     assert lake.rows() == [(1,), (2,)]
@@ -51,6 +51,6 @@ def test_keys_that_hit_nothing_go_too(lake: Lake) -> None:
 
 def test_a_table_without_snapshots_has_none(lake: Lake) -> None:
     lake.create("CREATE TABLE t (id BIGINT, PRIMARY KEY (id))")
-    assert not mark_deleted_keys(lake.environment, lake.target())
+    assert not convert_to_position_deletes(lake.environment, lake.target())
     lake.append(id=[1])
-    assert not mark_deleted_keys(lake.environment, lake.target())
+    assert not convert_to_position_deletes(lake.environment, lake.target())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlext.scan.equality_delete_use import EqualityDeleteUse, equality_delete_use
+from sqlext.scan.equality_delete_effects import ApplicableEqualityDeletes, applicable_equality_deletes
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.expression import AlwaysFalse, AlwaysTrue, Comparison, Predicate
@@ -41,13 +41,13 @@ def table(tmp_path: Path) -> SmallTable:
     return table
 
 
-def use(table: SmallTable, condition: Predicate) -> EqualityDeleteUse:
+def use(table: SmallTable, condition: Predicate) -> ApplicableEqualityDeletes:
     io, snapshot = RecordingIO(), table.snapshot()
     whole = plan_scan(io, table.metadata, snapshot, AlwaysTrue(), manifests=ManifestCache())
-    return equality_delete_use(io, table.metadata, snapshot, whole, condition, manifests=ManifestCache())
+    return applicable_equality_deletes(io, table.metadata, snapshot, whole, condition, manifests=ManifestCache())
 
 
-def names(found: EqualityDeleteUse) -> tuple[list[str], list[str], list[str]]:
+def names(found: ApplicableEqualityDeletes) -> tuple[list[str], list[str], list[str]]:
     live, dead = ([file.file_path for file in files] for files in (found.live, found.dead))
     return live, dead, sorted(found.data_files)
 

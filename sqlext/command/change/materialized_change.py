@@ -23,7 +23,7 @@ from sqlext.write.task import write_changes
 
 
 @dataclass(frozen=True, slots=True)
-class HeldChange:
+class MaterializedChange:
     """`rows` are the cached rows of the lowered SELECT, `found` the positions that they delete and the row counts, no
     files."""
 
@@ -33,9 +33,9 @@ class HeldChange:
     found: WrittenFiles
 
 
-def hold_change(
+def materialize_change(
     spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange, writer: Writer
-) -> HeldChange:
+) -> MaterializedChange:
     """Evaluates and caches the change, and checks its new rows. Raises as `CarryOut`."""
     query = changed_rows(spark, operation, change)
     read_set = read_set_of(query, target.version, conflict_scope(change, target), target.overtaken)
@@ -45,7 +45,7 @@ def hold_change(
     else:
         found = find_positions(rows, shows_matches=change.shows_matches)
     require_one_change(spark, target, change, found)
-    return HeldChange(operation, rows, read_set, found)
+    return MaterializedChange(operation, rows, read_set, found)
 
 
 def _counted(operation: WriteOperation, change: RowChange, writer: Writer, rows: DataFrame) -> WrittenFiles:

@@ -25,7 +25,7 @@ from sqlext.scan.rewrite_candidates import (
     whole_group,
 )
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.scan.sorted_runs import Bucket, CompactionRules, has_many_deleted_keys, runs_to_merge
+from sqlext.scan.sorted_runs import Bucket, CompactionRules, has_many_equality_deletes, runs_to_merge
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.stored_changelog import FULL_COMPACTION
@@ -42,7 +42,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class DueCompaction:
+class CompactionCandidates:
     """The merges to do. `tells`: the last commit stores the changelog since the last full compaction. `marks`: equality
     deletes are converted first, after which less is due. `merged_deletes`: partitions whose position-delete files are
     merged."""
@@ -62,28 +62,32 @@ def compacts_itself(metadata: TableMetadata) -> bool:
     return bucket_count(metadata) is not None if write_only is None else not write_only
 
 
-def due(environment: Environment, target: Target, buckets: Sequence[Bucket]) -> DueCompaction:
+def due(environment: Environment, target: Target, buckets: Sequence[Bucket]) -> CompactionCandidates:
     """What the table's properties make due; of earlier specs all buckets if the number of buckets is dynamic."""
     metadata = target.table.metadata
     rules = CompactionRules.of(metadata.properties)
-    marks = any(has_many_deleted_keys(one, rules) for one in buckets)
+    marks = any(has_many_equality_deletes(one, rules) for one in buckets)
     if bucket_count(metadata) is None:
         merged_deletes = _many_position_deletes(metadata, buckets)
-        return DueCompaction(_due_files(environment, target, buckets), marks=marks, merged_deletes=merged_deletes)
-    return DueCompaction(_due_runs(metadata, buckets, rules), marks=marks)
+        return CompactionCandidates(
+            _due_files(environment, target, buckets), marks=marks, merged_deletes=merged_deletes
+        )
+    return CompactionCandidates(_due_runs(metadata, buckets, rules), marks=marks)
 
 
-def everything(environment: Environment, target: Target, buckets: Sequence[Bucket], *, tells: bool) -> DueCompaction:
+def everything(
+    environment: Environment, target: Target, buckets: Sequence[Bucket], *, tells: bool
+) -> CompactionCandidates:
     """All that can be merged, of earlier partition specs too.
 
     `tells`: the changelog is stored, if the table has `changelog-producer` = `full-compaction`.
     """
     metadata = target.table.metadata
     if bucket_count(metadata) is None:
-        return DueCompaction(_all_files(environment, target, buckets))
+        return CompactionCandidates(_all_files(environment, target, buckets))
     merges = [Merge(one, one.files) for one in buckets if one.spec_id != metadata.default_spec_id or not one.is_merged]
     stored = CHANGELOG_PRODUCER.of(metadata.properties) == FULL_COMPACTION and can_store_changes(metadata)
-    return DueCompaction(merges, tells=tells and stored)
+    return CompactionCandidates(merges, tells=tells and stored)
 
 
 def _due_runs(metadata: TableMetadata, buckets: Sequence[Bucket], rules: CompactionRules) -> list[Merge]:
