@@ -49,7 +49,8 @@ private[sqlext] class DecodedVector(val bytes: Array[Byte]) {
       case Some(bitmap) => live(bitmap, first.toInt, count)
     })
 
-  /** Without a branch on what a row is, which no processor foresees where a good part of the rows is deleted. */
+  /** Without a branch on what a row is, which no processor foresees where a good part of the rows is deleted. With one, and
+    * `contains` for each row, tasks take 10 % more CPU: six columns of lineitem, 6 M rows of which a third is deleted. */
   private def live(bitmap: RoaringBitmap, first: Int, count: Int): Array[Int] = {
     val marks = marked(bitmap, first, count)
     val rows = new Array[Int](count)
