@@ -90,7 +90,6 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   private def planned(more: Seq[Predicate], limit: Option[Int], firstRows: Option[FirstRows]): JsonNode = Bridge.askOnce("plan scan", Map(
     "table" -> table.handle,
     "group" -> (table.role match { case EqualityDeletes(group) => group; case _ => -1 }),
-    "columns" -> stored.map(_.name),
     "deletion_vectors" -> (appliesVectors || constants.exists(_.name == MetadataColumns.deletionVector.name)),
     "resolve_keys" -> (appliesVectors && table.resolvesKeys),
     "deleted_files" -> keepsDeletedFiles.contains(true),

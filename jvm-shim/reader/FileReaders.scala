@@ -46,14 +46,11 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
     hadoop.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key, true)
     hadoop.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, true)
     val columns = InitialDefaults.leftToSpark(parquetColumns, batches)
-    val promotions = plan.get("unpromoted_columns").elements.asScala.flatMap(Promotion.decode).toSet + Set.empty[Long]
     val counts = positionAt >= 0 && batches && skipsNothing
-    val open = promotions.map { ids =>
-      val inFile = StructType(Promotion.undone(columns, ids).filterNot(counts && _.name == FileReaders.rowIndex.name))
-      val rows = FormatReader.of(spark, new ParquetFileFormat, inFile, constants, pushed, batches, hadoop)
-      ids -> (if (counts) RowPositions.counted(rows, positionAt, spark, hadoop) else rows)
-    }.toMap
-    val (whole, inTable) = (schema, parquetColumns)
+    val inFile = if (counts) StructType(columns.filterNot(_.name == FileReaders.rowIndex.name)) else columns
+    val rows = FormatReader.of(spark, new ParquetFileFormat, inFile, constants, pushed, batches, hadoop)
+    val byId = if (counts) RowPositions.counted(rows, positionAt, spark, hadoop) else rows
+    val whole = schema
     // those of a batch with fewer files are among them
     val readings = plan.get("readings").elements.asScala.map(reading => reading.toString -> new FileReading(reading)).toMap
     val byName = readings.map { case (key, reading) =>
@@ -65,11 +62,11 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
     val absent = InitialDefaults.absentFrom(spark, defaults -- InitialDefaults.given(columns), hadoop)
     val shown = StoredValues.shown(file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
       case Some(reading: String) => byName(reading)(file)
-      case _ => open(Promotion.unpromoted(file))(file)
+      case _ => byId(file)
     }, file => file.otherConstantMetadataColumnValues.get(FileReading.key) match {
       case Some(reading: String) => defaults -- fieldsByName(reading)
       case _ => absent(file)
-    }, file => Promotion.undone(inTable, Promotion.unpromoted(file)), StructType(stored), constants)
+    }, parquetColumns, StructType(stored), constants)
     file => file.otherConstantMetadataColumnValues.get(AbsentColumns.key) match {
       case Some(values: Map[Int @unchecked, Any @unchecked]) => AbsentColumns.filled(shown(file), whole, values)
       case _ => shown(file)

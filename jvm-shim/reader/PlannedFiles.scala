@@ -20,7 +20,7 @@ private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], con
   private val files = plan.get("files")
   private val paths = new FilePaths
   private val readings = plan.get("readings")
-  private val (fileReadings, absent, unpromoted) = (some("file_readings"), some("absent_columns"), some("unpromoted_columns"))
+  private val (fileReadings, absent) = (some("file_readings"), some("absent_columns"))
 
   def count: Int = files.size
 
@@ -53,10 +53,9 @@ private[sqlext] class PlannedFiles(plan: JsonNode, stored: Seq[StructField], con
   private def some(name: String): Option[JsonNode] = Option(plan.get(name)).filterNot(_.isEmpty)
 
   private def described(number: Int, reading: Option[JsonNode]): Map[String, Any] =
-    if (reading.isEmpty && absent.isEmpty && unpromoted.isEmpty) Map.empty
+    if (reading.isEmpty && absent.isEmpty) Map.empty
     else reading.map(FileReading.key -> _.toString).toMap ++
-      absent.flatMap(columns => absentColumns(columns.get(number))).map(AbsentColumns.key -> _) ++
-      unpromoted.flatMap(ids => Promotion.decode(ids.get(number))).map(Promotion.key -> _)
+      absent.flatMap(columns => absentColumns(columns.get(number))).map(AbsentColumns.key -> _)
 
   private def absentColumns(columns: JsonNode): Option[Map[Int, Any]] =
     Option(columns).filterNot(_.isNull).map(_.properties.asScala.flatMap { e =>

@@ -3,8 +3,7 @@
  * shown through a ColumnVector of Spark's over that of its reader.
  *
  * Types `stored` and `shownAs` have the same shape, but that an array of pairs may be shown as a map. They differ
- * where a leaf is binary in the one and a string in the other, where it is wider in the other, or void; `stored` has
- * the field ids. */
+ * where a leaf is binary in the one and a string or void in the other; `stored` has the field ids. */
 package io.sqlext
 
 import java.util.UUID
@@ -48,8 +47,6 @@ class StoredValues(absent: Map[Long, Any]) {
     case (s, t) if same(s, t) => value
     case (_, NullType) => null
     case (BinaryType, StringType) => StoredValues.text(value.asInstanceOf[Array[Byte]])
-    case (IntegerType, LongType) => value.asInstanceOf[Int].toLong
-    case (FloatType, DoubleType) => value.asInstanceOf[Float].toDouble
     case (s: StructType, t: StructType) => shown(value.asInstanceOf[InternalRow], s, t)
     case (a: ArrayType, t: ArrayType) => elements(value.asInstanceOf[ArrayData], a.elementType, t.elementType)
     case (ArrayType(pair: StructType, _), t: MapType) =>
@@ -87,8 +84,6 @@ class StoredValues(absent: Map[Long, Any]) {
   }
 
   private class ShownVector(vector: WritableColumnVector, stored: DataType, shownAs: DataType) extends ColumnVector(shownAs) {
-    private val isInt = stored == IntegerType
-    private val isFloat = stored == FloatType
     private lazy val children: IndexedSeq[ColumnVector] = (stored, shownAs) match {
       case (s: StructType, t: StructType) => t.indices.map(i => shown(vector.getChild(i), s(i), t(i).dataType))
       case (s: ArrayType, t: ArrayType) => IndexedSeq(shown(vector.getChild(0), s.elementType, t.elementType))
@@ -113,20 +108,19 @@ class StoredValues(absent: Map[Long, Any]) {
     override def getByte(row: Int): Byte = vector.getByte(row)
     override def getShort(row: Int): Short = vector.getShort(row)
     override def getInt(row: Int): Int = vector.getInt(row)
-    override def getLong(row: Int): Long = if (isInt) vector.getInt(row).toLong else vector.getLong(row)
+    override def getLong(row: Int): Long = vector.getLong(row)
     override def getFloat(row: Int): Float = vector.getFloat(row)
-    override def getDouble(row: Int): Double = if (isFloat) vector.getFloat(row).toDouble else vector.getDouble(row)
+    override def getDouble(row: Int): Double = vector.getDouble(row)
     override def getDecimal(row: Int, precision: Int, scale: Int): Decimal = vector.getDecimal(row, precision, scale)
     override def getBinary(row: Int): Array[Byte] = vector.getBinary(row)
   }
 }
 
 object StoredValues {
-  /** A reader of files whose rows or batches are of the file's `columns`, and then `constants`, as one of `shownAs`. */
+  /** A reader of files whose rows or batches are of the file's columns `stored`, and then `constants`, as one of `shownAs`. */
   def shown(read: PartitionedFile => Iterator[InternalRow], absent: PartitionedFile => Map[Long, Any],
-      columns: PartitionedFile => StructType, shownAs: StructType, constants: StructType): PartitionedFile => Iterator[InternalRow] = { file =>
+      stored: StructType, shownAs: StructType, constants: StructType): PartitionedFile => Iterator[InternalRow] = { file =>
     val values = new StoredValues(absent(file))
-    val stored = columns(file)
     val rows = read(file)
     if (values.same(stored, shownAs)) rows
     else {

@@ -18,7 +18,6 @@ from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import FileColumnsCache, Reading, all_by_field_id
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.files.readable_files import require_allowed
-from sqlext.scan.files.unpromoted_columns import promoted_fields, unpromoted_columns
 from sqlext.scan.first_rows import FirstRows, tasks_of_first_rows
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
@@ -162,16 +161,13 @@ class ScanBridge:
         if arguments["group"] >= 0:
             return self._equality_delete_files(version, self.deletes(version).equality[arguments["group"]])
         predicate = predicate_of(arguments["filters"], version.schema)
-        read = [field for field in version.schema.fields if field.name in frozenset(arguments["columns"])]
-        promoted = promoted_fields(version.metadata, read)
         first = _first_rows(arguments["first_rows"], version.schema)
-        needs_metrics = bool(promoted) or first is not None
         touched = arguments["touched_by_key"]
         plan = self.plan(
             version,
             predicate,
             keep_deleted=arguments["deleted_files"],
-            with_metrics=needs_metrics,
+            with_metrics=first is not None,
             # Two scans with different filters divide the files between them.
             all_deletes=touched is not None,
         )
@@ -207,7 +203,6 @@ class ScanBridge:
             "grouped": groups is not None,
             "pushable_columns": _pushable_columns(version.metadata, version.schema),
             "absent_columns": absent_columns(version.metadata, version.schema, data_files, readings.of_files()),
-            "unpromoted_columns": unpromoted_columns(promoted, data_files),
             **readings.described(),
         }
 
@@ -230,7 +225,6 @@ class ScanBridge:
             "grouped": False,
             "pushable_columns": [],
             "absent_columns": [],
-            "unpromoted_columns": [],
             **readings.described(),
         }
 
