@@ -10,12 +10,9 @@ CATALOGS: Mapping[str, Condition] = {
     # catalog interface
     "ALTER_TABLE_NOT_SUPPORTED": Condition(
         "0A000",
-        "ALTER TABLE with {change} is refused: it is not among the changes that this version makes. Create a new"
-        " table, or leave it out.",
+        "ALTER TABLE with {change} is refused: this version does not support it. Create a new table, or leave it out.",
     ),
-    "CATALOG_FAILURE": Condition(
-        "58000", "The catalog {name} refused: {reason}. It has not done what it was asked for."
-    ),
+    "CATALOG_FAILURE": Condition("58000", "The catalog {name} refused: {reason}. It has changed nothing."),
     "CATALOG_LOGIN_FAILED": Condition(
         "28000",
         "The catalog {name} is not opened: {reason}. Check the user and the password, or the token, in the settings"
@@ -23,8 +20,8 @@ CATALOGS: Mapping[str, Condition] = {
     ),
     "CATALOG_NO_ANSWER": Condition(
         "08007",
-        "The catalog {name} gave no answer about {object}: {reason}. It may have done what was asked or not. Look,"
-        " and run the statement again.",
+        "The catalog {name} gave no answer about {object}: {reason}. It may have done what was asked."
+        " Check, and run the statement again if it did not.",
     ),
     "CATALOG_NOT_FOUND": Condition(
         "42P08",
@@ -44,24 +41,26 @@ CATALOGS: Mapping[str, Condition] = {
     ),
     "CATALOG_UNREACHABLE": Condition(
         "08001",
-        "The catalog {name} cannot be reached: {reason}. It was not asked; check its uri, and that it runs.",
+        "The catalog {name} cannot be reached: {reason}. No request was sent; check its uri, and that it runs.",
     ),
     "LOCATION_IN_USE": Condition(
         "42710",
-        "The location {location} is refused: a table lives there already, {other}, and two would delete each"
-        " other's files. Leave the location out, or name another.",
+        "The location {location} is refused: it has the table {other} already, and two tables would delete"
+        " each other's files. Leave the location out, or name another.",
     ),
     "DROPPED_TABLE_NOT_FOUND": Condition(
         "42P01",
-        "No table {name} is kept to be brought back: none was dropped under this name, or with PURGE, or"
-        " too long ago. CALL … system.dropped_tables(namespace) lists what there is.",
+        "No dropped table {name} can be restored: none of this name was dropped, or it was dropped with PURGE"
+        " or too long ago. CALL … system.dropped_tables(namespace) lists what there is.",
     ),
     "JAR_REQUIRED": Condition(
-        "58000", "{feature} needs {jar}, which the JVM has not. Name it in spark.jars.packages, or in --packages."
+        "58000",
+        "{feature} needs {jar}, which is not on the class path of the JVM. Name it in spark.jars.packages, or in"
+        " --packages.",
     ),
     "PACKAGE_REQUIRED": Condition(
         "58000",
-        "{feature} needs the Python package {package}, which is not there. Run pip install '{package}'.",
+        "{feature} needs the Python package {package}, which is not installed. Run pip install '{package}'.",
     ),
     "PATH_REQUIRED": Condition(
         "42000", "Reading format sqlext needs a path. Give .load(path) a table's folder or a metadata.json file."
@@ -115,7 +114,7 @@ CATALOGS: Mapping[str, Condition] = {
     "SERIALIZABLE_SPANS_CATALOGS": Condition(
         "0A000",
         "COMMIT is refused, and the transaction rolled back: it is serializable, has changed tables of {changed} and"
-        " read tables of {read}, and no catalog can tell that those of another stay unchanged. Use ISOLATION LEVEL"
+        " read tables of {read}, and no catalog can guarantee that those of another stay unchanged. Use ISOLATION LEVEL"
         " SNAPSHOT, or tables of one catalog.",
     ),
     "TRANSACTION_CONFLICT": Condition(
@@ -133,7 +132,7 @@ CATALOGS: Mapping[str, Condition] = {
     ),
     "TRANSACTION_SPANS_CATALOGS": Condition(
         "0A000",
-        "A change in {second} is refused: the transaction has changed tables of {first}, and what two catalogs"
-        " have cannot land at once. Use a transaction for each.",
+        "A change in {second} is refused: the transaction has changed tables of {first}, and a commit to"
+        " two catalogs is not atomic. Use a transaction for each.",
     ),
 }

@@ -20,7 +20,8 @@ NAMES: Mapping[str, Condition] = {
     ),
     "UNKNOWN_TABLE_PROPERTY": Condition(
         "42616",
-        "The table property {name} is refused: Iceberg and sqlext know none of that name, so it would do nothing."
+        "The table property {name} is refused: neither Iceberg nor sqlext has one of that name, so it would have no"
+        " effect."
         " {way_out}",
     ),
     "TABLE_PROPERTY_REFUSED": Condition(
@@ -69,7 +70,8 @@ NAMES: Mapping[str, Condition] = {
     ),
     "CREATE_VIEW_COLUMN_ARITY_MISMATCH": Condition(
         "21S01",
-        "The view {name} has the columns {columns}, and its query gives {count}. Name as many as there are.",
+        "The view {name} is refused: it names the columns {columns}, and its query has {count}. Name as many as"
+        " the query has.",
     ),
     "EXPECT_PERMANENT_VIEW_NOT_TEMP": Condition(
         "42809",
@@ -87,7 +89,7 @@ NAMES: Mapping[str, Condition] = {
         " VIEW or SELECT.",
     ),
     "EXPECT_VIEW_NOT_TABLE": Condition(
-        "42809", "{name} is a table and no view. Name a view, or use DROP TABLE or ALTER TABLE."
+        "42809", "{name} is a table, not a view. Name a view, or use DROP TABLE or ALTER TABLE."
     ),
     "INVALID_TEMP_OBJ_REFERENCE": Condition(
         "42K0F",
@@ -99,7 +101,7 @@ NAMES: Mapping[str, Condition] = {
         "42K0H", "The view {name} is refused: its query reads {name} itself. Write it over tables and other views."
     ),
     "UNSET_NONEXISTENT_PROPERTIES": Condition(
-        "42K0J", "The property {property} of {name} cannot be removed: there is none. Write UNSET … IF EXISTS."
+        "42K0J", "The property {property} of {name} cannot be removed: it is not set. Write UNSET … IF EXISTS."
     ),
     "VIEW_DIALECT_NOT_READ": Condition(
         "0A000",
@@ -114,7 +116,7 @@ NAMES: Mapping[str, Condition] = {
     ),
     "NOT_FAST_FORWARD": Condition(
         "42809",
-        "{ref} of {name} is not moved to {to}: it has snapshots that {to} has not, and they would be lost. Replace"
+        "{ref} of {name} is not moved to {to}: it has snapshots that {to} lacks, and they would be lost. Replace"
         " the branch, or start {to} anew from {ref}.",
     ),
     "SNAPSHOT_NOT_ANCESTOR": Condition(
@@ -135,7 +137,7 @@ NAMES: Mapping[str, Condition] = {
         "55000", "{what} of {name} needs a snapshot, and the table has none yet. Insert rows first."
     ),
     "WRONG_REFERENCE_TYPE": Condition(
-        "42809", "{ref} of {name} is a {type} and no {wanted}. Name a {wanted}, or say {type}."
+        "42809", "{ref} of {name} is a {type}, not a {wanted}. Name a {wanted}, or say {type}."
     ),
     "INVALID_READ_OPTION": Condition("42616", "The read option {option} = {value} is refused. Give {wanted}."),
     "INVALID_WRITE_OPTION": Condition(
@@ -152,16 +154,16 @@ NAMES: Mapping[str, Condition] = {
         "{name} is a tag, a snapshot or a metadata table, which can only be read. Write to the table or to a branch"
         " of it.",
     ),
-    "UNKNOWN_OPTION": Condition("42616", "The {kind} option {name} is refused: there is none of that name. {way_out}"),
+    "UNKNOWN_OPTION": Condition("42616", "The {kind} option {name} is refused: no option has that name. {way_out}"),
     "OPTION_NOT_SUPPORTED": Condition("0A000", "The {kind} option {name} is refused: {reason}. Leave it out."),
     "COLUMNS_CHANGED_SINCE": Condition(
         "42K0P",
-        "The query was made when {name} had other columns. Renamed, dropped, made optional or given another type since"
-        " then: {columns}. Make the query anew.",
+        "The query is refused: since it was made, columns of {name} were renamed, dropped, made optional or given"
+        " another type: {columns}. Make the query anew.",
     ),
     "TIME_TRAVEL_TWICE": Condition(
         "42601",
-        "{name} is read at two places of its history at once. Name one: by VERSION or TIMESTAMP AS OF, by"
+        "The read of {name} is refused: it names two versions of the table. Name one: by VERSION or TIMESTAMP AS OF, by"
         " the table's name, or by one read option.",
     ),
     "TWO_DESTINATIONS": Condition(

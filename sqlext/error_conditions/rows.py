@@ -10,12 +10,12 @@ ROWS: Mapping[str, Condition] = {
     # rows
     "FORMAT_VERSION_TOO_LOW": Condition(
         "0A000",
-        "{feature} needs format version {needed}, and the table has {version}. Make it with, or take it to,"
+        "{feature} needs format version {needed}, and the table has {version}. Create it with, or upgrade it to,"
         " 'format-version'='{needed}'.",
     ),
     "INVALID_DEFAULT_VALUE": Condition(
         "42623",
-        "The default {value} of column {column} is refused: {reason}. Write a constant that the column holds.",
+        "The default {value} of column {column} is refused: {reason}. Write a constant of the column's type.",
     ),
     "FORMAT_VERSION_1_ROW_LEVEL": Condition(
         "0A000",
@@ -24,18 +24,18 @@ ROWS: Mapping[str, Condition] = {
     ),
     "MERGE_CARDINALITY_VIOLATION": Condition(
         "23K01",
-        "The MERGE into {name} finds several source rows for one row, for the keys {keys}. Keep one source row per key,"
-        " for instance the latest.",
+        "The MERGE into {name} is refused: several source rows match one target row, for the keys {keys}. Keep one"
+        " source row per key, for instance the latest.",
     ),
     "NOT_A_PARTITION_COLUMN": Condition(
         "42000",
-        "The column {column} in PARTITION is no identity partition of {name}; these are: {columns}. Name one of them,"
-        " give the column's value in the query, or overwrite with a condition: df.writeTo(…).overwrite(…).",
+        "The column {column} in PARTITION is not an identity partition of {name}; these are: {columns}. Name one of"
+        " them, give the column's value in the query, or overwrite with a condition: df.writeTo(…).overwrite(…).",
     ),
     "PARTITION_VALUE_NOT_CONSTANT": Condition(
         "42601",
-        "The value {value} for the column {column} in PARTITION is refused: it is no constant. Leave the column out of"
-        " PARTITION, and give its values in the query.",
+        "The value {value} for the column {column} in PARTITION is refused: it is not a constant. Leave the column out"
+        " of PARTITION, and give its values in the query.",
     ),
     "NOT_A_BRANCH": Condition(
         "42809",
@@ -57,17 +57,17 @@ ROWS: Mapping[str, Condition] = {
     ),
     "UPSERT_WITH_OVERWRITE": Condition(
         "42000",
-        "Overwriting {name} is refused: an upsert replaces single rows by their key, and an overwrite what is"
-        " there. {way_out}.",
+        "Overwriting {name} is refused: the write is also an upsert, which replaces single rows by their keys."
+        " {way_out}.",
     ),
     "UPSERT_CONTRADICTED": Condition(
         "42000",
-        "The write option {option} = {value} is refused: {by_key} says itself what becomes of a row whose key is there."
+        "The write option {option} = {value} is refused: {by_key} says itself what is done with a row whose key exists."
         " {way_out}.",
     ),
     "ON_CONFLICT_NOT_KEY": Condition(
         "42P10",
-        "ON CONFLICT ({columns}) of {name} is refused: only the primary key ({key}) tells which rows conflict. Name"
+        "ON CONFLICT ({columns}) of {name} is refused: rows conflict by the primary key ({key}) only. Name"
         " its columns.",
     ),
     "ON_CONFLICT_SETS_KEY": Condition(
@@ -77,13 +77,13 @@ ROWS: Mapping[str, Condition] = {
     ),
     "INVALID_SEQUENCE_FIELD": Condition(
         "42616",
-        "The column {column} cannot tell the order of rows in {name}: {reason}. Name columns of the table whose"
+        "The column {column} cannot order the rows of {name}: {reason}. Name columns of the table whose"
         " values have an order.",
     ),
     "SEQUENCE_TIE": Condition(
         "23505",
-        "The rows for {table} hold keys whose last rows are equal in sequence.field: {keys}. No row of them can"
-        " win; make the field tell them apart, or keep one row per key.",
+        "The rows for {table} are refused: several last rows of a key are equal in sequence.field, for the keys {keys}."
+        " Make the field differ between them, or keep one row per key.",
     ),
     "INVALID_MERGE_ENGINE": Condition(
         "42616",
@@ -92,22 +92,22 @@ ROWS: Mapping[str, Condition] = {
     "INVALID_CHANGELOG_PRODUCER": Condition(
         "42616",
         "The changelog-producer {producer} of {name} is refused: {reason}. Change the table's properties, or set it to"
-        " none: changes are found then when they are read.",
+        " none, which computes changes when they are read.",
     ),
     "RETRACTION_REFUSED": Condition(
         "22023",
-        "The rows for {table} hold deletes (-D or -U) of the keys {keys}, and its merge engine cannot take a row back."
+        "The rows for {table} hold deletes (-D or -U) of the keys {keys}, and its merge engine cannot retract a row."
         " Leave them out, or set ignore-delete, fields.<column>.ignore-retract or, to delete whole rows,"
         " <engine>.remove-record-on-delete of the table to true.",
     ),
     "MERGE_ENGINE_BYPASSED": Condition(
         "42000",
-        "An append to {name} is refused: its merge engine {engine} keeps one row for a key, and rows beside each other"
-        " would not be merged. Leave 'upsert-enabled'='false' out, or say what to do with MERGE.",
+        "An append to {name} is refused: its merge engine {engine} keeps one row for a key, and appended rows would"
+        " not be merged. Leave 'upsert-enabled'='false' out, or use MERGE.",
     ),
     "INVALID_ROW_KIND": Condition(
         "22023",
-        "The rows for {table} have a row kind that is none, {kinds}, in rows with the keys {keys}. Use '+I', '-U',"
+        "The rows for {table} have invalid row kinds, {kinds}, in rows with the keys {keys}. Use '+I', '-U',"
         " '+U' or '-D'.",
     ),
     "ROW_KIND_TWICE": Condition(
@@ -117,7 +117,7 @@ ROWS: Mapping[str, Condition] = {
     ),
     "INVALID_ROWKIND_FIELD": Condition(
         "42616",
-        "The column {column} cannot tell the kinds of rows in {name} (rowkind.field): {reason}. Name a text column of"
+        "The column {column} cannot hold the row kinds of {name} (rowkind.field): {reason}. Name a text column of"
         " the table that is not in its key.",
     ),
     "ROW_KINDS_BYPASSED": Condition(
@@ -127,8 +127,8 @@ ROWS: Mapping[str, Condition] = {
     ),
     "ROW_KIND_IN_TABLE": Condition(
         "42000",
-        "The rows for {name} are refused: they have a column _row_kind, which tells what a row does, and the table"
-        " has one of that name too. Rename the table's column.",
+        "The rows for {name} are refused: they have a column _row_kind for row kinds, and the table has one of"
+        " that name too. Rename the table's column.",
     ),
     "UPSERT_PARTITION_NOT_IN_KEY": Condition(
         "42000",
@@ -150,11 +150,11 @@ ROWS: Mapping[str, Condition] = {
     ),
     "KEY_ALREADY_EXISTS": Condition(
         "23505",
-        "The rows for {table} hold keys that it has already, and its primary key is ENFORCED: {keys}. Leave them"
-        " out, or change the rows that are there with MERGE.",
+        "The rows for {table} have keys that exist already, and its primary key is ENFORCED: {keys}. Leave them"
+        " out, or change the existing rows with MERGE.",
     ),
     "INVALID_COLUMN_VALUE": Condition(
-        "22018", "A value for the column {column} of {table} is no {type}: {reason}. Cast it in the query."
+        "22018", "A value for the column {column} of {table} is not of type {type}: {reason}. Cast it in the query."
     ),
     "NULL_IN_REQUIRED_COLUMN": Condition(
         "23502",
@@ -162,8 +162,8 @@ ROWS: Mapping[str, Condition] = {
     ),
     "PARTITION_VALUE_OUT_OF_RANGE": Condition(
         "22003",
-        "A row belongs to the partition {field} = {value}, by {transform}, and {value} is no {type}. Leave the"
-        " row out, widen the column, or partition by another transform.",
+        "A row belongs to the partition {field} = {value}, by {transform}, and {value} is not of type {type}. Leave"
+        " the row out, widen the column, or partition by another transform.",
     ),
     "UNSUPPORTED_WRITE": Condition(
         "0A000",
@@ -172,21 +172,21 @@ ROWS: Mapping[str, Condition] = {
     # changes
     "CHANGES_ARGUMENTS": Condition(
         "42605",
-        "table_changes is refused: {reason}. It takes constants, by their places: the table's name and, if wanted,"
-        " from, to and the mode; null stands for one that is left out.",
+        "table_changes is refused: {reason}. It takes constants by position: the table's name and, if wanted, from,"
+        " to and the mode; null for one that is left out.",
     ),
     "CHANGES_MODE_INVALID": Condition(
-        "42616", "The mode {mode} of table_changes is refused: there is none of that name. Use 'each' or 'net'."
+        "42616", "The mode {mode} of table_changes is refused: no mode has that name. Use 'each' or 'net'."
     ),
     "CHANGES_OF_NO_TABLE": Condition(
         "42809",
-        "The changes of {name} are refused: a tag, a snapshot or a metadata table has none. Name the table, or a"
+        "The changes of {name} are refused: a tag, a snapshot or a metadata table has no changes. Name the table, or a"
         " branch of it.",
     ),
     "CHANGES_NOT_BEHIND": Condition(
         "42000",
-        "The changes of {name} from snapshot {start} to {end} are refused: the first is not behind the second."
-        " Change the two, or use the mode 'net', which tells any two snapshots apart.",
+        "The changes of {name} from snapshot {start} to {end} are refused: the first is not an ancestor of the"
+        " second. Swap the two, or use the mode 'net', which compares any two snapshots.",
     ),
     "CHANGES_EXPIRED": Condition(
         "42704",

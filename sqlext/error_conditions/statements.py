@@ -31,15 +31,17 @@ STATEMENTS: Mapping[str, Condition] = {
     ),
     "NON_DETERMINISTIC_CONDITION": Condition(
         "42K0E",
-        "The condition of {clause}, {expression}, is refused: it may say something else of a row each time it is asked."
-        " Put such a value into a column of the source; what is assigned may be of that kind.",
+        "The condition of {clause}, {expression}, is refused: it may differ for a row each time it is evaluated."
+        " Put such a value into a column of the source; assigned values may be non-deterministic.",
     ),
     "EXPRESSION_IN_CHANGE": Condition(
         "42903",
         "In the value or condition of {place} {expression} {what}, but is to see one row and give one value. Put it"
         " into a subquery, or into the source.",
     ),
-    "COLUMN_IN_USE": Condition("42000", "The column {name} cannot be changed so: {use} depends on it. Use {way_out}."),
+    "COLUMN_IN_USE": Condition(
+        "42000", "The column {name} cannot be changed like this: {use} depends on it. Use {way_out}."
+    ),
     "CONFLICTING_ASSIGNMENTS": Condition(
         "42701",
         "In {clause} both {field} and the whole of {above} are assigned. Assign the whole, or only parts of it.",
@@ -89,8 +91,8 @@ STATEMENTS: Mapping[str, Condition] = {
     "HINT_MISPLACED": Condition(
         "42601",
         "The hint {hint} (line {line}, column {column}) is refused: no table that is read, or that INSERT writes to, is"
-        " named right before it. Write it between the name and the alias: t /*+ OPTIONS('branch'='b') */ AS a. What"
-        " UPDATE, DELETE and MERGE change is told by the name alone, as t.branch_b.",
+        " named right before it. Write it between the name and the alias: t /*+ OPTIONS('branch'='b') */ AS a."
+        " UPDATE, DELETE and MERGE take a branch in the table's name alone, as t.branch_b.",
     ),
     "RESERVED_COLUMN_NAME": Condition(
         "42939",
@@ -145,8 +147,8 @@ STATEMENTS: Mapping[str, Condition] = {
     # session
     "INTERNAL_ERROR": Condition(
         "XX000",
-        "sqlext met a fault of its own at {asked!r}: {reason}. Whether the statement changed anything, its tables tell;"
-        " please report it.",
+        "sqlext failed at {asked!r}, through a bug: {reason}. Check whether the statement has changed its tables, and"
+        " please report the bug.",
     ),
     "TOO_DEEPLY_NESTED": Condition(
         "54001",

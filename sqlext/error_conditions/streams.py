@@ -10,7 +10,7 @@ STREAMS: Mapping[str, Condition] = {
     # streams
     "UNKNOWN_STREAM_OPTION": Condition(
         "42616",
-        "The option {name} of a streaming {kind} is refused: there is none of that name, but {known}.",
+        "The option {name} of a streaming {kind} is refused: no option has that name. Options are {known}.",
     ),
     "INVALID_STREAM_OPTION": Condition(
         "42616",
@@ -41,14 +41,14 @@ STREAMS: Mapping[str, Condition] = {
     ),
     "STREAM_CONTINUOUS": Condition(
         "0A000",
-        "The streaming {kind} of {name} with a continuous trigger is refused: rows come and go in micro-batches, each"
-        " of which is one commit. Use a trigger with processingTime or availableNow.",
+        "The streaming {kind} of {name} with a continuous trigger is refused: sqlext reads and writes streams in"
+        " micro-batches, each of which is one commit. Use a trigger with processingTime or availableNow.",
     ),
     "STREAM_SNAPSHOT_CHANGES_ROWS": Condition(
         "55000",
-        "The stream of {name} ends at snapshot {snapshot}: its operation is {operation}, and it takes rows away"
-        " that the stream has given. Read the table with the option row-kinds = true, or pass such snapshots over"
-        " with {option} = true.",
+        "The stream of {name} ends at snapshot {snapshot}: its operation is {operation}, and it removes rows that"
+        " the stream has returned. Read the table with the option row-kinds = true, or skip such snapshots with"
+        " {option} = true.",
     ),
     "STREAM_POSITION_GONE": Condition(
         "55000",
@@ -61,11 +61,11 @@ STREAMS: Mapping[str, Condition] = {
         " is part of a tag's name.",
     ),
     "CONSUMER_NOT_FOUND": Condition(
-        "42704", "{name} has no consumer {consumer}. CALL … consumers('{name}') tells which there are."
+        "42704", "{name} has no consumer {consumer}. CALL … consumers('{name}') lists what there is."
     ),
     "CONSUMER_UNREADABLE": Condition(
         "XX001",
-        "What {name} knows of the consumer {consumer} cannot be read: {reason}. It is the table property"
+        "The progress of the consumer {consumer} in {name} cannot be read: {reason}. It is the table property"
         " sqlext.consumer.{consumer}. Put its value back, or remove it.",
     ),
     "STREAM_COLUMNS_CHANGED": Condition(
@@ -86,13 +86,13 @@ STREAMS: Mapping[str, Condition] = {
     ),
     "STREAM_PROGRESS_MISSING": Condition(
         "55000",
-        "Batch {batch} of the streaming query {query} is refused: {name} knows nothing of the query's earlier"
-        " batches. The checkpoint is that of another table, or the table was made anew. Start with a new"
+        "Batch {batch} of the streaming query {query} is refused: {name} has no progress of the query's"
+        " earlier batches. The checkpoint is that of another table, or the table was made anew. Start with a new"
         " checkpoint, or set the option accept-checkpoint to true if the table is to have the rows from here on.",
     ),
     "STREAM_PROGRESS_UNREADABLE": Condition(
         "XX001",
-        "What {name} knows of the streaming query {query} cannot be read: {reason}. It is the table property"
+        "The progress of the streaming query {query} in {name} cannot be read: {reason}. It is the table property"
         " sqlext.stream.{query}. Put its value back, or remove it and start the query with a new checkpoint.",
     ),
     "STREAM_TABLE_REPLACED": Condition(
