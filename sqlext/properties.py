@@ -1,10 +1,10 @@
 """Table properties that sqlext reads: name, type and default, one row each.
 
-Names and meanings are Iceberg's where Iceberg has the property. Those under `sqlext.` and `write.upsert.`, and the
-value `auto` of `write.*.mode`, are sqlext's own; those of merge engines are Paimon's. A property that admits only its
-default stands for a feature that sqlext lacks: other values may not be set, and `require_writable` refuses those that
-another engine has set. Other properties are kept in the metadata without effect; `property_names` says which may be
-set.
+Names and meanings are Iceberg's where Iceberg has the property, and Paimon's for merge engines, buckets and
+changelogs. docs/sql.md lists those that are sqlext's own, such as the value `auto` of `write.*.mode`. A property that
+admits only its default stands for a feature that sqlext lacks: other values may not be set, and `require_writable`
+refuses those that another engine has set. Other properties are kept in the metadata without effect; `property_names`
+says which may be set.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ import scala.jdk.CollectionConverters._
 
 /** What a scan of a table gives. */
 sealed trait Role
-/** Live rows: the analysis rule takes the deleted ones away. */
+/** Live rows: the optimiser rule `ApplyDeletes` takes the deleted ones away. */
 case object Rows extends Role
-/** Every row of the data files, the deleted ones too: what the rule reads under its filter. Of all files, or of those
-  * alone that some equality delete may touch, or that none touches. */
+/** Rows of the data files that the rule reads under its filter: with `andDeletedFiles` all, else without those that are
+  * deleted by position. Of all files, or of those alone that some equality delete may touch, or that none touches. */
 case class StoredRows(andDeletedFiles: Boolean, touchedByKey: Option[Boolean] = None) extends Role
 /** Keys of the equality deletes of one group. */
 case class EqualityDeletes(group: Int) extends Role

@@ -21,7 +21,8 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
   private val storedWithIds = stored.map(FileReaders.withId(table, _))
   private val parquetColumns = StructType(stored.map(FileReaders.inParquet(table, _)))
 
-  /** A column that is tested and not read would count as null throughout. Filters refer to columns by quoted names. */
+  /** The filters that Parquet's reader gets: on columns that are read, as it takes any other for null. They refer to columns
+    * by quoted names. */
   private val pushed = {
     val pushable = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
     val read = pushable.map(QuotingUtils.quoteIfNeeded)
@@ -51,7 +52,7 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
     val rows = FormatReader.of(spark, new ParquetFileFormat, inFile, constants, pushed, batches, hadoop)
     val byId = if (counts) RowPositions.counted(rows, positionAt, spark, hadoop) else rows
     val whole = schema
-    // those of a batch with fewer files are among them
+    // The plan has those of all files: a batch that a runtime filter has left uses some of them.
     val readings = plan.get("readings").elements.asScala.map(reading => reading.toString -> new FileReading(reading)).toMap
     val byName = readings.map { case (key, reading) =>
       key -> reading.reader(spark, InitialDefaults.without(storedWithIds), FileReaders.rowIndex, constants, batches, hadoop)
@@ -75,8 +76,8 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
 }
 
 private[sqlext] object FileReaders {
-  /** All of them in one, of little depth: Spark would nest one in another, and Parquet's reader serializes what it
-    * is given in a task, which ends the executor when it overflows the stack. */
+  /** The conjunction of filters as a balanced tree. Parquet's reader serializes its filter in a task, and a tree as deep
+    * as there are filters, as Spark makes it, overflows the stack and ends the executor. */
   private def together(filters: IndexedSeq[Filter]): Option[Filter] =
     if (filters.size < 2) filters.headOption
     else {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from sqlext.command.plan.change_plan import Writer
-from sqlext.spark.query.driver_rows import estimate, held
+from sqlext.spark.query.driver_rows import checkpointed, estimate
 from sqlext.spark.query.write_job import WriteTask, WrittenFiles, run_few, run_write
 from sqlext.thresholds import ALL_ROWS
 
@@ -50,6 +50,6 @@ def write_by(
     written = None
     if most:
         if not (expected.is_small or expected.repeatable):
-            rows = held(rows, writer.tasks)
+            rows = checkpointed(rows, writer.tasks)
         written = run_few(rows, task, most, arranged, most_bytes=writer.most_bytes)
     return written or run_write(in_tasks(rows), task, writer.tasks)

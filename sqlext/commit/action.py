@@ -76,7 +76,7 @@ class Staging(Protocol):
         """Deletes what failed attempts wrote, after a success. `landed` is the snapshot, if the change has one."""
 
     def abandon(self) -> None:
-        """Deletes all files of this commit, data files included; no attempt has succeeded."""
+        """Deletes all files of this commit that its action owns, data files included; no attempt has succeeded."""
 
 
 class Action(Protocol):

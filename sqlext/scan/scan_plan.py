@@ -1,8 +1,9 @@
 """The files that may match a predicate at a snapshot, with the deletes that apply to each (spec: "Scan Planning").
 
-Position deletes are resolved to one bitmap per data file. Equality deletes are left to the engine as joins: a row of a
-task is deleted by a file of one of the task's equality groups if keys are equal (also null and null), the file's
-sequence number is larger than the task's and, unless the group is global, their partition ordinals are equal.
+Position deletes are resolved to one bitmap per data file. Equality deletes are left as groups: `resolved_keys` makes
+positions of them if they are few, else Spark joins. A row of a task is deleted by a file of one of the task's equality
+groups if keys are equal (also null and null), the file's sequence number is larger than the task's and, unless the
+group is global, their partition ordinals are equal.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class FileScanTask:
 
 
 def deletes_all_rows(task: FileScanTask, positions: Mapping[str, BitMap64]) -> bool:
-    """Whether the task's file has no live row once those at `positions`, live positions by path, are deleted, too."""
+    """Whether the file has no live row left once `positions`, live rows by path of the file, are deleted."""
     going = positions.get(task.file.file_path, BitMap64())
     if task.deleted_rows + len(going) < task.file.record_count:
         return False

@@ -17,6 +17,8 @@ from sqlext.command.change.schema_evolution import changes_for_rows, grown, merg
 from sqlext.command.dml.row_write import write_rows_to
 from sqlext.command.dml.write_mode import WriteMode, is_upsert
 from sqlext.command.environment import Environment
+from sqlext.command.plan.change_plan import Way
+from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
 from sqlext.command.upsert.upsert import require_upsertable, upsert
 from sqlext.commit.action import Action
@@ -43,7 +45,7 @@ _LOG = logging.getLogger("sqlext")
 @dataclass(frozen=True, slots=True)
 class WrittenBatch:
     """The result of a write. `rows` is the number of rows, None if unknown; `commit` is None if there was nothing to
-    commit; `targets` are the tables with new rows, at their versions before the commit."""
+    commit; `targets` are the tables to be compacted, at their versions before the commit."""
 
     rows: int | None
     commit: BatchCommit | None
@@ -150,7 +152,8 @@ class BatchWrite:
         # Not for an upsert, which orders rows with equal keys by task.
         rows = rows if options.parallelism is None else rows.coalesce(options.parallelism)
         rows = align(self.spark, rows, target.name.parts, target.table.metadata.schema(), by_name=True)
-        return write_rows_to(environment, target, rows, WriteMode(batch.mode))
+        plan = plan_insert(environment.planning, Way(batch.mode))
+        return write_rows_to(environment, target, rows, WriteMode(batch.mode), plan.writer)
 
     def _staged(self, environment: Environment, target: Target, action: Action) -> StagedBatch | None:
         """The action's staged files; None, with a warning, if staging fails: the batch is then committed without it."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from sqlext.commit.action import Action
 from sqlext.commit.actions.staged_batch import StagedBatch
-from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
+from sqlext.commit.actions.stream_progress import KEPT_PLANS, AdvanceStream, StreamProgress
 from sqlext.spec.metadata.snapshot import Snapshot
 
 # A run that is no longer remembered claims its table again with its next batch.
@@ -39,7 +39,8 @@ class QueryRun:
 
     def begins(self, batch_id: int, plan: str) -> QueryRun:
         """The run with a batch whose plan has the fingerprint `plan`, and without a staged batch."""
-        return replace(self, plans={**self.plans, batch_id: plan}, staged=None)
+        plans = [*self.plans.items(), (batch_id, plan)]
+        return replace(self, plans=dict(plans[-KEPT_PLANS:]), staged=None)
 
     def advance(
         self, batch_id: int, action: Action | None = None, landed: Callable[[Snapshot | None], None] | None = None

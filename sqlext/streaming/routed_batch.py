@@ -17,6 +17,7 @@ from sqlext.command.change.row_level import Target, commit_change, load_target
 from sqlext.command.dml.row_write import write_rows_to
 from sqlext.command.dml.write_mode import WriteMode, is_upsert, with_options
 from sqlext.command.environment import Environment
+from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
 from sqlext.command.upsert.upsert import require_upsertable, upsert
 from sqlext.commit.action import Action
@@ -125,7 +126,7 @@ class RoutedBatch:
             upsert(environment, spark, target, align_changes(spark, rows, target, by_name=True, kind=kind))
         else:
             aligned = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=True)
-            write_rows_to(environment, target, aligned, WriteMode("append"))
+            write_rows_to(environment, target, aligned, WriteMode("append"), plan_insert(environment.planning).writer)
         return target
 
     def _is_in(self, metadata: TableMetadata) -> bool:

@@ -70,16 +70,16 @@ def auto(environment: Environment, spark: SparkSession, target: Target, change: 
     `CarryOut`."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        held = materialize_change(spark, target, operation, change, writer)
-        positions = held.found.positions
+        materialized = materialize_change(spark, target, operation, change, writer)
+        positions = materialized.found.positions
         touched = touched_files(environment, target, positions)
         if _share(environment, touched, positions).rewrites:
-            action: Action | None = replace_files(environment, spark, target, change, writer, held, touched)
+            action: Action | None = replace_files(environment, spark, target, change, writer, materialized, touched)
         else:
-            action = delete_materialized(environment, spark, target, change, writer, held)
+            action = delete_materialized(environment, spark, target, change, writer, materialized)
     if action is not None:
         commit_change(environment, target, action)
-    return changed_counts(held.found)
+    return changed_counts(materialized.found)
 
 
 @dataclass(frozen=True, slots=True)

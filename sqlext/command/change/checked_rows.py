@@ -11,7 +11,7 @@ from sqlext.write.violated_rows import VIOLATED
 from sqlext.write.write_plan import WritePlan
 
 
-def hold(rows: DataFrame, plan: WritePlan, *, operations: bool = False) -> DataFrame:
+def with_violations(rows: DataFrame, plan: WritePlan, *, operations: bool = False) -> DataFrame:
     """The rows with a column `VIOLATED` for the write task, or unchanged if the table has no constraints.
 
     The column is `violated_rule`; `operations`: the rows begin with operation, file and position. Raises AnalysisError

@@ -42,12 +42,12 @@ def copy_on_write(
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        held = materialize_change(spark, target, operation, change, writer)
-        touched = touched_files(environment, target, held.found.positions)
-        action = replace_files(environment, spark, target, change, writer, held, touched)
+        materialized = materialize_change(spark, target, operation, change, writer)
+        touched = touched_files(environment, target, materialized.found.positions)
+        action = replace_files(environment, spark, target, change, writer, materialized, touched)
     if action.added or touched:
         commit_change(environment, target, action)
-    return changed_counts(held.found)
+    return changed_counts(materialized.found)
 
 
 def replace_files(
@@ -56,16 +56,16 @@ def replace_files(
     target: Target,
     change: RowChange,
     writer: Writer,
-    held: MaterializedChange,
+    materialized: MaterializedChange,
     touched: Sequence[FileScanTask],
 ) -> OverwriteFiles:
     """Writes the new files; returns the action that replaces `touched`, the files that lose a row.
 
     Raises DataError DUPLICATE_KEY or KEY_ALREADY_EXISTS for an ENFORCED key.
     """
-    kept_from = _partly_kept(touched, held.found.positions)
+    kept_from = _partly_kept(touched, materialized.found.positions)
     # The number of rows that stay is not known, so only a result that is estimated to be small goes to the driver.
-    added = _rewrite(spark, target, held.operation, held.rows, kept_from, replace(writer, tried_rows=0))
+    added = _rewrite(spark, target, materialized.operation, materialized.rows, kept_from, replace(writer, tried_rows=0))
     if not (change.distinct_keys or change.keeps_keys):
         removed = Removed(paths=frozenset(task.file.file_path for task in touched))
         require_unique_keys(environment, spark, target, added, removed)
@@ -74,10 +74,10 @@ def replace_files(
         added,
         deleted_files=[task.file for task in touched],
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-        read_filter=held.read_set.added,
-        needed_filter=held.read_set.removed,
+        read_filter=materialized.read_set.added,
+        needed_filter=materialized.read_set.removed,
         isolation=change.isolation,
-        unique_key=target.table.metadata.schema().identifier_field_ids if held.read_set.keys_unique else (),
+        unique_key=target.table.metadata.schema().identifier_field_ids if materialized.read_set.keys_unique else (),
     )
 
 

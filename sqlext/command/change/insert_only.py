@@ -14,7 +14,7 @@ from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import begin_write
 from sqlext.command.writing import write_by
-from sqlext.spark.query.driver_rows import estimate, held
+from sqlext.spark.query.driver_rows import checkpointed, estimate
 from sqlext.spark.query.write_job import task_identity
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -48,5 +48,5 @@ def _spread(rows: DataFrame, metadata: TableMetadata, writer: Writer) -> DataFra
     """The rows in the table's distribution. Spark may evaluate them twice for it, so rows that may differ are
     cached."""
     if samples(metadata) and not estimate(rows).repeatable:
-        rows = held(rows, writer.tasks)
+        rows = checkpointed(rows, writer.tasks)
     return order(distribute(rows, metadata), metadata)

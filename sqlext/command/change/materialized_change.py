@@ -16,7 +16,7 @@ from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation
 from sqlext.command.writing import write_by
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spark.query.driver_rows import held
+from sqlext.spark.query.driver_rows import checkpointed
 from sqlext.spark.query.write_job import WrittenFiles, find_positions, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.write.task import write_changes
@@ -39,7 +39,7 @@ def materialize_change(
     """Evaluates and caches the change, and checks its new rows. Raises as `CarryOut`."""
     query = changed_rows(spark, operation, change)
     read_set = read_set_of(query, target.version, conflict_scope(change, target), target.overtaken)
-    rows = held(query, writer.tasks)
+    rows = checkpointed(query, writer.tasks)
     if has_new_rows(rows):
         found = _counted(operation, change, writer, rows)
     else:

@@ -40,7 +40,7 @@ def merge_on_read(
         rows = changed_rows(spark, operation, change)
         task = _task(target, operation, change)
         fewer = _fewer_columns(environment, target, operation, change, rows, task) if writer.most_bytes else None
-        # The read set comes from the query that runs first, which Spark optimises anyway.
+        # The read set comes from the query that runs first, if any does, as Spark has to optimise it anyway.
         read_set = read_set_of(
             fewer.rows if fewer else rows, target.version, conflict_scope(change, target), target.overtaken
         )
@@ -57,12 +57,12 @@ def delete_materialized(
     target: Target,
     change: RowChange,
     writer: Writer,
-    held: MaterializedChange,
+    materialized: MaterializedChange,
 ) -> RowDelta | None:
     """Writes the new rows of a cached change; returns the action that adds them and deletes the old rows, None for no
     change."""
-    written = _write(spark, target, change, writer, held.rows, _task(target, held.operation, change))
-    return _delta(environment, spark, target, held.operation, change, written, held.read_set)
+    written = _write(spark, target, change, writer, materialized.rows, _task(target, materialized.operation, change))
+    return _delta(environment, spark, target, materialized.operation, change, written, materialized.read_set)
 
 
 def _task(target: Target, operation: WriteOperation, change: RowChange) -> WriteTask:

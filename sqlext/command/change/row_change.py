@@ -11,7 +11,7 @@ from typing import TypeAlias
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.change.checked_rows import hold
+from sqlext.command.change.checked_rows import with_violations
 from sqlext.command.change.enforced_key import is_enforced
 from sqlext.command.change.read_set import SCANNED_ROWS, ConflictScope
 from sqlext.command.change.row_level import Target
@@ -87,7 +87,7 @@ def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChan
     """The rows of the lowered SELECT; new rows are checked against the table's constraints by `hold`."""
     log_lowered(change.lowered)
     rows = change_query(spark, change)
-    return hold(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
+    return with_violations(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
 
 
 def conflict_scope(change: RowChange, target: Target) -> ConflictScope:

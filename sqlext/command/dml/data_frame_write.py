@@ -17,6 +17,8 @@ from sqlext.command.dml.row_write import write_rows_to
 from sqlext.command.dml.write_mode import WriteMode, asked_mode, in_tasks, is_upsert, with_options
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
+from sqlext.command.plan.change_plan import Way
+from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
 from sqlext.command.upsert.upsert import upsert
 from sqlext.errors import AnalysisError, UnsupportedError
@@ -58,7 +60,8 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
         counts = upsert(writing, spark, target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
     else:
         rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
-        counts = Counts(inserted=write_rows_to(writing, target, in_tasks(rows, options), mode))
+        plan = plan_insert(writing.planning, Way(mode.mode))
+        counts = Counts(inserted=write_rows_to(writing, target, in_tasks(rows, options), mode, plan.writer))
     compact_after_commit(environment, spark, target)
     return counts
 

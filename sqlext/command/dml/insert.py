@@ -140,7 +140,7 @@ class _Rows:
 
     def carry_out(self, environment: Environment, spark: SparkSession) -> Counts:
         rows = in_tasks(self.source.rows, self.options)
-        return Counts(inserted=write_rows_to(environment, self.source.target, rows, self.mode))
+        return Counts(inserted=write_rows_to(environment, self.source.target, rows, self.mode, self.plan.writer))
 
     def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
         return Explanation(tuple(self.plan.lines()), self.source.rows)

@@ -207,9 +207,9 @@ def _has_structs(schema: Schema) -> bool:
 def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:
     """Whether source keys equal target keys in the condition exactly if they do after the cast to the column's type."""
     types = {upsert.bound.source.column(field.name): field.dataType.simpleString() for field in source.schema.fields}
+    columns = SparkStruct.fromJson(dict(schema_to_spark(upsert.bound.schema)))
     for name, text in upsert.keys.items():
-        given = types.get(text)
-        stored = SparkStruct.fromJson(dict(schema_to_spark(upsert.bound.schema)))[name].dataType.simpleString()
+        given, stored = types.get(text), columns[name].dataType.simpleString()
         if given != stored and not {given, stored} <= _INTEGRAL:
             return False
     return True

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.command.change.checked_rows import hold
+from sqlext.command.change.checked_rows import with_violations
 from sqlext.command.change.distribution import write_distributed
 from sqlext.command.change.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.change.row_level import Target, commit_change
@@ -16,7 +16,6 @@ from sqlext.command.dml.replaced_rows import remove_rows
 from sqlext.command.dml.write_mode import WriteMode
 from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Writer
-from sqlext.command.plan.planner import plan_insert
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.action import Action
 from sqlext.commit.actions.append import AppendFiles
@@ -31,12 +30,14 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.write.task import write_rows
 
 
-def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mode: WriteMode) -> int:
-    """Writes and commits rows that have the table's columns. Returns the number of rows. Raises as `commit_written` and
-    `write_files`."""
+def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mode: WriteMode, writer: Writer) -> int:
+    """Writes and commits rows that have the table's columns, by the writer of a plan. Returns the number of rows.
+
+    Raises as `commit_written` and `write_files`.
+    """
 
     def write(operation: WriteOperation) -> WrittenFiles:
-        return write_files(operation, target.written_as, rows, plan_insert(environment.planning).writer)
+        return write_files(operation, target.written_as, rows, writer)
 
     return commit_written(environment, rows.sparkSession, target, mode, write)
 
@@ -70,7 +71,7 @@ def commit_written(
 def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame, writer: Writer) -> WrittenFiles:
     """Writes the rows to data files by the writer of a plan. Raises DataError for a violated constraint, and
     StorageError."""
-    rows = hold(rows, operation.plan)
+    rows = with_violations(rows, operation.plan)
     return write_distributed(rows, metadata, write_rows(operation.plan, task_identity=task_identity), writer)
 
 

@@ -7,14 +7,14 @@ limit in the plan, with the plan that replaces it beyond the limit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from sqlext.thresholds import ALL_ROWS
 
 
 class Way(Enum):
-    """A strategy to write a change. All ways give the same rows."""
+    """A strategy to write a change. All ways that a statement admits give the same rows."""
 
     DELETE_ALL = "everything"
     """All files are removed; none is read."""
@@ -74,11 +74,12 @@ _SHOWN = {
 class Writer:
     """The writer of new rows: Python workers in Spark's tasks, or the driver, where that costs less than their start.
 
-    The driver takes a result that Spark estimates at `most_bytes` or less. It tries others up to `tried_rows` rows; if
-    there are more, or more than `most_bytes`, the query starts again in tasks. With `tries_filtered` it tries only if a
-    condition of the query may leave few rows. `given`: the driver has the rows already. Up to `completed_rows` rows,
-    the driver reads columns that the change does not assign from the data files of the replaced rows, instead of the
-    query. At most `tasks` tasks write; None: as many as Spark chooses.
+    The driver takes a result that Spark estimates at `most_bytes` or less. It tries others up to `tried_rows` rows;
+    if there are more, or more than `most_bytes`, the query starts again in tasks, or with LOOK_UP as the plan's
+    `too_many` says. With `tries_filtered` it tries only if a condition of the query may leave few rows. `given`:
+    the driver has the rows already. Up to `completed_rows` rows, the driver reads columns that the change does not
+    assign from the data files of the replaced rows, instead of the query. At most `tasks` tasks write; None: as
+    many as Spark chooses.
     """
 
     most_bytes: int
@@ -126,11 +127,17 @@ class ChangePlan:
     rewrites: Alternative | None = None
     has_new_rows: bool = True
 
+    def _shown_writer(self) -> str:
+        if self.way is Way.LOOK_UP and self.too_many is not None:
+            return "the driver"
+        # The driver tries to count the rows of a change whose files are rewritten, not to write them.
+        return str(replace(self.writer, tried_rows=0) if self.way is Way.COPY_ON_WRITE else self.writer)
+
     def lines(self) -> Iterator[str]:
         """The lines of the plan in EXPLAIN."""
         yield f"{self.way.shown}: {self.reason}"
         if self.has_new_rows:
-            yield f"  written by {self.writer}"
+            yield f"  written by {self._shown_writer()}"
         for instead in (self.too_many, self.rewrites):
             if instead is not None:
                 first, *more = instead.plan.lines()

@@ -1,7 +1,7 @@
 """The planner of changes and compactions: the ways in the order of preference, and the conditions of each.
 
-All ways that a statement admits give the same rows. Of the ways in `sqlext.plan.force` the first admitted one is taken;
-if none is, the plan is as without it. `tests/golden/run_strategies.py` compares the rows.
+All ways that a statement admits give the same rows. Of the ways in `sqlext.plan.force` the first admitted one is taken,
+in the order of preference; if none is, the plan is as without it. `tests/golden/run_strategies.py` compares the rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sqlext.thresholds import ALL_ROWS
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A plan that the facts admit. `chosen`: it is taken unless an earlier one is."""
+    """A plan that the facts admit. `chosen`: without a forced way it is taken, unless an earlier one is."""
 
     plan: ChangePlan
     chosen: bool
@@ -29,16 +29,18 @@ _Rule: TypeAlias = Callable[[ChangeFacts, Planning], _Candidate | None]
 
 def plan_change(facts: ChangeFacts, planning: Planning) -> ChangePlan:
     """The plan of a DELETE, UPDATE, MERGE, upsert, or write to a table with a merge engine."""
+    unforced = next(one.plan for _, rule in _RULES if (one := rule(facts, planning)) is not None and one.chosen)
     for way, rule in _RULES:
         if way in planning.forced_ways and (candidate := rule(facts, planning)) is not None:
-            return candidate.plan if candidate.chosen else replace(candidate.plan, reason=f"{FORCE} says so")
-    return next(one.plan for _, rule in _RULES if (one := rule(facts, planning)) is not None and one.chosen)
+            return unforced if way is unforced.way else replace(candidate.plan, reason=f"{FORCE} says so")
+    return unforced
 
 
 def plan_distinct_keys(facts: ChangeFacts, planning: Planning) -> ChangePlan | None:
-    """The plan of a small stream batch in which no two rows have the same key.
+    """The plan of a stream batch, to be used if it proves small and no two of its rows have the same key.
 
-    None if the driver may not write it, or cannot look up its keys.
+    None if the driver may not write it or cannot look up its keys, if the table compares rows by a sequence field or is
+    not merged on read, and if a way is forced.
     """
     key = facts.key
     if key is None or not key.in_order or facts.format_version < 2 or planning.in_tasks or planning.forced_ways:

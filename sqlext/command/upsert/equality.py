@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from sqlext.command.change.checked_rows import hold
+from sqlext.command.change.checked_rows import with_violations
 from sqlext.command.change.distribution import arrangement, order, partition_expressions
 from sqlext.command.change.read_set import ReadSet
 from sqlext.command.change.row_level import Target, commit_change, row_delta
@@ -39,7 +39,7 @@ def upsert_by_equality(environment: Environment, target: Target, batch: ChangeBa
         return order(rows, metadata)
 
     def write(operation: WriteOperation, task: WriteTask) -> WrittenFiles:
-        rows = hold(batch.rows, operation.plan, operations=True)
+        rows = with_violations(batch.rows, operation.plan, operations=True)
         return write_by(writer, rows, task, by_key, arrangement(metadata))
 
     return _commit_by_equality(environment, target, write, distinct_keys=not batch.one_row_a_key)

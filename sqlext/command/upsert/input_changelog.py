@@ -16,7 +16,7 @@ from sqlext.command.upsert.change_batch import arrival, has_kinds, kept_changes
 from sqlext.commit.snapshot.changelog_storage import remove_changelog
 from sqlext.errors import CommitStateUnknown
 from sqlext.properties import CHANGELOG_PRODUCER
-from sqlext.spark.query.driver_rows import estimate, held
+from sqlext.spark.query.driver_rows import checkpointed, estimate
 from sqlext.spark.query.literal_plan import are_literals
 from sqlext.spec.metadata.stored_changelog import INPUT, StoredChangelog
 from sqlext.spec.row_kind import ROW_KIND
@@ -44,7 +44,7 @@ def write_with_changelog(
     fields = metadata.schema().fields
     if not (are_literals(rows) and estimate(rows).repeatable):
         where = arrival([field.name for field in fields], rows) if in_order else []
-        rows = held(rows.select("*", *where), environment.planning.tasks)
+        rows = checkpointed(rows.select("*", *where), environment.planning.tasks)
     kind = F.col(ROW_KIND.name) if has_kinds(rows, metadata.schema()) else F.lit("+I")
     columns = [F.col(quote_identifier(field.name)) for field in fields]
     id = write_changelog(

@@ -11,7 +11,7 @@ from pyroaring import BitMap64
 from pyspark.sql import DataFrame
 
 from sqlext.command.change.auto import rewrites_files
-from sqlext.command.change.checked_rows import hold
+from sqlext.command.change.checked_rows import with_violations
 from sqlext.command.change.distribution import arrangement
 from sqlext.command.change.read_set import ConflictScope, read_set_of
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
@@ -49,9 +49,9 @@ def upsert_by_lookup(
     written: `too_many` if there are more rows than the writer takes, `rewrites` if files are better rewritten.
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
-    held = hold(batch.rows, operation.plan, operations=True)
+    checked = with_violations(batch.rows, operation.plan, operations=True)
     arranged = arrangement(target.table.metadata)
-    found = collect_arranged(held, writer.tried_rows, arranged, writer.most_bytes)
+    found = collect_arranged(checked, writer.tried_rows, arranged, writer.most_bytes)
     if found is None:
         return too_many()
     schema = target.table.metadata.schema()
@@ -68,7 +68,7 @@ def upsert_by_lookup(
             return None
         return rewrites()
 
-    return _replace_found(environment, target, operation, rows, held, isolation, otherwise)
+    return _replace_found(environment, target, operation, rows, checked, isolation, otherwise)
 
 
 def replace_given(
@@ -111,9 +111,9 @@ def _replace_found(
         new = _new_rows(changed, updates, matches.key_rows, replaced_ids, len(schema.fields))
         written = write_on_driver(new, task)
         written = replace(written, positions=matches.positions)
-        read_set = read_set_of(
-            source, target.version, ConflictScope(removed_if_changed=False, keys_unique=True), target.overtaken
-        )
+        # The source is no join with the target: its scans of the target, if any, are reads of its own.
+        scope = ConflictScope(removed_if_changed=False, keys_unique=True)
+        read_set = read_set_of(source, target.version, scope, target.overtaken)
         delta = row_delta(environment, target, operation, written, read_set=read_set, isolation=isolation)
     if delta is not None:
         commit_change(environment, target, delta)

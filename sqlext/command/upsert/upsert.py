@@ -85,11 +85,11 @@ def replace_by_key(
     size = size_when_asked(environment, lambda: batch().rows)
     facts = key_facts_of(environment, target, size, in_order=in_order)
     own = plan_distinct_keys(facts, environment.planning)
-    held = None if own is None else rows_with_distinct_keys(target, rows, own.writer.most_bytes)
-    if held is not None:
+    collected = None if own is None else rows_with_distinct_keys(target, rows, own.writer.most_bytes)
+    if collected is not None:
         if own is not None and own.way is Way.EQUALITY:
-            return upsert_given(environment, target, held)
-        return replace_given(environment, target, held, rows, isolation)
+            return upsert_given(environment, target, collected)
+        return replace_given(environment, target, collected, rows, isolation)
     with _planned(environment, target, batch(), facts, isolation) as change:
         return change.carry_out(environment, spark, target)
 

@@ -19,7 +19,7 @@ from sqlext.spec.metadata.stream_state import PROGRESS_PREFIX
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _VERSION = 1
-_KEPT_PLANS = 16
+KEPT_PLANS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class StreamProgress:
     def after(self, batch_id: int, plans: Mapping[int, str]) -> StreamProgress:
         """The progress after a batch; `plans` are those of it and of empty batches before it."""
         known = sorted({**self.plans, **plans}.items())
-        return replace(self, batch_id=batch_id, plans=dict(known[-_KEPT_PLANS:]))
+        return replace(self, batch_id=batch_id, plans=dict(known[-KEPT_PLANS:]))
 
     def encode(self) -> str:
         """The value of the property."""

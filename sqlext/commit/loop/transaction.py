@@ -70,7 +70,7 @@ def commit(
     Raises `ValidationConflict` if another commit changed what the action read, `CommitConflict` at the deadline,
     `AlreadyExistsError` or `NotFoundError` if the table was created or dropped concurrently, and `CommitStateUnknown`
     if anything, even an interrupt, ends the commit while a compare-and-swap is open. After any other error all files of
-    the action, data files included, have been deleted.
+    the action, data files included, have been deleted, except those that the action does not own.
     """
     context = CommitContext(
         name=CatalogNames(catalog.name).table(identifier),

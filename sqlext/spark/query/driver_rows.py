@@ -110,7 +110,7 @@ def collect_written(rows: DataFrame, tasks: int | None) -> list[pa.RecordBatch]:
     return _batches(_shim(rows).collectWritten(rows._jdf, tasks or 0))
 
 
-def held(rows: DataFrame, tasks: int | None) -> DataFrame:
+def checkpointed(rows: DataFrame, tasks: int | None) -> DataFrame:
     """The rows as a local checkpoint, evaluated now. See `collect_written` for `tasks`."""
     return DataFrame(
         shim_object(rows.sparkSession, "JobSettings").checkpointed(rows._jdf, tasks or 0), rows.sparkSession

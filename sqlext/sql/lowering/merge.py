@@ -89,7 +89,7 @@ class _MergeLowering:
     def rows(self, *, shows_matches: bool = False) -> str:
         join = self._join()
         clause = self._fresh("__clause")
-        applies = self._case(join, self.clauses, shows_matches=shows_matches)
+        applies = self._case(join, shows_matches=shows_matches)
         columns = [(applies, clause), (self._operation(clause, shows_matches=shows_matches), "__operation")]
         columns += self._position(join)
         if any(bound.clause.action != "delete" for bound in self.clauses):
@@ -183,14 +183,14 @@ class _MergeLowering:
 
     # The select list
 
-    def _case(self, join: _Join, clauses: Sequence[BoundClause], *, shows_matches: bool) -> str:
+    def _case(self, join: _Join, *, shows_matches: bool) -> str:
         """The index of the first clause that applies, or null; with `shows_matches` a further one for other matches."""
         branches = []
-        for clause in clauses:
+        for number, clause in enumerate(self.clauses):
             test = join.tests[clause.clause.kind]
             condition = "" if clause.condition is None else f"({clause.condition})"
             when = " AND ".join(filter(None, (test, condition))) or "true"
-            branches.append(f"WHEN {when} THEN {self.clauses.index(clause)}")
+            branches.append(f"WHEN {when} THEN {number}")
         if shows_matches:
             branches.append(f"WHEN {join.tests['matched'] or 'true'} THEN {len(self.clauses)}")
         return f"CASE {' '.join(branches)} END"

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sessions import planned
-from sqlext.spark.query.driver_rows import held
+from sqlext.spark.query.driver_rows import checkpointed
 from sqlext.spark.query.write_job import run_write
 from sqlext.write.commit_message import counts_message, encode_messages
 
@@ -144,7 +144,7 @@ def test_shuffles_of_a_write_have_its_tasks(
         assert run_write(rows, _tasks).counts == {"tasks": 2}
         # Rows that Spark holds have been planned once for all.
         assert run_write(
-            held(shuffled(spark.range(0, 1_000, 1, 4).selectExpr("id % 100 AS id")), tasks=5), _tasks
+            checkpointed(shuffled(spark.range(0, 1_000, 1, 4).selectExpr("id % 100 AS id")), tasks=5), _tasks
         ).counts == {"tasks": 5}
 
 

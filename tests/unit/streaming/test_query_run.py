@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.commit.actions.stream_progress import StreamProgress
+from sqlext.commit.actions.stream_progress import KEPT_PLANS, StreamProgress
 from sqlext.streaming import query_run
 from sqlext.streaming.query_run import QueryRun, QueryRuns
 
@@ -30,6 +30,13 @@ def test_every_so_many_empty_batches_one_is_committed() -> None:
         committed.append(due)
     assert committed == [False, False, True, False, False, True, False]
     assert not any(run.is_empty_for(0) for run in (RUN, RUN.passed_over()))
+
+
+def test_plans_of_empty_batches_do_not_pile_up() -> None:
+    run = RUN
+    for batch in range(100):
+        run = run.begins(batch, str(batch)).passed_over()
+    assert run.plans == {batch: str(batch) for batch in range(100 - KEPT_PLANS, 100)}
 
 
 def test_the_runs_whose_batches_came_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,15 +33,22 @@ def test_who_writes(writer: Writer, text: str) -> None:
 def test_what_is_done_instead_stands_behind_its_condition() -> None:
     last = ChangePlan(Way.COPY_ON_WRITE, "the share is large", Writer(0))
     many = ChangePlan(Way.AUTO, "write.merge.mode is auto", Writer(0), rewrites=Alternative("many rows go", last))
-    plan = ChangePlan(Way.LOOK_UP, "the source is small", Writer(0), too_many=Alternative("the source is large", many))
+    large = Alternative("the source is large", many)
+    plan = ChangePlan(Way.LOOK_UP, "the source is small", Writer(9, 9), too_many=large)
     assert list(plan.lines()) == [
         "key upsert by position: the source is small",
-        "  written by tasks",
+        "  written by the driver",
         "  the source is large: auto: write.merge.mode is auto",
         "    written by tasks",
         "    many rows go: copy-on-write: the share is large",
         "      written by tasks",
     ]
+
+
+def test_rows_of_rewritten_files_are_not_tried_on_the_driver() -> None:
+    for way, found in ((Way.COPY_ON_WRITE, ""), (Way.AUTO, ", or finds at most 9 rows")):
+        _, written = ChangePlan(way, "the mode", Writer(4096, 9)).lines()
+        assert written == f"  written by the driver if Spark expects at most 4,096 bytes{found}, else tasks"
 
 
 def test_a_change_without_new_rows_has_no_writer() -> None:

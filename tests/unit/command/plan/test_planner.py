@@ -101,6 +101,7 @@ def test_a_forced_way_is_taken_or_nothing_changes(name: str) -> None:
     for facts in all_facts():
         plan, without = plan_change(facts, planning), plan_change(facts, DEFAULT)
         assert plan.way is FORCED_WAYS[name] or plan == without
+        assert (plan.reason == "sqlext.plan.force says so") == (plan.way is not without.way)
         taken += plan.way is not without.way
     assert taken
 
