@@ -5,7 +5,7 @@ package io.sqlext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
-import org.apache.spark.sql.execution.vectorized.{ConstantColumnVector, WritableColumnVector}
+import org.apache.spark.sql.execution.vectorized.ConstantColumnVector
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized._
 import org.apache.spark.unsafe.types.UTF8String
@@ -53,14 +53,7 @@ private class LiveRows(read: Iterator[Any], deleted: DecodedVector, positionAt: 
     val rows = liveRows(batch)
     if (rows.isEmpty) None
     else if (rows.length == batch.numRows) Some(new ColumnarBatch(shown.map(batch.column), batch.numRows))
-    else Some(new ColumnarBatch(shown.map(i => live(batch.column(i), rows)), rows.length))
-  }
-
-  private def live(vector: ColumnVector, rows: Array[Int]): ColumnVector = vector match {
-    case filled: WritableColumnVector if RowsInPlace.canMove(filled.dataType) =>
-      RowsInPlace.move(filled, rows)
-      filled
-    case other => SelectedRows.of(other, rows)
+    else Some(new ColumnarBatch(shown.map(i => SelectedRows.of(batch.column(i), rows)), rows.length))
   }
 
   /** The numbers of those rows of a batch that are not deleted. */
