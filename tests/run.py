@@ -57,7 +57,7 @@ QUICK = [
     Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"]),
 ]
 _NAMED = [
-    Part(["tests/session"], measured=True),
+    Part(["tests/session"]),
     Part(["tests/golden", "tests/streaming"], measured=True),
     Part(["tests/bad_input", "tests/conflict", "tests/crossread", "tests/interchange"]),
     Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"], measured=True),

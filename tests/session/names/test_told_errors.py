@@ -175,9 +175,9 @@ def test_arguments_of_table_changes_are_told(spark: SparkSession, table_name: st
 def test_what_a_data_frame_says_of_a_layout_is_told_in_its_words(spark: SparkSession, table_name: str) -> None:
     rows = spark.range(1).selectExpr("id", "id AS v")
     for writer, told in (
-        (rows.write.bucketBy(4, "id").sortBy("id"), "sortBy is an order"),
-        (rows.write.clusterBy("id"), "clusterBy is an order"),
-        (rows.write.bucketBy(4, "id", "v"), "of one column"),
+        (rows.write.bucketBy(4, "id").sortBy("id"), "sortBy orders rows"),
+        (rows.write.clusterBy("id"), "clusterBy orders rows"),
+        (rows.write.bucketBy(4, "id", "v"), "one source column"),
     ):
         with pytest.raises(AnalysisException, match=told) as caught:
             writer.saveAsTable(table_name)

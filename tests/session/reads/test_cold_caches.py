@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog import decoded_metadata
 from sqlext.scan.files.byte_cache import ByteCache
-from sqlext.spark.catalog import session_catalogs
+from sqlext.spark.catalog import remembered_metadata
 
 STATEMENTS = (
     "INSERT INTO {t} SELECT id, 'a', id FROM range(6)",
@@ -67,7 +67,7 @@ def _run(spark: SparkSession, name: str, mode: str) -> list[Any]:
 @pytest.fixture
 def cold(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every cache of tables keeps nothing, here and in the JVM."""
-    monkeypatch.setattr(session_catalogs, "_REMEMBERED_VERSIONS", 0)
+    monkeypatch.setattr(remembered_metadata, "_REMEMBERED_VERSIONS", 0)
     monkeypatch.setattr(decoded_metadata, "_MOST_BYTES", 0)
     monkeypatch.setattr(ByteCache, "_keep", lambda *_: None)
     jvm: Any = spark.sparkContext._jvm
