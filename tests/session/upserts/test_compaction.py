@@ -8,7 +8,7 @@ import threading
 import pytest
 from pyspark.sql import SparkSession
 
-from sqlext.command.compaction import small_runs
+from sessions import planned
 
 ROWS = 3_000_000
 LAYOUTS = {
@@ -22,16 +22,15 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("on_driver", [False, True])
 def test_as_few_files_are_written_as_hold_the_rows(
-    spark: SparkSession, table_name: str, monkeypatch: pytest.MonkeyPatch, layout: str, on_driver: bool
+    spark: SparkSession, table_name: str, layout: str, on_driver: bool
 ) -> None:
     """By tasks, as with more rows than the driver merges, and by the driver, which leaves sorting so many to them."""
-    if not on_driver:
-        monkeypatch.setattr(small_runs, "_MOST", 0)
     spark.sql(f"CREATE TABLE {table_name} (id BIGINT, part INT, v STRING) {LAYOUTS[layout]}")
     for start in range(6):
         rows = spark.range(start, ROWS, 6, 2).selectExpr("id", "CAST(id DIV 6 % 2 AS INT) AS part", "'a' AS v")
         rows.writeTo(table_name).append()
-    done = spark.sql(f"CALL lake.system.compact('{table_name}')").collect()[0]
+    with planned(spark, **({} if on_driver else {"compacted_bytes": 0})):
+        done = spark.sql(f"CALL lake.system.compact('{table_name}')").collect()[0]
     assert done.compacted_buckets_count == done.added_data_files_count == (2 if "partition" in layout else 1)
     files = spark.sql(f"SELECT record_count FROM {table_name}.files").collect()
     assert [row.record_count for row in files] == [ROWS // done.added_data_files_count] * done.added_data_files_count
