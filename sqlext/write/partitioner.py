@@ -128,8 +128,14 @@ def transform_column(transform: Transform, type: Type, column: pa.Array) -> pa.A
         case BucketTransform(n=n):
             return _bucketed(n, type, column)
         case TruncateTransform(width=width):
-            return iceberg_rust.truncate(column, width)
+            return iceberg_rust.truncate(_aligned(column), width)
     return _with_nulls_of(column, _calendar(transform, type, _numbers(column)), pa.int32())
+
+
+def _aligned(column: pa.Array) -> pa.Array:
+    """The column with decimals at multiples of 16 bytes: the library panics at others, and rows from Spark come in
+    messages that are aligned to 8 bytes."""
+    return pa.concat_arrays([column, column.slice(0, 0)]) if pa.types.is_decimal(column.type) else column
 
 
 def _indices(schema: Schema, id: int) -> tuple[int, ...]:
@@ -154,7 +160,7 @@ def _bucketed(n: int, type: Type, column: pa.Array) -> pa.Array:
     if isinstance(type, TimestampNanoType | TimestamptzNanoType):
         # They are hashed as microseconds, rounded down (spec: Appendix B).
         column = _with_nulls_of(column, _numbers(column) // 1000, pa.int64())
-    return iceberg_rust.bucket(column, n)
+    return iceberg_rust.bucket(_aligned(column), n)
 
 
 def _calendar(transform: Transform, type: Type, numbers: Integers) -> Integers:

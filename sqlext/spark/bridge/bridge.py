@@ -49,7 +49,7 @@ class Bridge:
         """The answer to a question as JSON, or {"error": …}."""
         try:
             return json.dumps(self._questions[question](json.loads(arguments)))
-        except Exception as failure:
+        except BaseException as failure:  # a panic of a Rust library too: the JVM would wait for an answer for ever
             return _error(failure, question)
 
     def run(self, session: Any, command: str, arguments: str, rows: Any) -> Any:
@@ -68,7 +68,7 @@ class Bridge:
             return failure.java_exception
         except KeyboardInterrupt:
             return _error(SqlextError("OPERATION_CANCELED"), command)
-        except Exception as failure:
+        except BaseException as failure:  # as in `ask`
             return _error(failure, command)
 
     class Java:
@@ -103,7 +103,7 @@ def _too_deep(limit: str, otherwise: str = "") -> SqlextError:
     return SqlextError("TOO_DEEPLY_NESTED", what=what, limit=limit, otherwise=otherwise)
 
 
-def _error(failure: Exception, asked: str) -> str:
+def _error(failure: BaseException, asked: str) -> str:
     if isinstance(failure, RecursionError):
         failure = _too_deep("can be followed")
     if not isinstance(failure, SqlextError):

@@ -15,7 +15,7 @@ from pyiceberg import types as pyiceberg_types
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
-from sqlext.spec.transform import Transform, UnknownTransform, parse_transform
+from sqlext.spec.transform import BucketTransform, Transform, TruncateTransform, UnknownTransform, parse_transform
 from sqlext.spec.types import (
     BinaryType,
     BooleanType,
@@ -266,3 +266,18 @@ def test_a_decimal_that_rounds_down_beyond_its_type_is_refused() -> None:
     assert kept == (Decimal("9999999.50"),)
     bucketed = PartitionSpec(0, (PartitionField(1, 1000, "price_bucket", parse_transform("bucket[4]")),))
     assert {type(key[0]) for key, _ in Partitioner(schema, bucketed).split(batch)} == {int, type(None)}
+
+
+@pytest.mark.parametrize("transform", [BucketTransform(4), TruncateTransform(10)])
+def test_decimals_of_a_message_are_aligned_to_eight_bytes(transform: Transform) -> None:
+    """The library panics at decimals that do not lie at a multiple of 16 bytes."""
+    column = pa.array([Decimal("1.23"), Decimal("-4.56"), None], pa.decimal128(10, 2))
+    nulls, values = column.buffers()
+    memory = pa.allocate_buffer(values.size + 24)
+    start = -memory.address % 16 + 8
+    memoryview(memory).cast("B")[start : start + values.size] = values.to_pybytes()
+    moved = pa.Array.from_buffers(column.type, 3, [nulls, memory.slice(start, values.size)])
+    assert moved.buffers()[1].address % 16 == 8
+    assert transform_column(transform, DecimalType(10, 2), moved) == transform_column(
+        transform, DecimalType(10, 2), column
+    )
