@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.destination import written_table
 from sqlext.command.change.row_level import Target, commit_change
-from sqlext.command.change.schema_evolution import changes_for_rows, grown, merges_schema
+from sqlext.command.change.schema_evolution import grown_for_rows, merges_schema
 from sqlext.command.dml.row_write import write_rows_to
-from sqlext.command.dml.write_mode import WriteMode, is_upsert
+from sqlext.command.dml.write_mode import WriteMode, in_tasks, is_upsert
 from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Way
 from sqlext.command.plan.planner import plan_insert
@@ -27,7 +27,6 @@ from sqlext.commit.actions.staged_batch import StagedBatch, stage_batch
 from sqlext.errors import AnalysisError, CommitStateUnknown, SqlextError, ValidationConflict
 from sqlext.spark.query.cached_tables import renew_caches
 from sqlext.spark.query.store_assignment import align
-from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.field_path import FieldPath, path_text
 from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -140,17 +139,15 @@ class BatchWrite:
     def _written(self, environment: Environment, target: Target, rows: DataFrame) -> int | None:
         batch, options = self.batch, self.batch.options
         upserts = _upserts(batch, target)
-        if merges_schema(self.spark) if options.write.merge_schema is None else options.write.merge_schema:
-            exact = is_case_sensitive(self.spark)
-            changes = changes_for_rows(target, rows, by_name=True)
-            target = grown(environment, target, changes, case_sensitive=exact)
+        if merges_schema(self.spark, options.write.merge_schema):
+            target = grown_for_rows(environment, self.spark, target, rows, by_name=True)
         environment = environment.writing_in(options.parallelism)
         if upserts:
             kind = row_kind_column(target, rows.columns)
             changed = align_changes(self.spark, rows, target, by_name=True, kind=kind)
             return upsert(environment, self.spark, target, changed, in_order=batch.in_order).row()[0]
         # Not for an upsert, which orders rows with equal keys by task.
-        rows = rows if options.parallelism is None else rows.coalesce(options.parallelism)
+        rows = in_tasks(rows, options.parallelism)
         rows = align(self.spark, rows, target.name.parts, target.table.metadata.schema(), by_name=True)
         plan = plan_insert(environment.planning, Way(batch.mode))
         return write_rows_to(environment, target, rows, WriteMode(batch.mode), plan.writer)

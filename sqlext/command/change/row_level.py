@@ -90,10 +90,15 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
     try:
         environment.commit(target.name.catalog, base, action, target.destination)
     except StaleRead as conflict:
-        runs_before = 0 if environment.overtaken is None else environment.overtaken.times
-        if runs_before < MAX_RERUNS.of(target.table.metadata.properties):
+        if may_rerun(environment, target):
             raise
         raise ValidationConflict(conflict.condition, **conflict.parameters) from None
+
+
+def may_rerun(environment: Environment, target: Target) -> bool:
+    """Whether the statement has reruns left, by the target's `write.conflict.max-reruns`."""
+    runs_before = 0 if environment.overtaken is None else environment.overtaken.times
+    return runs_before < MAX_RERUNS.of(target.table.metadata.properties)
 
 
 def load_target(environment: Environment, spark: SparkSession, name: TableName, branch: str | None = None) -> Target:

@@ -30,9 +30,17 @@ from sqlext.sql.tokens.expression_slice import plain_column
 _SESSION_SETTING = "spark.sql.iceberg.merge-schema"
 
 
-def merges_schema(spark: SparkSession) -> bool:
-    """Whether writes of the session add columns."""
-    return str(spark.conf.get(_SESSION_SETTING, "false")).lower() == "true"
+def merges_schema(spark: SparkSession, asked: bool | None) -> bool:
+    """Whether a write adds columns: as `asked` by its option, else by the session's setting."""
+    return str(spark.conf.get(_SESSION_SETTING, "false")).lower() == "true" if asked is None else asked
+
+
+def grown_for_rows(
+    environment: Environment, spark: SparkSession, target: Target, rows: DataFrame, *, by_name: bool
+) -> Target:
+    """The target with the columns of `rows` that it lacks. Raises as `changes_for_rows` and `grown`."""
+    changes = changes_for_rows(target, rows, by_name=by_name)
+    return grown(environment, target, changes, case_sensitive=is_case_sensitive(spark))
 
 
 def grown(

@@ -71,10 +71,11 @@ def _facts(
     schema = target.table.metadata.schema()
     arrow = schema_to_arrow(schema)
     unreadable = any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids)
+    sorts = keeps_order(target.table.metadata)
     return CompactionFacts(
         bytes=_bytes(plan, arrow),
-        largest=max((_bytes(part, arrow) for part in _of_parts(plan, parts)), default=0),
-        sorts=keeps_order(target.table.metadata),
+        largest=max((_bytes(part, arrow) for part in _of_parts(plan, parts)), default=0) if sorts else 0,
+        sorts=sorts,
         is_readable=lambda: not unreadable and environment.scans.reads_by_field_id(target.version, plan),
     )
 

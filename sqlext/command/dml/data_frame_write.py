@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change.destination import written_branch
 from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.change.row_level import Target, load_target
-from sqlext.command.change.schema_evolution import changes_for_rows, grown, merges_schema
+from sqlext.command.change.schema_evolution import grown_for_rows, merges_schema
 from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.dml.replaced_rows import ReplacedRows
 from sqlext.command.dml.row_write import write_rows_to
@@ -26,7 +26,6 @@ from sqlext.spark.catalog.frame_options import WriteOptions, write_options
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.store_assignment import align
 from sqlext.spark.scan.pushdown import exact_predicate
-from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.sql.statements.statement import TableName
 
 
@@ -51,9 +50,8 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
     mode = WriteMode(asked_mode(arguments["mode"], options, target), _replaced_rows(arguments, target))
     upserts = is_upsert(target, options, overwrites=mode.mode != "append")
     by_name = bool(arguments["by_name"])
-    if merges_schema(spark) if options.merge_schema is None else options.merge_schema:
-        exact = is_case_sensitive(spark)
-        target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name), case_sensitive=exact)
+    if merges_schema(spark, options.merge_schema):
+        target = grown_for_rows(environment, spark, target, rows, by_name=by_name)
     writing = environment.writing_in(options.parallelism)
     if upserts:
         kind = row_kind_column(target, rows.columns)
@@ -61,7 +59,7 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
     else:
         rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
         plan = plan_insert(writing.planning, Way(mode.mode))
-        counts = Counts(inserted=write_rows_to(writing, target, in_tasks(rows, options), mode, plan.writer))
+        counts = Counts(inserted=write_rows_to(writing, target, in_tasks(rows, options.parallelism), mode, plan.writer))
     compact_after_commit(environment, spark, target)
     return counts
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change.enforced_key import is_enforced
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.row_level import Target, load_target
-from sqlext.command.change.schema_evolution import changes_for_rows, grown, merges_schema
+from sqlext.command.change.schema_evolution import grown_for_rows, merges_schema
 from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.dml.literal_insert import append_literals, literal_rows
 from sqlext.command.dml.literal_upsert import plan_of_given, takes_whole_rows
@@ -136,10 +136,9 @@ class _Rows:
     plan: ChangePlan
     source: _Source
     mode: WriteMode
-    options: WriteOptions
 
     def carry_out(self, environment: Environment, spark: SparkSession) -> Counts:
-        rows = in_tasks(self.source.rows, self.options)
+        rows = in_tasks(self.source.rows, environment.planning.tasks)
         return Counts(inserted=write_rows_to(environment, self.source.target, rows, self.mode, self.plan.writer))
 
     def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
@@ -148,8 +147,9 @@ class _Rows:
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:
     """Runs the statement. The outcome has one row of counts."""
-    writing = environment.writing_in(write_options(statement.options).parallelism)
-    target, planned = _planned_insert(writing, spark, statement)
+    options = write_options(statement.options)
+    writing = environment.writing_in(options.parallelism)
+    target, planned = _planned_insert(writing, spark, statement, options)
     counts = planned.carry_out(writing, spark)
     compact_after_commit(environment, spark, target)
     return Outcome([counts.row()])
@@ -157,15 +157,16 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
 
 def explain_insert(environment: Environment, spark: SparkSession, statement: Insert) -> Explanation:
     """The plan of the statement. Nothing is written."""
-    _, planned = _planned_insert(environment, spark, statement)
+    _, planned = _planned_insert(environment, spark, statement, write_options(statement.options))
     return planned.explained(environment, spark)
 
 
-def _planned_insert(environment: Environment, spark: SparkSession, statement: Insert) -> tuple[Target, _PlannedInsert]:
+def _planned_insert(
+    environment: Environment, spark: SparkSession, statement: Insert, options: WriteOptions
+) -> tuple[Target, _PlannedInsert]:
     """The target, with the columns that the statement adds, and the planned insert."""
-    options = write_options(statement.options)
     statement = _as_asked(statement, options)
-    bound = _bound(environment, spark, statement)
+    bound = _bound(environment, spark, statement, options)
     literals = _literals(environment, spark, statement, bound)
     if literals is not None:
         return literals.target, literals
@@ -175,9 +176,9 @@ def _planned_insert(environment: Environment, spark: SparkSession, statement: In
         return target, _OnConflict(statement, statement.conflict, source)
     if bound.upserts:
         return target, _Upsert(source)
-    mode = _mode(spark, statement, target)
+    mode = _mode(spark, statement, target, options)
     plan = plan_insert(environment.planning, Way(mode.mode), is_enforced=is_enforced(target.table.metadata))
-    return target, _Rows(plan, source, mode, options)
+    return target, _Rows(plan, source, mode)
 
 
 def _literals(
@@ -211,9 +212,8 @@ def _as_asked(statement: Insert, options: WriteOptions) -> Insert:
     return replace(statement, overwrite=True) if options.overwrite else statement
 
 
-def _bound(environment: Environment, spark: SparkSession, statement: Insert) -> _BoundInsert:
+def _bound(environment: Environment, spark: SparkSession, statement: Insert, options: WriteOptions) -> _BoundInsert:
     """The statement with its names and options resolved. Raises AnalysisError, and as `load_target`."""
-    options = write_options(statement.options)
     target = with_options(load_target(environment, spark, statement.table, options.branch), options)
     if statement.conflict is not None:
         require_key_named(target, statement.conflict, case_sensitive=is_case_sensitive(spark))
@@ -223,7 +223,7 @@ def _bound(environment: Environment, spark: SparkSession, statement: Insert) -> 
         require_upsertable(target)
     by_key = statement.upsert or statement.conflict is not None
     upserts = by_key or is_upsert(target, options, overwrites=statement.overwrite)
-    evolving = statement.evolving or (merges_schema(spark) if options.merge_schema is None else options.merge_schema)
+    evolving = statement.evolving or merges_schema(spark, options.merge_schema)
     schema, wide = target.table.metadata.schema(), evolving or upserts
     columns = _value_columns(statement, schema, evolving=wide, exact=exact)
     query = _query(statement)
@@ -238,8 +238,7 @@ def _source(environment: Environment, spark: SparkSession, statement: Insert, bo
     kind = row_kind_column(target, statement.columns or rows.columns) if upserts else None
     rows, by_name = _in_columns(rows, statement, target, evolving=evolving, kind=kind)
     if evolving:
-        exact = is_case_sensitive(spark)
-        target = grown(environment, target, changes_for_rows(target, rows, by_name=by_name), case_sensitive=exact)
+        target = grown_for_rows(environment, spark, target, rows, by_name=by_name)
     if upserts:
         return _Source(target, align_changes(spark, rows, target, by_name=by_name, kind=kind))
     aligned = align(spark, rows, statement.table.parts, target.table.metadata.schema(), by_name=by_name)
@@ -327,12 +326,11 @@ def _column_name(schema: Schema, name: str, exact: bool, *, evolving: bool) -> s
     return resolve_column(schema, name, case_sensitive=exact).name
 
 
-def _mode(spark: SparkSession, statement: Insert, target: Target) -> WriteMode:
+def _mode(spark: SparkSession, statement: Insert, target: Target, options: WriteOptions) -> WriteMode:
     """The mode. As in Spark, a static overwrite replaces the table or the named partition, a dynamic one the partitions
     of the new rows."""
     if not statement.overwrite:
         return WriteMode("append")
-    options = write_options(statement.options)
     if options.overwrite is not None:
         return WriteMode(asked_mode("overwrite", options, target))
     dynamic = (spark.conf.get("spark.sql.sources.partitionOverwriteMode") or "static").lower() == "dynamic"

@@ -40,9 +40,10 @@ def asked_mode(mode: Mode, options: WriteOptions, target: Target) -> Mode:
     return "overwrite" if target.table.metadata.spec().is_unpartitioned else "overwrite partitions"
 
 
-def in_tasks(rows: DataFrame, options: WriteOptions) -> DataFrame:
-    """The rows in at most `write-parallelism` tasks."""
-    return rows if options.parallelism is None else rows.coalesce(options.parallelism)
+def in_tasks(rows: DataFrame, most: int | None) -> DataFrame:
+    """The rows in at most `most` tasks; None: as they are. For rows that are not upserted: those of one key have an
+    order by task."""
+    return rows if most is None else rows.coalesce(most)
 
 
 def with_options(target: Target, options: WriteOptions) -> Target:

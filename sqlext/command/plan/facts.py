@@ -71,7 +71,8 @@ class KeyFacts:
 class CompactionFacts:
     """Facts about the rows that a compaction rewrites: bytes in memory, in total and of the `largest` new file.
 
-    `sorts`: each file is sorted as a whole. `is_readable`: the driver can read the files without a query.
+    `sorts`: each file is sorted as a whole; `largest` counts only then. `is_readable`: the driver can read the files
+    without a query.
     """
 
     bytes: int

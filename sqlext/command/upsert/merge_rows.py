@@ -18,7 +18,7 @@ from sqlext.command.change.change_facts import facts_of, source_size
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.read_set import OWN_KEYS
 from sqlext.command.change.row_change import RowChange
-from sqlext.command.change.row_level import Target, has_row_ids
+from sqlext.command.change.row_level import Target, has_row_ids, may_rerun
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.planner import plan_change
@@ -32,7 +32,7 @@ from sqlext.command.upsert.change_batch import (
 )
 from sqlext.commit.rules.merge_rules import merge_engine
 from sqlext.errors import StaleRead, ValidationConflict
-from sqlext.properties import MAX_RERUNS, MERGE_MODE
+from sqlext.properties import MERGE_MODE
 from sqlext.spark.query.literal_plan import are_literals
 from sqlext.spark.query.temporary_relation import named_rows
 from sqlext.spec.merge_engine import MergeEngine
@@ -72,9 +72,7 @@ def merge_rows(
         except StaleRead:
             raise
         except ValidationConflict as conflict:
-            runs_before = 0 if environment.overtaken is None else environment.overtaken.times
-            may_run_again = runs_before < MAX_RERUNS.of(target.table.metadata.properties)
-            if conflict.condition != "WRITE_CONFLICT" or not may_run_again:
+            if conflict.condition != "WRITE_CONFLICT" or not may_rerun(environment, target):
                 raise
             raise StaleRead(conflict.condition, **conflict.parameters) from conflict
 

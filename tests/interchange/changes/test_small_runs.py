@@ -184,7 +184,7 @@ def test_what_is_left_to_a_query(
     assert answer("s STRUCT<a: INT>", "named_struct('a', 1)", change="ADD COLUMN s.b INT") is None
     assert answer("v VARIANT", "parse_json('1')") is None
     assert answer("v STRING", "'a'", change="WRITE ORDERED BY v DESC") is None
-    with planned(spark, compacted_bytes=4_000):
+    with planned(spark, compacted_bytes=4_000, sorted_bytes=1_000):
         assert answer("v STRING", "'a'", rows=30) == 29
         assert answer("v STRING", "'a'", rows=40) is None
         assert answer("v STRING", "repeat(uuid(), 30)", rows=30) is None
