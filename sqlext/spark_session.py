@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import Catalog
@@ -45,6 +44,7 @@ from sqlext.spark.scan.executor_reader import ExecutorReader
 from sqlext.spark.scan.metadata_answers import MetadataAnswers
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
+from sqlext.spark.shim.java_objects import active_context, builder_options
 from sqlext.spark.shim.shim_jar import shim_jar
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
@@ -69,9 +69,9 @@ class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's t
     def getOrCreate(self) -> SparkSession:
         """The session that Spark's builder creates or finds. Raises UnsupportedError if a running JVM lacks the shim,
         and AnalysisError CATALOG_IS_OPEN for other settings of an open catalog."""
-        attached = attached_bridge(SparkContext._active_spark_context)
+        attached = attached_bridge(active_context())
         if attached is not None:
-            attached.catalogs.opened.require_settings(_catalog_options(self._options))
+            attached.catalogs.opened.require_settings(_catalog_options(builder_options(self)))
         session = super().getOrCreate()
         return attach(session)
 
@@ -95,10 +95,10 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
     # Workers of a local session need the packages of this process.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configured = SessionBuilder()
-    configured._options = dict(builder._options)
-    jars = [configured._options.get("spark.jars", ""), str(shim_jar())]
-    configured.config("spark.jars", ",".join(filter(None, jars)))
-    configured._options.setdefault(_REDACTION, _HIDDEN)
+    options = builder_options(builder)
+    jars = ",".join(filter(None, [options.get("spark.jars", ""), str(shim_jar())]))
+    for key, value in {_REDACTION: _HIDDEN, **options, "spark.jars": jars}.items():
+        configured.config(key, value)
     for name, warehouse in warehouses.items():
         configured.config(f"spark.sql.catalog.{name}", CATALOG_CLASS)
         where = str(warehouse) if is_object(str(warehouse)) else str(Path(warehouse).absolute())
@@ -216,7 +216,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "write": dispatch.write,
     }
     register(spark, Bridge(spark, catalogs, questions, commands, groups.close))
-    interrupts.install(lambda: SparkContext._active_spark_context)
+    interrupts.install(active_context)
     return spark
 
 

@@ -58,7 +58,7 @@ QUICK = [
 ]
 _NAMED = [
     Part(["tests/session"]),
-    Part(["tests/golden", "tests/streaming"], measured=True),
+    Part(["tests/golden/test_golden.py", "tests/streaming"], measured=True),
     Part(["tests/bad_input", "tests/conflict", "tests/crossread", "tests/interchange"]),
     Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"], measured=True),
 ]

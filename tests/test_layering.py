@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -170,3 +171,16 @@ def test_no_import_cycles() -> None:
 
     for name in graph:
         visit(name, ())
+
+
+PRIVATE_TO_PYSPARK = re.compile(
+    r"\._(j(df|sparkSession|sc|vm|conf|map|c)|gateway|active_spark_context|options|instantiatedSession)\b"
+    r"|pyspark\.(java_gateway|sql\.(pandas|classic))"
+)
+TOUCH_PRIVATE = {"spark/shim/java_objects.py", "spark/bridge/gateway.py"}
+
+
+def test_private_parts_of_pyspark_are_touched_in_one_place() -> None:
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in MODULES}
+    found = {path for path, text in texts.items() if "pyspark" in text and PRIVATE_TO_PYSPARK.search(text)}
+    assert found == TOUCH_PRIVATE

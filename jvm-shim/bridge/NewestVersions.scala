@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLong
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.sqlext.{SparkInternals, SparkVersions}
+import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types.StructField
 
 import scala.collection.mutable
@@ -98,7 +98,7 @@ object NewestVersions extends Rule[LogicalPlan] {
         case Some(described) =>
           val moved = new SqlextTable(described, Rows, named = table.named)
           moved.seen = moment
-          if (!answer.get("in_transaction").asBoolean) SparkVersions.renewCaches(name)
+          if (!answer.get("in_transaction").asBoolean) SparkInternals.renewCaches(SparkInternals.activeSession, name)
           moved
       }
     } catch {

@@ -2,7 +2,7 @@
 package org.apache.spark.sql.sqlext
 
 import java.io.FileNotFoundException
-import java.util.UUID
+import java.util.{List => JavaList, UUID}
 
 import io.sqlext.SqlextException
 import org.apache.spark.{Partition, SparkContext, SparkException, SparkRuntimeException, TaskContext}
@@ -10,7 +10,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession, classic}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{AnalysisContext, UnresolvedRelation}
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TableSpec}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, CatalogV2Util, Column, Identifier, Table, TableCatalog}
@@ -27,6 +27,7 @@ import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{DataType, StructType}
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
@@ -107,6 +108,29 @@ object SparkInternals {
   def optionsOf(relation: StreamingRelationV2): Map[String, String] = relation.extraOptions.asCaseSensitiveMap.asScala.toMap
 
   def parsed(sql: String): LogicalPlan = classic.SparkSession.active.sessionState.sqlParser.parsePlan(sql)
+
+  /** Drops caches of the table, by the parts of its name, and of queries on it. */
+  def dropCaches(session: SparkSession, table: JavaList[String]): Unit = ifCached(session)(TableCaches.drop(_, table.asScala.toSeq))
+
+  /** Caches of the table, by the parts of its name, and of queries on it are made anew when they are next used, or
+    * dropped where they cannot be. */
+  def renewCaches(session: SparkSession, table: Seq[String]): Unit = ifCached(session)(TableCaches.renew(_, table))
+
+  def renewCaches(session: SparkSession, table: JavaList[String]): Unit = renewCaches(session, table.asScala.toSeq)
+
+  private def ifCached(session: SparkSession)(change: classic.SparkSession => Unit): Unit = {
+    val own = session.asInstanceOf[classic.SparkSession]
+    if (!own.sharedState.cacheManager.isEmpty) change(own)
+  }
+
+  /** Store assignment of one value, in which structs go by the names of their fields. Absent fields are an error; with
+    * `fills` they are null. */
+  def resolveUpdate(table: String, value: Expression, column: Attribute, path: Seq[String], fills: Boolean): Expression = {
+    val errors = mutable.ArrayBuffer.empty[String]
+    val resolved = UpdateAssignment.resolve(table, value, column, path, fills, errors += _)
+    if (errors.nonEmpty) throw QueryCompilationErrors.incompatibleDataToTableCannotFindDataError(table, path.mkString("."))
+    resolved
+  }
 
   /** The parts of a name with its catalog, and the table. */
   def tableNamed(name: String): (Seq[String], Table) = {

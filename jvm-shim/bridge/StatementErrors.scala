@@ -34,7 +34,7 @@ object StatementErrors {
       case Some(c: SQLQueryContext) => (c.line, c.startPosition)
       case _ => (None, None)
     }
-    new AnalysisException(e.message, line, position, e.cause, e.errorClass, e.messageParameters, found)
+    new PlacedException(e.message, line, position, e.cause, e.errorClass, e.messageParameters, found)
   }
 
   private def parsing(e: ParseException, statement: String): Throwable = {
@@ -42,7 +42,7 @@ object StatementErrors {
     if (!told.get("is_lowered").asBoolean) e
     else {
       val place = placeIn(told)
-      new AnalysisException(e.message, place.map(_.get("line").asInt), place.map(_.get("position").asInt), None,
+      new PlacedException(e.message, place.map(_.get("line").asInt), place.map(_.get("position").asInt), None,
         Option(e.getCondition), e.messageParameters, Array.empty[QueryContext])
     }
   }
@@ -84,3 +84,8 @@ object StatementErrors {
 
   private def placeIn(told: JsonNode): Option[JsonNode] = Option(told.get("place")).filterNot(_.isNull)
 }
+
+/** Spark's class with the message as it was. Spark 4.0 has that constructor for subclasses only. */
+private class PlacedException(message: String, line: Option[Int], position: Option[Int], cause: Option[Throwable],
+    condition: Option[String], parameters: Map[String, String], contexts: Array[QueryContext])
+    extends AnalysisException(message, line, position, cause, condition, parameters, contexts)

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{DescribeRelation, LogicalPla
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
-import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.sqlext.{DescribedRelation, SparkInternals}
 
 import scala.jdk.CollectionConverters._
 
@@ -31,8 +31,8 @@ object DescribedTable extends Rule[LogicalPlan] {
   private val sparks = TreeNodeTag[Unit]("sqlext.described_by_spark")
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case d @ DescribeRelation(ResolvedTable(_: Catalog, _, table: SqlextTable, _), spec, _, _)
-        if spec.isEmpty && !table.isMetadataTable && d.getTagValue(sparks).isEmpty =>
+    case d @ DescribedRelation(ResolvedTable(_: Catalog, _, table: SqlextTable, _))
+        if !table.isMetadataTable && d.getTagValue(sparks).isEmpty =>
       val own = d.copy()
       own.setTagValue(sparks, ())
       DescribedTable(own, table.handle)

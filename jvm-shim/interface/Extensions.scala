@@ -2,7 +2,7 @@
  * Spark finds it through META-INF/services; no setting names it. */
 package io.sqlext
 
-import org.apache.spark.sql.sqlext.ViewsAsSuch
+import org.apache.spark.sql.sqlext.{ChangesClause, ViewsAsSuch}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 class Extensions extends SparkSessionExtensionsProvider {

@@ -10,13 +10,10 @@ import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, 
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.SparkVersions
+import org.apache.spark.sql.sqlext.ParsedStatements
 import org.apache.spark.sql.types.{DataType, StructType}
-
-import scala.jdk.CollectionConverters._
 
 object Parser {
   private val settings = "spark.sql.catalog."
@@ -44,7 +41,7 @@ object Parser {
       val forSpark = Option(seen.get("text").textValue).getOrElse(text)
       val command =
         if (!statements(method.getName) || !seen.get("may_be_ours").asBoolean) None
-        else commandFor(session, if (arguments.drop(1).forall(isEmpty)) text else SparkVersions.substituteParameters(forSpark, arguments(1)))
+        else commandFor(session, ParsedStatements.withLiterals(text, forSpark, arguments.drop(1).toSeq))
       command.getOrElse(method.invoke(delegate, arguments.updated(0, forSpark): _*))
     }
 
@@ -52,17 +49,8 @@ object Parser {
     * such as that of a parameter without a value, would come out as an UndeclaredThrowableException. */
   private def declared(failure: Throwable): Throwable = failure match {
     case parsing: ParseException => parsing
-    case other: AnalysisException if other.getCondition != null =>
-      new ParseException(None, Origin(other.line, other.startPosition), other.getCondition,
-        other.getMessageParameters.asScala.toMap, other.getQueryContext)
+    case other: AnalysisException if other.getCondition != null => ParsedStatements.parseError(other)
     case other => other
-  }
-
-  /** Whether there are no parameters: Spark looks for them in the grammar of its own, which lacks some of our
-    * syntax. */
-  private def isEmpty(parameters: AnyRef): Boolean = parameters match {
-    case context: Product => context.productIterator.forall { case given: Iterable[_] => given.isEmpty; case _ => false }
-    case _ => false
   }
 
   /** The names of the sqlext catalogs that are configured. */

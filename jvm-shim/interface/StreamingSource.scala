@@ -10,9 +10,8 @@ import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.connector.read.streaming.{Offset => AnyOffset, ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow}
 import org.apache.spark.sql.execution.datasources.DataSource
 import org.apache.spark.sql.execution.streaming.{Offset, Source}
-import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 import org.apache.spark.sql.sources.StreamSourceProvider
-import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.sqlext.{SparkInternals, StreamPlans}
 import org.apache.spark.sql.types.{StringType, StructType}
 
 /** How far a stream has got in a table, in Python's words. */
@@ -89,6 +88,6 @@ object StreamedTables extends Rule[LogicalPlan] {
       className = classOf[StreamingSourceProvider].getName,
       userSpecifiedSchema = Some(columns),
       options = options ++ Map(StreamingSource.handle -> table.handle, StreamingSource.name -> table.name))
-    StreamingRelation(made, table.name, output)
+    StreamPlans.relation(made, table.name, output)
   }
 }

@@ -5,17 +5,16 @@ package io.sqlext
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
-import org.apache.spark.sql.execution.streaming.ContinuousTrigger
-import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
+import org.apache.spark.sql.sqlext.StreamPlans
 
 object ContinuousStreams extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     plan match {
-      case query: WriteToStreamStatement if query.trigger.isInstanceOf[ContinuousTrigger] =>
+      case query: WriteToStreamStatement if StreamPlans.isContinuous(query) =>
         query.sink match {
           case table: SqlextTable => refuse("write", table.name)
           case _ => query.inputQuery.foreach {
-            case read: StreamingRelation if read.dataSource.className == classOf[StreamingSourceProvider].getName =>
+            case read: StreamPlans.Relation if read.dataSource.className == classOf[StreamingSourceProvider].getName =>
               refuse("read", read.sourceName)
             case _ =>
           }

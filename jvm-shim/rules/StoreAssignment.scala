@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.{SparkInternals, SparkVersions}
+import org.apache.spark.sql.sqlext.{RowAssignment, SparkInternals}
 import org.apache.spark.sql.types.{DataType, NullType, StructType}
 
 object StoreAssignment {
@@ -68,7 +68,7 @@ object StoreAssignment {
     private def whole(value: Expression, path: Seq[String], dataType: DataType): Expression = {
       val column = AttributeReference(path.last, SparkInternals.asNullable(dataType), nullable = true)()
       val unassigned = AttributeReference(path.last, value.dataType, value.nullable)()
-      SparkVersions.resolveUpdate(table, unassigned, column, path, fills)
+      SparkInternals.resolveUpdate(table, unassigned, column, path, fills)
         .transform { case a: Attribute if a.exprId == unassigned.exprId => value }
     }
 
@@ -95,6 +95,6 @@ object StoreAssignment {
   private def resolve(table: String, schema: StructType, query: LogicalPlan, byName: Boolean): LogicalPlan = {
     if (byName) AmbiguousNames.refuse(query.schema, schema)
     val expected = schema.map(f => AttributeReference(f.name, SparkInternals.asNullable(f.dataType), nullable = true, f.metadata)())
-    SparkVersions.resolveOutputColumns(table, expected, query, byName)
+    RowAssignment.resolve(table, expected, query, byName)
   }
 }

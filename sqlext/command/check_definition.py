@@ -11,7 +11,7 @@ from pyspark.sql.types import BooleanType, StructType
 
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.data_type import schema_to_spark
-from sqlext.spark.shim.shim_object import shim_object
+from sqlext.spark.shim.java_objects import java_rows, java_session, shim_object
 from sqlext.spec.constraint import CHECK_PREFIX, CheckConstraint
 from sqlext.spec.schema import Schema
 from sqlext.sql.check_text import fault_of, variable_in
@@ -53,7 +53,7 @@ def _refused(spark: SparkSession, expression: str) -> str | None:
     variable = variable_in(expression)
     if variable is not None:
         return variable
-    found = json.loads(shim_object(spark, "CheckText").parts(spark._jsparkSession, expression))
+    found = json.loads(shim_object(spark, "CheckText").parts(java_session(spark), expression))
     return f"it is no expression: {found['error']}" if "error" in found else fault_of(found["parts"])
 
 
@@ -66,6 +66,6 @@ def require_condition(spark: SparkSession, name: str, expression: str, schema: S
     if not isinstance(tested.schema[0].dataType, BooleanType):
         reason = f"it gives {tested.schema[0].dataType.simpleString()}, not true or false"
         raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason=reason)
-    plan = tested._jdf.queryExecution().analyzed()
+    plan = java_rows(tested).queryExecution().analyzed()
     if not plan.deterministic() or "Project" not in plan.nodeName() or plan.child().children().nonEmpty():
         raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason="it does not give one answer for one row")

@@ -161,7 +161,19 @@ STATEMENTS: Mapping[str, Condition] = {
         "HY008", "The statement was cancelled, and the files that it had not committed were removed. Run it again."
     ),
     "SHIM_NOT_COMPILED": Condition(
-        "58000", "The JVM shim does not compile against Spark {spark}: {reason}. Use a Spark from 4.0 to 4.3."
+        "58000",
+        "The JVM shim does not compile against Spark {spark}: {reason}. Check that all jars of Spark's folder are of"
+        " that version, and please report it if they are.",
+    ),
+    "SPARK_NOT_FOUND": Condition(
+        "58000",
+        "No Spark was found: {folder} has no spark-core jar. Install one with pip install 'pyspark[sql]>=4.0,<4.4', or"
+        " set SPARK_HOME to the folder of one.",
+    ),
+    "SPARK_NOT_SUPPORTED": Condition(
+        "0A000",
+        "sqlext does not run on Spark {spark}, but on {versions}. Install one of them, or set SPARK_HOME to the folder"
+        " of one.",
     ),
     "SHIM_NOT_LOADED": Condition(
         "55000",

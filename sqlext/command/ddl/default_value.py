@@ -11,6 +11,7 @@ from sqlext.command.stored_values import stored_values
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.query.driver_rows import collect_row
 from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.shim.java_objects import java_rows
 from sqlext.spec.types import (
     GeospatialType,
     NestedField,
@@ -50,7 +51,7 @@ def default_value(spark: SparkSession, column: NestedField, text: str) -> Any:
         raise _invalid(column, text, f"{moment} differs from one moment to the next")
     about = ", ".join(map(quote_string, (column.name, spark_type_text(column.type), "the table")))
     given = lowered_query(spark, f"SELECT {text} AS given")
-    if not given._jdf.queryExecution().analyzed().expressions().head().child().foldable():
+    if not java_rows(given).queryExecution().analyzed().expressions().head().child().foldable():
         raise _invalid(column, text, "it is no constant")
     row = collect_row(lowered_query(spark, f"SELECT sqlext_assign({text}, {about}) AS value"))
     (value,) = stored_values(row.to_batches()[0].columns, [column], "the new default")

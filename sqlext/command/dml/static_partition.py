@@ -15,6 +15,7 @@ from sqlext.errors import AnalysisError, DataError
 from sqlext.scan.filter.value_range import is_nan
 from sqlext.spark.query.driver_rows import collect_row
 from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.shim.java_objects import java_rows
 from sqlext.spec.expression import Comparison, IsNaN, IsNull, Predicate, conjunction
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_case import name_key
@@ -66,7 +67,7 @@ def require_constants(spark: SparkSession, values: Sequence[StaticValue]) -> Non
     if not values:
         return
     query = lowered_query(spark, f"SELECT {', '.join(f'({value.text}) AS v{n}' for n, value in enumerate(values))}")
-    shown = query._jdf.queryExecution().analyzed().expressions()
+    shown = java_rows(query).queryExecution().analyzed().expressions()
     for number, value in enumerate(values):
         if shown.length() != len(values) or not shown.apply(number).child().foldable():
             raise AnalysisError("PARTITION_VALUE_NOT_CONSTANT", column=value.field.name, value=value.given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from sqlext.errors import AnalysisError
+from sqlext.spark.shim.java_objects import java_session
 from sqlext.sql.statements.statement import TableName
 
 
@@ -34,4 +35,4 @@ def temporary_views(spark: SparkSession) -> list[str]:
 
 
 def _session_catalog(spark: SparkSession):  # type: ignore[no-untyped-def]  # a Java object
-    return spark._jsparkSession.sessionState().catalog()
+    return java_session(spark).sessionState().catalog()

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql.pandas.types import from_arrow_schema
-
 from sqlext.scan.deletes.live_deletes import EqualityDeletes
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.catalog.arrow_types import from_arrow_schema
 from sqlext.spark.catalog.data_type import schema_to_spark, struct_as_stored, struct_to_spark
 from sqlext.spark.catalog.hidden_columns import partition_column
 from sqlext.spark.catalog.partition_grouping import shown_fields
@@ -73,7 +72,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
 def _metadata_schema(version: TableVersion) -> Mapping[str, Any]:
     assert version.handle.metadata_table is not None
     arrow = METADATA_TABLES[version.handle.metadata_table].schema(version.metadata)
-    struct: dict[str, Any] = from_arrow_schema(arrow, prefer_timestamp_ntz=True).jsonValue()
+    struct: dict[str, Any] = from_arrow_schema(arrow).jsonValue()
     return struct
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from sqlext.errors import UnsupportedError
+from sqlext.spark.shim.java_objects import java_context, jvm
 from sqlext.storage.location import OBJECT_SCHEMES, is_object
 
 _S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
@@ -30,9 +31,9 @@ def configure_s3a(spark: SparkSession, warehouse: str, options: Mapping[str, str
     """
     if not is_object(warehouse):
         return
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop = java_context(spark.sparkContext).hadoopConfiguration()
     if hadoop.getClassByNameOrNull(_S3A) is None:
-        version = spark.sparkContext._jvm.org.apache.hadoop.util.VersionInfo.getVersion()
+        version = jvm(spark).org.apache.hadoop.util.VersionInfo.getVersion()
         raise UnsupportedError(
             "JAR_REQUIRED", feature=f"Spark's reading of {warehouse}", jar=f"org.apache.hadoop:hadoop-aws:{version}"
         )

@@ -7,10 +7,9 @@ import decimal
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyspark.sql.pandas.types import from_arrow_type
-
 from sqlext.scan.metadata_tables.arrow_type import readable
 from sqlext.scan.metadata_tables.partition_struct import partition_fields, partition_type
+from sqlext.spark.catalog.arrow_types import from_arrow_struct
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.types import TimestampNanoType, TimestamptzNanoType, Type
@@ -20,9 +19,7 @@ _NANOS = (TimestampNanoType, TimestamptzNanoType)
 
 def partition_column(metadata: TableMetadata) -> Mapping[str, Any]:
     """Spark's struct of the partition fields of all specs."""
-    struct: dict[str, Any] = from_arrow_type(
-        partition_type(partition_fields(metadata)), prefer_timestamp_ntz=True
-    ).jsonValue()
+    struct: dict[str, Any] = from_arrow_struct(partition_type(partition_fields(metadata))).jsonValue()
     return struct
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sqlext.spark.shim.java_objects import java_session, jvm
 from sqlext.sql.tokens.quoting import quote_identifier
 
 
@@ -29,8 +30,8 @@ class SessionTable:
 
 def session_table(spark: SparkSession, name: Sequence[str]) -> SessionTable:
     """The table of a name of one or two parts. Raises Spark's error if it does not exist."""
-    state = spark._jsparkSession.sessionState()
-    scala = spark.sparkContext._jvm.scala
+    state = java_session(spark).sessionState()
+    scala = jvm(spark).scala
     identifier = state.sqlParser().parseTableIdentifier(".".join(quote_identifier(part) for part in name))
     table = state.catalog().getTableMetadata(identifier)
     as_java = scala.jdk.javaapi.CollectionConverters.asJava

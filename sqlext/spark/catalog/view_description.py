@@ -13,6 +13,7 @@ from sqlext.catalog.identifier import quoted
 from sqlext.catalog.view_catalog import LoadedView
 from sqlext.errors import UnsupportedError
 from sqlext.spark.catalog.data_type import schema_to_spark
+from sqlext.spark.shim.java_objects import java_rows, jvm
 from sqlext.spec.metadata.view_metadata import SPARK_DIALECT, ViewMetadata
 from sqlext.spec.schema import Schema
 
@@ -46,7 +47,7 @@ class ViewQuery:
 
 def query_of_view(spark: SparkSession, query: DataFrame) -> ViewQuery:
     """The properties of a query, found by the shim in its plan."""
-    found = json.loads(spark._jvm.org.apache.spark.sql.sqlext.Views.describe(query._jdf))
+    found = json.loads(jvm(spark).org.apache.spark.sql.sqlext.Views.describe(java_rows(query)))
     return ViewQuery(tuple(map(tuple, found["views"])), tuple(found["temporary"]), tuple(found["unnamed"]))
 
 

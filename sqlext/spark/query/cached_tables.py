@@ -6,39 +6,25 @@ resolves the name of a cached table to the columns at the time of caching.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-_LOG = logging.getLogger("sqlext")
+from sqlext.spark.shim.java_objects import java_session, spark_internals
+
 _BRANCH = "branch_"
 
 
 def drop_caches(spark: SparkSession, table: Sequence[str]) -> None:
     """Drops caches of the table, named by its parts, and of queries on it."""
-    cache = spark._jsparkSession.sharedState().cacheManager()
-    if not cache.isEmpty():
-        to_seq = spark._jvm.org.apache.spark.api.python.PythonUtils.toSeq
-        cache.uncacheTableOrView(spark._jsparkSession, to_seq(list(table)), True, True)
+    spark_internals(spark).dropCaches(java_session(spark), list(table))
 
 
 def renew_caches(spark: SparkSession, table: Sequence[str]) -> None:
-    """Caches the table, named by its parts, and queries on it again, except those with time travel.
+    """Has the table, named by its parts, and queries on it cached again, except those with time travel.
 
-    If that fails, all caches are dropped, since the statement is committed and must not fail.
+    Caches that cannot be made anew are dropped, as all of the table are by Spark 4.0.
     """
-    cache = spark._jsparkSession.sharedState().cacheManager()
-    if cache.isEmpty():
-        return
-    to_seq = spark._jvm.org.apache.spark.api.python.PythonUtils.toSeq
-    names = [list(table)]
-    if table[-1].startswith(_BRANCH):
-        names.append(list(table[:-1]))
-    try:
-        for name in names:
-            cache.recacheTableOrView(spark._jsparkSession, to_seq(name), False)
-    except Py4JJavaError as failure:
-        _LOG.warning("the caches of %s cannot be made anew, and all are dropped", ".".join(table), exc_info=failure)
-        cache.clearCache()
+    names = [table, table[:-1]] if table[-1].startswith(_BRANCH) else [table]
+    for name in names:
+        spark_internals(spark).renewCaches(java_session(spark), list(name))

@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType, VariantType
 
-from sqlext.spark.shim.shim_object import shim_object
+from sqlext.spark.catalog.arrow_types import to_arrow_schema
+from sqlext.spark.shim.java_objects import java_rows, shim_object
 from sqlext.spec.nesting import MAX_LEVELS, too_deep
 from sqlext.thresholds import ALL_ROWS, Thresholds
 
@@ -49,7 +49,7 @@ def estimate(rows: DataFrame, most_bytes: int = DRIVER_BYTES) -> Estimate:
     A result is small if the optimiser's upper bound is at most `most_bytes`. The bound is raised if a table's files are
     larger than Spark estimates their rows to be, as with long strings.
     """
-    found = json.loads(_shim(rows).estimate(rows._jdf))
+    found = json.loads(_shim(rows).estimate(java_rows(rows)))
     size, counted = found["bytes"], found["rows"]
     count = size // (_ROW_BYTES + found["row_bytes"]) if counted is None else counted
     fits = size <= most_bytes and size * found["understated"] <= most_bytes and not found["multiplies"]
@@ -78,7 +78,7 @@ def require_levels(rows: DataFrame) -> None:
 
 def collect_row(rows: DataFrame) -> pa.Table:
     """The single row of a query, with the Arrow types of `toArrow`."""
-    return _table(rows, _shim(rows).collect(rows._jdf, ALL_ROWS, _ALL_BYTES))
+    return _table(rows, _shim(rows).collect(java_rows(rows), ALL_ROWS, _ALL_BYTES))
 
 
 def collect_few(rows: DataFrame, most: int = ALL_ROWS, most_bytes: int = DRIVER_BYTES) -> pa.Table | None:
@@ -87,7 +87,7 @@ def collect_few(rows: DataFrame, most: int = ALL_ROWS, most_bytes: int = DRIVER_
     None if there are more than `most`, or more than `most_bytes` as Arrow: then not many more reach the driver,
     whatever the estimate was.
     """
-    streams = _shim(rows).collect(rows._jdf, most, most_bytes)
+    streams = _shim(rows).collect(java_rows(rows), most, most_bytes)
     return None if streams is None else _table(rows, streams)
 
 
@@ -96,7 +96,7 @@ def collect_positions(rows: DataFrame) -> Iterator[tuple[str, BitMap64, BitMap64
 
     The query has columns `_file` and `_pos`; executors send bitmaps instead of rows.
     """
-    for batch in _batches(_shim(rows).collectPositions(rows._jdf)):
+    for batch in _batches(_shim(rows).collectPositions(java_rows(rows))):
         for path, positions, repeated in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield path, BitMap64.deserialize(positions), BitMap64.deserialize(repeated)
 
@@ -107,18 +107,18 @@ def collect_written(rows: DataFrame, tasks: int | None) -> list[pa.RecordBatch]:
     Its shuffles have at most `tasks` partitions; None: the session's number. Unless the session sets their size, the
     batches of the write task are as large as those of Spark's Parquet reader.
     """
-    return _batches(_shim(rows).collectWritten(rows._jdf, tasks or 0))
+    return _batches(_shim(rows).collectWritten(java_rows(rows), tasks or 0))
 
 
 def checkpointed(rows: DataFrame, tasks: int | None) -> DataFrame:
     """The rows as a local checkpoint, evaluated now. See `collect_written` for `tasks`."""
     return DataFrame(
-        shim_object(rows.sparkSession, "JobSettings").checkpointed(rows._jdf, tasks or 0), rows.sparkSession
+        shim_object(rows.sparkSession, "JobSettings").checkpointed(java_rows(rows), tasks or 0), rows.sparkSession
     )
 
 
 def _table(rows: DataFrame, packed: str) -> pa.Table:
-    schema = to_arrow_schema(rows.schema, error_on_duplicated_field_names_in_struct=True)
+    schema = to_arrow_schema(rows.schema)
     if not packed:
         return schema.empty_table()
     if _FILE in schema.names and schema.field(_FILE).type == pa.string():

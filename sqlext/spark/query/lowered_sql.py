@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.spark.shim.shim_object import shim_object
+from sqlext.spark.shim.java_objects import java_rows, java_session, shim_object
 
 _MARK = "/*sqlext*/"
 _LOWERED = logging.getLogger("sqlext.lowered")
@@ -27,7 +27,7 @@ def log_lowered(text: str) -> None:
 def lowered_query(spark: SparkSession, text: str) -> DataFrame:
     """The query, which contains expressions of the running statement."""
     # PySpark's own `sql` makes a dozen calls to the JVM, most of them about parameters.
-    return DataFrame(spark._jsparkSession.sql(_MARK + text), spark)
+    return DataFrame(java_session(spark).sql(_MARK + text), spark)
 
 
 def rows_for_columns(spark: SparkSession, text: str, defaults: Sequence[str], beside: str | None) -> DataFrame:
@@ -35,7 +35,7 @@ def rows_for_columns(spark: SparkSession, text: str, defaults: Sequence[str], be
 
     A column named `beside` is not counted.
     """
-    session, shim = spark._jsparkSession, shim_object(spark, "DefaultValues")
+    session, shim = java_session(spark), shim_object(spark, "DefaultValues")
     return DataFrame(shim.rows(session, _MARK + text, list(defaults), beside), spark)
 
 
@@ -45,7 +45,7 @@ def lowered_change(spark: SparkSession, text: str) -> DataFrame:
     Raises Spark's errors, and AnalysisError for other conditions.
     """
     query = lowered_query(spark, text)
-    shim_object(spark, "RowExpressions").requireConditions(query._jdf)
+    shim_object(spark, "RowExpressions").requireConditions(java_rows(query))
     return query
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.data_type import schema_to_spark
-from sqlext.spark.shim.shim_object import shim_object
+from sqlext.spark.shim.java_objects import java_rows, shim_object
 from sqlext.spec.schema import Schema
 
 _POLICY = "spark.sql.storeAssignmentPolicy"
@@ -38,4 +38,4 @@ def align(spark: SparkSession, rows: DataFrame, table: Sequence[str], schema: Sc
     require_strict_policy(spark)
     quoted = ".".join(f"`{part}`" for part in table)
     shim = shim_object(spark, "StoreAssignment")
-    return DataFrame(shim.align(rows._jdf, quoted, json.dumps(schema_to_spark(schema)), by_name), spark)
+    return DataFrame(shim.align(java_rows(rows), quoted, json.dumps(schema_to_spark(schema)), by_name), spark)

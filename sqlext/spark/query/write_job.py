@@ -15,11 +15,11 @@ from pyroaring import BitMap64
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DecimalType
 
 from sqlext.error_conditions import CONDITIONS
 from sqlext.errors import DataError, SqlextError, StorageError
+from sqlext.spark.catalog.arrow_types import from_arrow_schema
 from sqlext.spark.query.driver_rows import (
     DRIVER_BYTES,
     can_be_collected,
@@ -28,6 +28,7 @@ from sqlext.spark.query.driver_rows import (
     collect_written,
     require_levels,
 )
+from sqlext.spark.shim.java_objects import java_context
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.thresholds import ALL_ROWS
 from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
@@ -137,7 +138,7 @@ def find_positions(rows: DataFrame, *, shows_matches: bool = False) -> WrittenFi
 
 def _await_idle_executors(spark: SparkSession) -> None:
     """Waits for the tasks of a failed job: they write until Spark kills them, and then their files can be removed."""
-    tracker = spark.sparkContext._jsc.sc().statusTracker()
+    tracker = java_context(spark.sparkContext).statusTracker()
     end = time.monotonic() + _LONGEST_WAIT_S
     while time.monotonic() < end and any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
         time.sleep(0.1)

@@ -7,7 +7,7 @@ import json
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.spark.scan.pushdown import exact_predicate
-from sqlext.spark.shim.shim_object import shim_object
+from sqlext.spark.shim.java_objects import java_rows, shim_object
 from sqlext.spec.expression import Predicate
 from sqlext.spec.schema import Schema
 
@@ -17,5 +17,5 @@ def exact_filter(spark: SparkSession, query: DataFrame, schema: Schema) -> Predi
 
     `schema` is the table's. Conditions with subqueries, functions or metadata columns cannot be expressed.
     """
-    described = shim_object(spark, "ExactFilter").of(query._jdf)
+    described = shim_object(spark, "ExactFilter").of(java_rows(query))
     return None if described is None else exact_predicate(json.loads(described), schema)

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.scan.pushdown import predicate_of
-from sqlext.spark.shim.shim_object import shim_object
+from sqlext.spark.shim.java_objects import java_rows, shim_object
 from sqlext.spec.expression import AlwaysTrue, Predicate, disjunction
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 
@@ -40,7 +40,7 @@ def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:
 def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, list[Any], bool | None]]:
     """For each scan of the table its handle, its filters, and whether its files have equality deletes (None: all
     files)."""
-    optimized = query._jdf.queryExecution().optimizedPlan()
+    optimized = java_rows(query).queryExecution().optimizedPlan()
     found = json.loads(shim_object(query.sparkSession, "ReadTables").of(optimized))
     scans = [(TableHandle.decode(text), filters, touched_by_key) for text, filters, touched_by_key in found]
     return [scan for scan in scans if scan[0].table_uuid == version.handle.table_uuid]

@@ -7,6 +7,8 @@ import hashlib
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from sqlext.spark.shim.java_objects import java_session, jvm
+
 _DIGITS = 16
 
 
@@ -16,12 +18,12 @@ def batch_plan(spark: SparkSession, checkpoint: str, batch_id: int) -> str:
     It is equal for a batch that runs again; empty if Spark has no such file. Raises Py4JJavaError if the file cannot be
     read, as after the query is stopped.
     """
-    jvm = spark._jvm
-    path = jvm.org.apache.hadoop.fs.Path(checkpoint, f"offsets/{batch_id}")
+    java = jvm(spark)
+    path = java.org.apache.hadoop.fs.Path(checkpoint, f"offsets/{batch_id}")
     try:
-        stream = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).open(path)
+        stream = path.getFileSystem(java_session(spark).sessionState().newHadoopConf()).open(path)
         try:
-            text = str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            text = str(java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         finally:
             stream.close()
     except Py4JJavaError as failure:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.errors import AnalysisError
 from sqlext.scan.files.manifest_cache import DEFAULT_CAPACITY, DEFAULT_DRIVER_BYTES
+from sqlext.spark.shim.java_objects import java_session
 
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)b?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -44,7 +45,7 @@ _TRANSACTION_OF = "spark.sqlext.transaction-of"
 
 def session_id(spark: SparkSession) -> str:
     """The id of the session, unique in the application."""
-    return str(spark._jsparkSession.sessionUUID())
+    return str(java_session(spark).sessionUUID())
 
 
 def mark_transaction(spark: SparkSession, *, is_open: bool) -> None:

@@ -1,42 +1,100 @@
-"""The shim's jar for the installed Spark, compiled by the Scala compiler in Spark's jars.
+"""The shim's jar for the Spark that will run: from the wheel, or compiled by the Scala compiler in Spark's jars.
 
-The jar is cached by the hash of its sources and Spark's version, and compiled again if it is damaged. If two processes
-compile at once, the last rename wins with equal bytes. `python -m sqlext.spark.shim.shim_jar` prints the jar's path,
-for sessions that are built elsewhere.
+A wheel has a jar for each minor version of Spark that sqlext runs on. A source checkout has none, and compiles the jar
+it needs: it is cached by the hash of its sources and the exact version of the Spark that it was compiled against, and
+compiled again if it is damaged. If two processes compile at once, the last rename wins with equal bytes.
+
+`python -m sqlext.spark.shim.shim_jar` prints the jar's path, for sessions that are built elsewhere.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 
 from sqlext.errors import SqlextError, UnsupportedError
 
-_CHECKOUT = Path(__file__).resolve().parents[3] / "jvm-shim"
+MINORS = ("4.0", "4.1", "4.2", "4.3")
+"""The minor versions of Spark that sqlext runs on."""
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_CHECKOUT = _PACKAGE.parent / "jvm-shim"
+_PACKAGED = _PACKAGE / "jvm_shim"
+JARS = _PACKAGE / "jars"
+"""The folder of the jars of a wheel."""
+
+_SHOWN_ERRORS = 3
 _BRIDGE = "io/sqlext/Bridge.class"
-_PACKAGED = Path(__file__).resolve().parents[2] / "jvm_shim"
+_CORE = re.compile(r"spark-core_2\.13-(\d+\.\d+)(\.\S+)\.jar")
 
 
-def shim_jar(cache: Path | None = None) -> Path:
-    """The path of the compiled shim, which is compiled (about 15 s) if it is not in the cache.
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """A Spark: the folder of its jars, and the version that they have, such as 4.1 and 4.1.4."""
 
-    Raises UnsupportedError if Java is not found, or if the sources do not compile with this Spark.
+    jars: Path
+    minor: str
+    version: str
+
+
+def tell(line: str) -> None:
+    """Shows a line to whoever waits."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def installed_spark() -> Spark:
+    """The Spark that PySpark starts: that of SPARK_HOME if it is set, which may be another one than PySpark's.
+
+    Raises UnsupportedError SPARK_NOT_FOUND, or SPARK_NOT_SUPPORTED for a version of which sqlext has no shim.
     """
+    return spark_in(Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent) / "jars")
+
+
+def spark_in(jars: Path) -> Spark:
+    """The Spark of a folder of jars. Raises as `installed_spark`."""
+    found = [named for path in jars.glob("spark-core_*.jar") if (named := _CORE.fullmatch(path.name))]
+    if not found:
+        raise UnsupportedError("SPARK_NOT_FOUND", folder=str(jars))
+    minor, rest = found[0].groups()
+    if minor not in MINORS:
+        raise UnsupportedError("SPARK_NOT_SUPPORTED", spark=minor + rest, versions=f"{MINORS[0]} to {MINORS[-1]}")
+    return Spark(jars, minor, minor + rest)
+
+
+def shim_jar(cache: Path | None = None, *, tell: Callable[[str], None] = tell) -> Path:
+    """The path of the shim's jar for the installed Spark; if it must be compiled (20 to 90 s), `tell` gets a line.
+
+    Raises UnsupportedError as `installed_spark`, if Java is not found, or if the sources do not compile.
+    """
+    spark = installed_spark()
+    packaged = JARS / jar_name(spark.minor)
+    if packaged.exists():
+        return packaged
     sources = _CHECKOUT if _CHECKOUT.is_dir() else _PACKAGED
     folder = cache or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sqlext"
-    jar = folder / f"shim-spark{pyspark.__version__}-{_fingerprint(sources)}.jar"
+    jar = folder / f"shim-spark{spark.version}-{_fingerprint(sources)}.jar"
     if not _is_whole(jar):
         folder.mkdir(parents=True, exist_ok=True)
-        _compile(sources, jar)
+        tell(f"sqlext: compiling its JVM shim for Spark {spark.version} into {folder} (a minute or so, once)")
+        compile_shim(sources, spark, jar)
     return jar
+
+
+def jar_name(minor: str) -> str:
+    """The name of a wheel's jar for a minor version of Spark."""
+    return f"sqlext-shim-spark{minor}.jar"
 
 
 def _is_whole(jar: Path) -> bool:
@@ -50,31 +108,47 @@ def _is_whole(jar: Path) -> bool:
 
 def _fingerprint(sources: Path) -> str:
     digest = hashlib.sha256()
-    for path in _files(sources):
+    for path in sorted([*sources.rglob("*.scala"), *_services(sources)]):
         digest.update(path.relative_to(sources).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _files(sources: Path) -> list[Path]:
-    return sorted([*sources.rglob("*.scala"), *(p for p in (sources / "META-INF").rglob("*") if p.is_file())])
+def _services(sources: Path) -> list[Path]:
+    return [path for path in (sources / "META-INF").rglob("*") if path.is_file()]
 
 
-def _compile(sources: Path, jar: Path) -> None:
-    spark_jars = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent) / "jars"
+def scala_sources(sources: Path, minor: str) -> list[Path]:
+    """The files to compile for a minor version of Spark: all but those of folders of `version` for other ones.
+
+    Such a folder is named after one version, as in `4.0`, or after the first and the last, as in `4.1-4.3`.
+    """
+    of_versions = sources / "version"
+    others = [folder for folder in of_versions.iterdir() if folder.is_dir() and not _is_for(folder.name, minor)]
+    return sorted(path for path in sources.rglob("*.scala") if not any(folder in path.parents for folder in others))
+
+
+def _is_for(folder: str, minor: str) -> bool:
+    first, _, last = folder.partition("-")
+    return MINORS.index(first) <= MINORS.index(minor) <= MINORS.index(last or first)
+
+
+def compile_shim(sources: Path, spark: Spark, jar: Path) -> None:
+    """Compiles the shim into `jar`, which is whole or not there. Raises UnsupportedError as `shim_jar`."""
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes = Path(scratch) / "classes"
         classes.mkdir()
-        command = [_java(), "-cp", f"{spark_jars}/*", "scala.tools.nsc.Main", "-usejavacp", "-d", str(classes)]
-        done = subprocess.run(
-            [*command, *(str(p) for p in sources.rglob("*.scala"))], capture_output=True, text=True, check=False
-        )
+        command = [_java(), "-cp", f"{spark.jars}/*", "scala.tools.nsc.Main", "-usejavacp", "-d", str(classes)]
+        files = [str(path) for path in scala_sources(sources, spark.minor)]
+        done = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise UnsupportedError("SHIM_NOT_COMPILED", spark=pyspark.__version__, reason=done.stdout + done.stderr)
+            errors = [line for line in (done.stdout + done.stderr).splitlines() if " error: " in line]
+            reason = "; ".join(errors[:_SHOWN_ERRORS]) or (done.stderr or done.stdout).strip()
+            raise UnsupportedError("SHIM_NOT_COMPILED", spark=spark.version, reason=reason)
         built = Path(scratch) / "shim.jar"
         with zipfile.ZipFile(built, "w", zipfile.ZIP_DEFLATED) as archive:
-            for root in (classes, sources):
-                for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix != ".scala"):
+            for root, paths in ((classes, classes.rglob("*.class")), (sources, _services(sources))):
+                for path in sorted(paths):
                     archive.write(path, path.relative_to(root).as_posix())
         with built.open("rb") as written:
             os.fsync(written.fileno())

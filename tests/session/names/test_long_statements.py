@@ -97,7 +97,7 @@ STATEMENTS = (
 def test_what_nests_too_deeply_is_refused_by_name_and_changes_nothing(
     spark: SparkSession, table: str, kind: str
 ) -> None:
-    text = LONG_CONDITIONS[kind].text(2_000)
+    text = LONG_CONDITIONS[kind].text(1_000)
     for statement in STATEMENTS:
         with pytest.raises(PySparkException, match=_REFUSED):
             spark.sql(statement.format(table=table, text=text)).collect()

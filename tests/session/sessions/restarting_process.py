@@ -19,7 +19,7 @@ import sqlext
 from sqlext.errors import AnalysisError
 
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
-ROUNDS = 20
+ROUNDS = 10
 
 
 def first_cell(**warehouses: Path) -> SparkSession:

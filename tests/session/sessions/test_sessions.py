@@ -11,12 +11,12 @@ HERE = Path(__file__).parent
 
 
 def test_a_first_cell_that_runs_again_and_sessions_begun_anew(tmp_path: Path) -> None:
-    """Twenty sessions, each with folders of its own, leave no thread behind."""
+    """Ten sessions, each with folders of its own, leave no thread behind."""
     command = [sys.executable, str(HERE / "restarting_process.py"), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     threads = json.loads(done.stdout.splitlines()[-1])
     warm, last = threads[4], threads[-1]
-    assert len(threads) == 20
+    assert len(threads) == 10
     assert last[0] <= warm[0] + 3, threads
     assert last[1] <= warm[1] + 5, threads

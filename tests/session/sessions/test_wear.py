@@ -8,6 +8,6 @@ _WEAR = Path(__file__).parents[2] / "soak" / "wear.py"
 
 
 def test_statements_batches_and_sessions_leave_both_processes_as_they_were() -> None:
-    counts = ["--statements", "200", "--batches", "50", "--sessions", "4"]
+    counts = ["--statements", "100", "--batches", "24", "--sessions", "4"]
     run = subprocess.run([sys.executable, str(_WEAR), *counts], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr[-4000:]
