@@ -33,7 +33,12 @@ from sqlext.spark.bridge import interrupts
 from sqlext.spark.bridge.bridge import Bridge, Question
 from sqlext.spark.bridge.catalog_bridge import CatalogBridge
 from sqlext.spark.bridge.gateway import attached_bridge, register
-from sqlext.spark.bridge.refusals import refuse_continuous_stream, refuse_expression, refuse_temporary_view
+from sqlext.spark.bridge.refusals import (
+    refuse_continuous_stream,
+    refuse_expression,
+    refuse_nested_column,
+    refuse_temporary_view,
+)
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.bridge.statement_errors import error_places
 from sqlext.spark.catalog.hadoop_storage import configure_s3a
@@ -206,6 +211,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "metadata rows": scans.metadata_rows,
         "refuse continuous stream": refuse_continuous_stream,
         "refuse expression": refuse_expression,
+        "refuse nested column": refuse_nested_column,
         "refuse temporary view": refuse_temporary_view,
     }
     commands = {

@@ -49,9 +49,9 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
 
   /** Spark compares names as the session does when it prunes nested fields, and may give a column the type of
     * another one whose name differs in case alone: such columns are read whole. */
-  override def pruneColumns(required: StructType): Unit = columns =
+  override def pruneColumns(required: StructType): Unit = columns = NestedColumns.read(table,
     if (SQLConf.get.caseSensitiveAnalysis || !AmbiguousNames.hasAlike(table.schema)) required
-    else StructType(required.map(field => table.schema.find(_.name == field.name).getOrElse(field)))
+    else StructType(required.map(field => table.schema.find(_.name == field.name).getOrElse(field))))
   override def pushLimit(count: Int): Boolean = { limit = Some(count); true }
   override def pushTopN(orders: Array[SortOrder], count: Int): Boolean = {
     firstRows = FirstRows.of(orders, count).filter(rows => table.schema.fieldNames.contains(rows.column))

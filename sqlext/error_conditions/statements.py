@@ -165,6 +165,7 @@ STATEMENTS: Mapping[str, Condition] = {
         "The JVM shim does not compile against Spark {spark}: {reason}. Check that all jars of Spark's folder are of"
         " that version, and please report it if they are.",
     ),
+    "NOT_READ_BY_SPARK_4_0": Condition("0A000", "Table {name} {what}. Read it with Spark 4.1 or newer."),
     "SPARK_NOT_FOUND": Condition(
         "58000",
         "No Spark was found: {folder} has no spark-core jar. Install one with pip install 'pyspark[sql]>=4.0,<4.4', or"

@@ -21,9 +21,13 @@ from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
 from lowered_log import lowered_statements
+from sqlext.spark.shim.shim_jar import installed_spark
 
 INPUTS = Path(__file__).parent / "inputs"
 RESULTS = Path(__file__).parent / "results"
+
+DEFAULT_SPARK = "4.1"
+"""The Spark whose results are recorded for all others too, unless they differ."""
 
 ORDERED = re.compile(r"^\s*(DESC|DESCRIBE|SHOW CREATE)\b|\bORDER\s+BY\b[^()]*$", re.IGNORECASE)
 FOLDER = "${folder}"
@@ -92,10 +96,31 @@ def run_area(spark: SparkSession, warehouse: Path, area: str, catalog: str = "la
                 spark.catalog.dropTempView(row.viewName)
 
 
+def result_path(area: str) -> Path:
+    """The result file of an area, which is another one on a Spark that gives other texts than the default one."""
+    of_spark = RESULTS / f"spark-{installed_spark().minor}" / f"{area}.out"
+    return of_spark if of_spark.exists() else RESULTS / f"{area}.out"
+
+
+def record(spark: SparkSession, warehouse: Path, area: str) -> None:
+    """Writes what an area gives to its result file: on another Spark than the default one only what differs from it."""
+    given, default = run_area(spark, warehouse, area), RESULTS / f"{area}.out"
+    minor = installed_spark().minor
+    if minor == DEFAULT_SPARK:
+        default.write_text(given)
+        return
+    of_spark = RESULTS / f"spark-{minor}" / f"{area}.out"
+    if given == default.read_text():
+        of_spark.unlink(missing_ok=True)
+    else:
+        of_spark.parent.mkdir(exist_ok=True)
+        of_spark.write_text(given)
+
+
 def recorded_rows(area: str) -> Iterator[tuple[Statement, list[Any] | None]]:
     """The statements of an area with the rows that its result file has, None where that has an error."""
     statements = split_statements((INPUTS / f"{area}.sql").read_text())
-    text = (RESULTS / f"{area}.out").read_text()
+    text = result_path(area).read_text()
     for statement, after in itertools.zip_longest(statements, statements[1:]):
         end = len(text) if after is None else text.index("\n\n" + _heading(after))
         lines = text[len(_heading(statement)) : end].strip("\n").split("\n")

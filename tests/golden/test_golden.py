@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from golden.runner import INPUTS, RESULTS, area_names, run_area, split_statements
+from golden.runner import INPUTS, RESULTS, area_names, result_path, run_area, split_statements
 
 ROW_LEVEL = re.compile(r"\s*(WITH\b.*?\)\s*)?(MERGE|UPDATE|DELETE|UPSERT|INSERT\b.*\bON\s+CONFLICT)\b", re.I | re.S)
 
 
 @pytest.mark.parametrize("area", area_names())
 def test_statements_give_the_recorded_results(spark: SparkSession, warehouse: Path, area: str) -> None:
-    assert run_area(spark, warehouse, area) == (RESULTS / f"{area}.out").read_text()
+    assert run_area(spark, warehouse, area) == result_path(area).read_text()
 
 
 def test_every_result_has_an_input() -> None:
@@ -31,7 +31,7 @@ def test_the_areas_hold_enough_statements() -> None:
 
 def test_every_recorded_error_has_a_condition() -> None:
     """An untyped error in a result is a fault of the product that the golden files must not bless."""
-    for path in RESULTS.glob("*.out"):
+    for path in RESULTS.rglob("*.out"):
         lines = path.read_text().splitlines()
         errors = [after for line, after in itertools.pairwise(lines) if line == "-- error"]
-        assert [error for error in errors if not error.startswith("[")] == [], path.name
+        assert [error for error in errors if not error.startswith("[")] == [], str(path)

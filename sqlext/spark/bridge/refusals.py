@@ -18,6 +18,17 @@ def refuse_temporary_view(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     raise AnalysisError("EXPECT_TABLE_NOT_TEMPORARY_VIEW", name=arguments["name"], statement=arguments["statement"])
 
 
+def refuse_nested_column(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Raises UnsupportedError NOT_READ_BY_SPARK_4_0 for what the Parquet reader of Spark 4.0 does not read rightly."""
+    what = (
+        "has a column of type VARIANT, which the Parquet reader of Spark 4.0 takes for a damaged file"
+        if arguments["kind"] == "variant"
+        else f"has column {arguments['column']} with a struct whose first fields are all gone, which Spark 4.0 would"
+        " read as null from older files"
+    )
+    raise UnsupportedError("NOT_READ_BY_SPARK_4_0", name=arguments["name"], what=what)
+
+
 def refuse_expression(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Raises AnalysisError, by the key in `arguments`.
 

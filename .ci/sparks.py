@@ -1,0 +1,34 @@
+"""The newest release of each minor version of Spark, as PySpark's source archive, and its jars."""
+
+import glob
+import os
+import subprocess
+import sys
+import tarfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FOLDER = os.path.join(ROOT, "build", "sparks")
+
+
+def archive(minor):
+    # type: (str) -> str
+    """The path of the archive, which pip fetches once (some 450 MB)."""
+    folder = os.path.join(FOLDER, minor)
+    found = glob.glob(os.path.join(folder, "pyspark-*.tar.gz"))
+    if not found:
+        print("sqlext: fetching pyspark " + minor, file=sys.stderr, flush=True)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        subprocess.check_call([*command, "--no-binary", "pyspark", "-d", folder, "pyspark==" + minor + ".*"])
+        found = glob.glob(os.path.join(folder, "pyspark-*.tar.gz"))
+    return found[0]
+
+
+def jars(minor):
+    # type: (str) -> str
+    """The folder of its jars, unpacked once."""
+    whole = archive(minor)
+    folder = whole[: -len(".tar.gz")] + "/deps/jars"
+    if not os.path.isdir(folder):
+        with tarfile.open(whole) as members:
+            members.extractall(os.path.dirname(whole), [one for one in members if "/deps/jars/" in one.name])
+    return folder
