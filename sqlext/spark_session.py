@@ -32,11 +32,12 @@ from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spark.bridge import interrupts
 from sqlext.spark.bridge.bridge import Bridge, Question
 from sqlext.spark.bridge.catalog_bridge import CatalogBridge
-from sqlext.spark.bridge.gateway import attached_bridge, register
+from sqlext.spark.bridge.gateway import add_shim, attached_bridge, register
 from sqlext.spark.bridge.refusals import (
     refuse_continuous_stream,
     refuse_expression,
     refuse_nested_column,
+    refuse_session,
     refuse_temporary_view,
 )
 from sqlext.spark.bridge.scan_bridge import ScanBridge
@@ -144,11 +145,13 @@ def transaction(
 
 
 def attach(spark: SparkSession) -> SparkSession:
-    """Attaches the Python side to a running session that has the shim's jar, and returns the session.
+    """Makes a running session one of sqlext, and returns it: it gets the shim's jar, parser and rules if it lacks them.
 
     An application has one Python side, which holds the open catalogs and transactions of all its sessions: a second
-    call does nothing. Raises UnsupportedError SHIM_NOT_LOADED if the JVM lacks the jar.
+    call for a session does nothing. Raises UnsupportedError SHIM_NOT_LOADED if the JVM cannot load the jar any more,
+    and SESSION_HAS_STREAMS if the session lacks the rules and has streaming queries running.
     """
+    add_shim(spark, shim_jar)
     if attached_bridge(spark.sparkContext) is not None:
         return spark
     for name in _STACK_LOGGERS:
@@ -212,6 +215,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "refuse continuous stream": refuse_continuous_stream,
         "refuse expression": refuse_expression,
         "refuse nested column": refuse_nested_column,
+        "refuse session": refuse_session,
         "refuse temporary view": refuse_temporary_view,
     }
     commands = {

@@ -12,7 +12,7 @@ import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.sqlext.{LiveSession, SparkInternals}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -119,6 +119,7 @@ class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
     refusal.foreach(throw _)
+    if (!LiveSession.isWhole(SparkInternals.activeSession)) throw Bridge.refusal("refuse session", Map.empty)
     if (isMetadataTable) new MetadataScanBuilder(this) else new SqlextScanBuilder(this)
   }
 

@@ -166,6 +166,16 @@ STATEMENTS: Mapping[str, Condition] = {
         " that version, and please report it if they are.",
     ),
     "NOT_READ_BY_SPARK_4_0": Condition("0A000", "Table {name} {what}. Read it with Spark 4.1 or newer."),
+    "SESSION_NOT_ATTACHED": Condition(
+        "55000",
+        "This session was begun without the rules of sqlext, and would give rows that are deleted. Call"
+        " sqlext.attach(spark) with it.",
+    ),
+    "SESSION_HAS_STREAMS": Condition(
+        "55000",
+        "The session cannot be given the rules of sqlext while its streaming queries run, which would be lost from"
+        " spark.streams: {streams}. Stop them and call sqlext.attach(spark) again.",
+    ),
     "SPARK_NOT_FOUND": Condition(
         "58000",
         "No Spark was found: {folder} has no spark-core jar. Install one with pip install 'pyspark[sql]>=4.0,<4.4', or"
@@ -178,7 +188,7 @@ STATEMENTS: Mapping[str, Condition] = {
     ),
     "SHIM_NOT_LOADED": Condition(
         "55000",
-        "The running JVM has no sqlext shim, since it was started without it. Build the session with"
+        "The running JVM has no sqlext shim and loads no more jars. Build the session with"
         " sqlext.configure(SparkSession.builder).getOrCreate(), or start Spark with --jars $(python -m"
         " sqlext.spark.shim.shim_jar).",
     ),

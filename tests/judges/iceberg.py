@@ -20,6 +20,8 @@ from typing import IO, Any
 # Drivers of the databases that its JDBC catalog is asked to open.
 DRIVERS = ("org.xerial:sqlite-jdbc:3.50.3.0", "org.postgresql:postgresql:42.7.7")
 RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
+JUDGE_PYTHON = "SQLEXT_JUDGE_PYTHON"
+"""Names a Python with the Spark that the judge runs on, where the tests run on another."""
 IVY_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sqlext" / "ivy"
 
 
@@ -89,7 +91,7 @@ class IcebergJudge:
         for name in ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "SPARK_CONF_DIR"):
             environment.pop(name, None)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "judges.iceberg_process"],
+            [os.environ.get(JUDGE_PYTHON, sys.executable), "-m", "judges.iceberg_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -20,6 +20,7 @@ import argparse
 import subprocess
 from pathlib import Path
 
+from judges.iceberg import JUDGE_PYTHON
 from matrix.environments import with_tests, with_wheel
 from sqlext.spark.shim.shim_jar import MINORS
 
@@ -76,7 +77,7 @@ def run(python: Path, step: list[str], *, alone: bool = False) -> int:
     return subprocess.call(
         [str(python), *script],
         cwd=os.path.join(ROOT, "build") if alone else ROOT,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, JUDGE_PYTHON: sys.executable},
     )
 
 

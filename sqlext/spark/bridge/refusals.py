@@ -18,6 +18,11 @@ def refuse_temporary_view(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     raise AnalysisError("EXPECT_TABLE_NOT_TEMPORARY_VIEW", name=arguments["name"], statement=arguments["statement"])
 
 
+def refuse_session(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Raises UnsupportedError SESSION_NOT_ATTACHED, for a session that was begun without the shim's rules."""
+    raise UnsupportedError("SESSION_NOT_ATTACHED")
+
+
 def refuse_nested_column(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Raises UnsupportedError NOT_READ_BY_SPARK_4_0 for what the Parquet reader of Spark 4.0 does not read rightly."""
     what = (
