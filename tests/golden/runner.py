@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
 from lowered_log import lowered_statements
-from sqlext.spark.shim.shim_jar import installed_spark
+from sqlext.spark.shim.shim_jar import MINORS, installed_spark
 
 INPUTS = Path(__file__).parent / "inputs"
 RESULTS = Path(__file__).parent / "results"
@@ -40,6 +40,8 @@ SIZE_NAMES = re.compile(r"(^|[-_])(size|sizes|length|size_in_bytes)$|files-size$
 PLAN_IDS = re.compile(r"(?<=[\w)*])#\d+L?|, \[plan_id=\d+\]")
 # of what the driver tries to take: it follows from the sizes of files
 TRIED_ROWS = re.compile(r"(?<=s at most )[\d,]+(?= rows)")
+# Spark tells where it looked from 4.2 on
+SEARCH_PATH = re.compile(r" Search path: \[[^\]]*\]\.")
 VERSION_NAMES = frozenset({"engine-version", "sqlext-version", "iceberg-version", "spark.app.id"})
 
 
@@ -97,24 +99,26 @@ def run_area(spark: SparkSession, warehouse: Path, area: str, catalog: str = "la
 
 
 def result_path(area: str) -> Path:
-    """The result file of an area, which is another one on a Spark that gives other texts than the default one."""
-    of_spark = RESULTS / f"spark-{installed_spark().minor}" / f"{area}.out"
-    return of_spark if of_spark.exists() else RESULTS / f"{area}.out"
+    """The result file of an area: that of this Spark, else of the one before it, down to the default one.
+
+    An older Spark than the default one has files of its own for what differs from it.
+    """
+    minor = installed_spark().minor
+    between = MINORS[MINORS.index(DEFAULT_SPARK) + 1 : MINORS.index(minor) + 1] or [minor]
+    of_sparks = [RESULTS / f"spark-{one}" / f"{area}.out" for one in reversed(between)]
+    return next((path for path in of_sparks if path.exists()), RESULTS / f"{area}.out")
 
 
 def record(spark: SparkSession, warehouse: Path, area: str) -> None:
-    """Writes what an area gives to its result file: on another Spark than the default one only what differs from it."""
-    given, default = run_area(spark, warehouse, area), RESULTS / f"{area}.out"
-    minor = installed_spark().minor
-    if minor == DEFAULT_SPARK:
-        default.write_text(given)
+    """Writes what an area gives to the result file of this Spark, unless the one that it would go by has the same."""
+    given, minor = run_area(spark, warehouse, area), installed_spark().minor
+    own = RESULTS / f"{area}.out" if minor == DEFAULT_SPARK else RESULTS / f"spark-{minor}" / f"{area}.out"
+    if minor != DEFAULT_SPARK:
+        own.unlink(missing_ok=True)
+    if not own.exists() and given == result_path(area).read_text():
         return
-    of_spark = RESULTS / f"spark-{minor}" / f"{area}.out"
-    if given == default.read_text():
-        of_spark.unlink(missing_ok=True)
-    else:
-        of_spark.parent.mkdir(exist_ok=True)
-        of_spark.write_text(given)
+    own.parent.mkdir(exist_ok=True)
+    own.write_text(given)
 
 
 def recorded_rows(area: str) -> Iterator[tuple[Statement, list[Any] | None]]:
@@ -209,7 +213,7 @@ class RunNames:
 
     def text(self, text: str) -> str:
         text = text.replace(f"file://{self.warehouse}", "<warehouse>").replace(str(self.warehouse), "<warehouse>")
-        text = CLOCK.sub("<time>", UUID.sub("<uuid>", text))
+        text = SEARCH_PATH.sub("", CLOCK.sub("<time>", UUID.sub("<uuid>", text)))
         for snapshot_id, name in self.snapshot_ids.items():
             text = text.replace(snapshot_id, name)
         return text

@@ -1,9 +1,9 @@
 """The tests on each version of Spark: `python3 tests/matrix/run.py [--spark 4.0,4.1,4.2,4.3] [--only core,golden]`.
 
 Each version has an environment of its own in `build/matrix`. `core` is `core.py` in an environment that has nothing but
-the wheel; the others are the tests of those folders in one with their tools. What each gave is kept in
-`build/matrix/results.json`, of which `docs/compatibility.md` is made (`--report`). `--regenerate` records the golden
-results that differ from those of the default version, and `--only` takes the names of PARTS.
+the wheel; the others are the tests of those folders in one with their tools. `--only`
+takes the names of PARTS. `--regenerate` records the golden results that differ from those of the default version, and
+`--classes` writes `docs/spark-classes.md`.
 """
 
 import os
@@ -21,6 +21,7 @@ import subprocess
 from pathlib import Path
 
 from judges.iceberg import JUDGE_PYTHON
+from matrix import spark_classes
 from matrix.environments import with_tests, with_wheel
 from sqlext.spark.shim.shim_jar import MINORS
 
@@ -37,7 +38,11 @@ def main() -> int:
     parser.add_argument("--spark", default=",".join(MINORS))
     parser.add_argument("--only", default=",".join(["core", *PARTS]))
     parser.add_argument("--regenerate", action="store_true")
+    parser.add_argument("--classes", action="store_true")
     arguments = parser.parse_args()
+    if arguments.classes:
+        spark_classes.DOCUMENT.write_text(spark_classes.document())
+        return 0
     parts = arguments.only.split(",")
     unknown = {*arguments.spark.split(",")} - {*MINORS} | {*parts} - {"core", *PARTS}
     if unknown:
