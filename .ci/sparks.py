@@ -6,12 +6,12 @@ import subprocess
 import sys
 import tarfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDER = os.path.join(ROOT, "build", "sparks")
+import environment
+
+FOLDER = os.path.join(environment.ROOT, "build", "sparks")
 
 
-def archive(minor):
-    # type: (str) -> str
+def archive(minor: str) -> str:
     """The path of the archive, which pip fetches once (some 450 MB)."""
     folder = os.path.join(FOLDER, minor)
     found = glob.glob(os.path.join(folder, "pyspark-*.tar.gz"))
@@ -23,8 +23,7 @@ def archive(minor):
     return found[0]
 
 
-def jars(minor):
-    # type: (str) -> str
+def jars(minor: str) -> str:
     """The folder of its jars, unpacked once."""
     whole = archive(minor)
     folder = whole[: -len(".tar.gz")] + "/deps/jars"

@@ -32,7 +32,7 @@ from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spark.bridge import interrupts
 from sqlext.spark.bridge.bridge import Bridge, Question
 from sqlext.spark.bridge.catalog_bridge import CatalogBridge
-from sqlext.spark.bridge.gateway import add_shim, attached_bridge, register
+from sqlext.spark.bridge.gateway import attached_bridge, load_shim, make_whole, register
 from sqlext.spark.bridge.refusals import (
     refuse_continuous_stream,
     refuse_expression,
@@ -151,8 +151,11 @@ def attach(spark: SparkSession) -> SparkSession:
     call for a session does nothing. Raises UnsupportedError SHIM_NOT_LOADED if the JVM cannot load the jar any more,
     and SESSION_HAS_STREAMS if the session lacks the rules and has streaming queries running.
     """
-    add_shim(spark, shim_jar)
-    if attached_bridge(spark.sparkContext) is not None:
+    is_attached = attached_bridge(spark.sparkContext) is not None
+    if not is_attached:
+        load_shim(spark, shim_jar)
+    make_whole(spark)
+    if is_attached:
         return spark
     for name in _STACK_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -211,6 +214,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "answered filters": answers.answered_filters,
         "aggregate": answers.aggregate,
         "column statistics": answers.column_statistics,
+        "evolved structs": scans.evolved_structs,
         "metadata rows": scans.metadata_rows,
         "refuse continuous stream": refuse_continuous_stream,
         "refuse expression": refuse_expression,

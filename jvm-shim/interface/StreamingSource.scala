@@ -88,6 +88,6 @@ object StreamedTables extends Rule[LogicalPlan] {
       className = classOf[StreamingSourceProvider].getName,
       userSpecifiedSchema = Some(columns),
       options = options ++ Map(StreamingSource.handle -> table.handle, StreamingSource.name -> table.name))
-    StreamPlans.relation(made, table.name, output)
+    StreamPlans.Relation(made, table.name, output)
   }
 }

@@ -48,12 +48,6 @@ class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns
   val equalityDeletesTouch: String = description.get("equality_deletes_touch").asText
 
   val reusedIds: Set[Long] = description.get("reused_ids").elements.asScala.map(_.asLong).toSet
-  /** Columns with a struct inside that got fields after it was made, and those with one that has no others. */
-  val grownColumns: Set[String] = names("grown_columns")
-  val renewedColumns: Set[String] = names("renewed_columns")
-
-  private def names(key: String): Set[String] = description.get(key).elements.asScala.map(_.asText).toSet
-
   /** Top-level columns whose values tell files apart. */
   val clusteredColumns: Seq[String] = description.get("clustered_columns").elements.asScala.map(_.asText).toSeq
   def hasDeletes: Boolean = hasPositionDeletes || equalityDeletes.nonEmpty

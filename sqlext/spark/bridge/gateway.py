@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,42 +28,44 @@ def attached_bridge(context: SparkContext | None) -> Bridge | None:
     return found if isinstance(found, Bridge) else None
 
 
-def add_shim(spark: SparkSession, jar: Callable[[], Path]) -> None:
-    """Gives the JVM the shim's jar, and the session what the shim injects into sessions, as far as they lack it.
+def load_shim(spark: SparkSession, jar: Callable[[], Path]) -> None:
+    """Gives the JVM the shim's jar, if it lacks it.
 
-    Raises UnsupportedError SHIM_NOT_LOADED if the JVM's class loader takes no jars, and SESSION_HAS_STREAMS.
+    The application's own class loader gets it, also if a loader below it has it by ADD JAR: tasks ask the former, and a
+    class of one loader is not that of another. Raises UnsupportedError SHIM_NOT_LOADED if that loader takes no jars, or
+    the other one has used its own.
     """
-    java = jvm(spark)
-    _load(spark, jar)
-    live = java.org.apache.spark.sql.sqlext.LiveSession
-    if not live.isWhole(java_session(spark)):
-        streams = list(live.runningStreams(java_session(spark)))
-        if streams:
-            raise UnsupportedError("SESSION_HAS_STREAMS", streams=", ".join(streams))
-        live.makeWhole(java_session(spark))
-
-
-def _load(spark: SparkSession, jar: Callable[[], Path]) -> None:
-    """Has the application's own class loader know the shim, also if a loader below it does by ADD JAR: tasks ask the
-    former, and a class of one loader is not that of another."""
     java, context = jvm(spark), spark.sparkContext
-    loaders = []
-    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+    lowest = java.java.lang.Thread.currentThread().getContextClassLoader()
+    loaders, loader = [], lowest
     while loader is not None:
         if is_instance_of(context._gateway, loader, _TAKES_JARS):
             loaders.append(loader)
         loader = loader.getParent()
+    application = loaders[-1] if loaders else lowest
+    class_of = partial(java.java.lang.Class.forName, _BRIDGE, False)
     try:
-        java.java.lang.Class.forName(_BRIDGE, False, loaders[-1] if loaders else None)
+        class_of(application)
     except Py4JJavaError:
         if not loaders:
             raise UnsupportedError("SHIM_NOT_LOADED") from None
         added = str(jar())
-        loaders[-1].addURL(java.java.io.File(added).toURI().toURL())
+        application.addURL(java.java.io.File(added).toURI().toURL())
         java_context(context).addJar(added)
-    application = java.java.lang.Class.forName(_BRIDGE, False, loaders[-1])
-    if not application.equals(java.java.lang.Class.forName(_BRIDGE, False, loaders[0])):
+    if not class_of(application).equals(class_of(lowest)):
         raise UnsupportedError("SHIM_NOT_LOADED")
+
+
+def make_whole(spark: SparkSession) -> None:
+    """Gives the session what the shim injects into sessions, if it lacks it. Raises UnsupportedError
+    SESSION_HAS_STREAMS."""
+    live, session = jvm(spark).org.apache.spark.sql.sqlext.LiveSession, java_session(spark)
+    if live.isWhole(session):
+        return
+    streams = list(live.runningStreams(session))
+    if streams:
+        raise UnsupportedError("SESSION_HAS_STREAMS", streams=", ".join(streams))
+    live.makeWhole(session)
 
 
 def register(spark: SparkSession, bridge: Bridge) -> None:

@@ -23,6 +23,7 @@ from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.resolved_keys import ResolvedKeys, can_resolve, has_few_files
 from sqlext.scan.scan_plan import ScanPlan, plan_scan
+from sqlext.spark.catalog.evolved_structs import evolved_structs
 from sqlext.spark.catalog.hidden_columns import stored_partition
 from sqlext.spark.catalog.partition_grouping import grouping_keys
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
@@ -232,6 +233,12 @@ class ScanBridge:
         mapping = NameMapping.of_table(version.metadata.properties)
         partitioned = {spec.spec_id: identity_ids(spec) for spec in version.metadata.partition_specs}
         return _Readings.of(self._file_columns.readings(version.io, files, mapping, partitioned))
+
+    def evolved_structs(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answers "evolved structs", which Spark 4.0 asks: names of columns by `grown` and `renewed`."""
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        grown, renewed = evolved_structs(version.metadata, version.schema)
+        return {"grown": grown, "renewed": renewed}
 
     def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "metadata rows": the rows of a metadata table, in order, as Arrow streams in Base64."""

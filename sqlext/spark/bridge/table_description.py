@@ -11,7 +11,6 @@ from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.arrow_types import from_arrow_schema
 from sqlext.spark.catalog.data_type import schema_to_spark, struct_as_stored, struct_to_spark
-from sqlext.spark.catalog.evolved_structs import evolved_structs
 from sqlext.spark.catalog.hidden_columns import partition_column
 from sqlext.spark.catalog.partition_grouping import shown_fields
 from sqlext.spark.catalog.session_catalogs import TableVersion
@@ -44,8 +43,6 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "reused_ids": [],
         "row_lineage": False,
         "clustered_columns": [],
-        "grown_columns": [],
-        "renewed_columns": [],
     }
     if handle.metadata_table is not None:
         shown = _metadata_schema(version)
@@ -62,7 +59,6 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "row_lineage": version.metadata.format_version > 2,
         "partition": partition_column(version.metadata),
         "clustered_columns": _clustered_columns(version),
-        **dict(zip(("grown_columns", "renewed_columns"), evolved_structs(version.metadata, schema), strict=True)),
         "properties": _properties(version),
         "partitioning": [_partition_field(schema, field) for field in shown_fields(version)],
         "position_deletes": deletes.has_positions,

@@ -11,6 +11,8 @@ import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import types as spark
 
+# Times of the day are a type from Spark 4.1 on.
+_TIME: type[spark.DataType] | None = getattr(spark, "TimeType", None)
 _TO_ARROW: Mapping[type[spark.DataType], pa.DataType] = {
     spark.NullType: pa.null(),
     spark.BooleanType: pa.bool_(),
@@ -34,6 +36,7 @@ _TO_ARROW: Mapping[type[spark.DataType], pa.DataType] = {
             pa.field("metadata", pa.binary(), nullable=False, metadata={b"variant": b"true"}),
         ]
     ),
+    **({} if _TIME is None else {_TIME: pa.time64("ns")}),
 }
 _FROM_ARROW: Mapping[pa.DataType, spark.DataType] = {
     pa.null(): spark.NullType(),
@@ -46,8 +49,6 @@ _FROM_ARROW: Mapping[pa.DataType, spark.DataType] = {
     pa.binary(): spark.BinaryType(),
     pa.date32(): spark.DateType(),
 }
-# Times of the day are a type from Spark 4.1 on.
-_TIME: type[spark.DataType] | None = getattr(spark, "TimeType", None)
 
 
 def to_arrow_schema(struct: spark.StructType) -> pa.Schema:
@@ -77,10 +78,7 @@ def _to_arrow(data_type: spark.DataType) -> pa.DataType:
             return pa.struct([_arrow_field(field.name, field.dataType, field.nullable) for field in data_type.fields])
         case spark.UserDefinedType():
             return _to_arrow(data_type.sqlType())
-    # StringType may have a collation.
-    if _TIME is not None and isinstance(data_type, _TIME):
-        return pa.time64("ns")
-    found = next((arrow for kind, arrow in _TO_ARROW.items() if isinstance(data_type, kind)), None)
+    found = _TO_ARROW.get(type(data_type))
     if found is None:
         raise _error("UNSUPPORTED_DATA_TYPE_FOR_ARROW_CONVERSION", data_type=str(data_type))
     return found
