@@ -249,11 +249,14 @@ class Dispatch:
             renew_caches(spark, table)
 
     def _within(self, spark: SparkSession, arguments: Mapping[str, Any]) -> Environment:
+        self._environment.transactions.require_kept(arguments["transaction_of"])
         return self._environment.within(session_id(spark)).planned_by(arguments["plan_settings"])
 
     def _outcome(self, spark: SparkSession, statement: AnyStatement | None, arguments: Mapping[str, Any]) -> Outcome:
         command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]
-        environment = self._within(spark, arguments)
+        environment = self._environment.planned_by(arguments["plan_settings"])
+        if not isinstance(statement, TransactionStatement):
+            environment = self._within(spark, arguments)
         changing = statement.statement if isinstance(statement, Explain) else statement
         if isinstance(changing, Delete | Insert | Merge | Truncate | Update):
             verb = "UPSERT" if isinstance(changing, Insert) and changing.upsert else type(changing).__name__.upper()

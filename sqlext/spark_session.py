@@ -1,4 +1,4 @@
-"""Spark sessions with sqlext, and transactions in them."""
+"""Spark sessions with sqlext, in a Python driver."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sqlext.any_session import CATALOG_CLASS
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.static_table import load_static_table
@@ -26,7 +26,6 @@ from sqlext.commit.group.group_committers import GroupCommitters
 from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.commit.loop.pace import RetryPace
 from sqlext.dispatch import Dispatch
-from sqlext.errors import NotFoundError
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spark.bridge import interrupts
@@ -65,7 +64,6 @@ _STACK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _REDACTION = "spark.redaction.regex"
 _HIDDEN = "(?i)secret|password|token|access[.]?key|credential"
 
-CATALOG_CLASS = "io.sqlext.Catalog"
 _CATALOGS = "spark.sql.catalog."
 
 
@@ -120,28 +118,6 @@ def session(
     for key, value in (conf or {}).items():
         builder = builder.config(key, value)
     return configure(builder, **warehouses).getOrCreate()
-
-
-@contextmanager
-def transaction(
-    spark: SparkSession, catalog: str | None = None, *, isolation: Literal["snapshot", "serializable"] = "snapshot"
-) -> Iterator[SparkSession]:
-    """Runs the session's statements within the block as one transaction: COMMIT at its end, ROLLBACK on an error.
-
-    A serializable transaction conflicts with changes of the tables that it read, too. Raises NotFoundError
-    CATALOG_NOT_FOUND if the session has no such `catalog` of sqlext, ValueError for another isolation level.
-    """
-    if catalog is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", None) != CATALOG_CLASS:
-        raise NotFoundError("CATALOG_NOT_FOUND", name=catalog)
-    if isolation not in ("snapshot", "serializable"):
-        raise ValueError(f"{isolation!r} is no isolation level of a transaction")
-    spark.sql("BEGIN ISOLATION LEVEL SERIALIZABLE" if isolation == "serializable" else "BEGIN")
-    try:
-        yield spark
-    except BaseException:
-        spark.sql("ROLLBACK")
-        raise
-    spark.sql("COMMIT")
 
 
 def attach(spark: SparkSession) -> SparkSession:

@@ -35,8 +35,10 @@ ALLOWED = {
     "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "procedure"},
     "spark_session": FORMAT
     | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "procedure", "dispatch"}
-    | {"streaming"},
-    "__init__": {"errors", "spark_session", "streaming"},
+    | {"any_session", "streaming"},
+    "serve": {"errors", "spark", "spark_session"},
+    "any_session": {"errors"},
+    "__init__": {"any_session", "errors", "spark_session", "streaming"},
 }
 ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],

@@ -1,12 +1,17 @@
 /* The way from Spark to Python, which makes every decision about tables: one call, one JSON answer. Python implements
- * the trait; the object calls it, keeps answers that cannot change, and makes exceptions of refusals. */
+ * the trait; the object calls it, keeps answers that cannot change, and makes exceptions of refusals. Where no Python
+ * driver has attached its side, the first call starts one as a child process. */
 package io.sqlext
+
+import java.util.concurrent.ConcurrentHashMap
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
-import org.apache.spark.QueryContext
+import org.apache.spark.{QueryContext, SparkContext}
 import org.apache.spark.sql.{AnalysisException, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.trees.Origin
+import org.apache.spark.sql.sqlext.{PythonProcess, SparkInternals}
+import py4j.Py4JException
 
 import scala.jdk.CollectionConverters._
 
@@ -21,29 +26,50 @@ trait Bridge {
   def run(session: SparkSession, command: String, arguments: String, rows: DataFrame): AnyRef
 }
 
+private case class OpenCatalog(name: String, options: Map[String, String], context: SparkContext)
+
 object Bridge {
   private val keptBytes = 64L * 1024 * 1024
   private val planSettings = "sqlext.plan."
   @volatile private var python: Bridge = _
+  /** Of the bridge that is registered; null if that is a Python driver's. */
+  @volatile private var process: PythonProcess = _
   private val kept = new KeptAnswers(keptBytes)
+  private val opened = new ConcurrentHashMap[String, OpenCatalog]
   private[sqlext] val json = new ObjectMapper().registerModule(DefaultScalaModule)
 
-  /** Another one than before may open catalogs of the same names with other settings. */
+  /** Another one than before may open catalogs of the same names with other settings. A Python driver's takes the place
+    * of a child process, and opens the catalogs that this one had open. */
   def register(bridge: Bridge): Unit = {
+    val before = process
+    process = null
     python = bridge
     kept.clear()
+    if (before != null) before.close()
+    opened.values.removeIf(_.context.isStopped)
+    opened.values.forEach(catalog => askToOpen(catalog))
   }
 
-  def isRegistered: Boolean = python != null
+  def isAttached: Boolean = python != null
+
+  /** Has Python open a catalog, now and after another Python side has taken its place. */
+  def open(name: String, options: Map[String, String]): Unit = {
+    val catalog = OpenCatalog(name, options, SparkInternals.activeSession.sparkContext)
+    askToOpen(catalog)
+    opened.put(name, catalog)
+  }
+
+  private def askToOpen(catalog: OpenCatalog): Unit =
+    ask("initialize catalog", Map("catalog" -> catalog.name, "options" -> catalog.options))
 
   def ask(question: String, arguments: Map[String, Any]): JsonNode =
-    decode(attached.ask(question, json.writeValueAsString(arguments)))
+    decode(answered(_.ask(question, json.writeValueAsString(arguments))))
 
   /** Of one version of a table, which the handle in `arguments` names: an answer that will be the same for ever. */
   def askOnce(question: String, arguments: Map[String, Any]): JsonNode = {
     val asked = question + json.writeValueAsString(arguments)
     kept.get(asked).getOrElse {
-      val text = attached.ask(question, asked.drop(question.length))
+      val text = answered(_.ask(question, asked.drop(question.length)))
       val answer = decode(text)
       kept.keep(asked, answer, text.length)
       answer
@@ -58,8 +84,10 @@ object Bridge {
   /** Python plans changes of rows by the settings that the session has as the command begins. */
   def run(session: SparkSession, command: String, arguments: Map[String, Any], rows: DataFrame): JsonNode =
     NewestVersions.inCommand {
-      val planned = arguments + ("plan_settings" -> session.conf.getAll.filter(_._1.startsWith(planSettings)))
-      attached.run(session, command, json.writeValueAsString(planned), rows) match {
+      val planned = arguments ++ Map(
+        "plan_settings" -> session.conf.getAll.filter(_._1.startsWith(planSettings)),
+        "transaction_of" -> session.conf.getOption(SparkInternals.transactionOf).orNull)
+      answered(_.run(session, command, json.writeValueAsString(planned), rows)) match {
         case failure: Throwable => throw failure
         case answer => decode(answer.toString)
       }
@@ -70,16 +98,29 @@ object Bridge {
     try ask(question, arguments)
     finally Moment.commandEnded()
 
-  private def attached: Bridge = {
-    if (python == null) throw new SqlextException("SQLEXT_NOT_ATTACHED", "55000",
-      "[SQLEXT_NOT_ATTACHED] The Spark session has no sqlext: its Python side is not attached. Build the session with " +
-        "sqlext.configure(SparkSession.builder).getOrCreate(), or call sqlext.attach(spark). SQLSTATE: 55000", Map.empty)
-    python
+  /** The answer of the Python side: of the driver that has attached it, or of a child process. */
+  private def answered[A](question: Bridge => A): A = {
+    if (python == null || (process != null && !process.serves)) startProcess()
+    val asked = process
+    try question(python)
+    catch {
+      case broken: Py4JException if asked != null =>
+        throw asked.end.fold[Throwable](broken)(SqlextException.processEnded(_, broken))
+    }
+  }
+
+  private def startProcess(): Unit = synchronized {
+    if (python == null || (process != null && !process.serves)) {
+      python = null
+      if (process != null) process.close()
+      process = null
+      process = PythonProcess.start()
+    }
   }
 
   def encode(value: Any): String = json.writeValueAsString(value)
 
-  private def decode(answer: String): JsonNode = {
+  def decode(answer: String): JsonNode = {
     val node = json.readTree(answer)
     val error = node.get("error")
     if (error != null) throw new SqlextException(error.get("condition").asText, error.get("sqlstate").asText,
@@ -99,6 +140,18 @@ class SqlextException(condition: String, state: String, text: String, parameters
 }
 
 object SqlextException {
+  /** An error that Python is not there to make. */
+  def ofShim(condition: String, state: String, text: String): SqlextException =
+    new SqlextException(condition, state, s"[$condition] $text SQLSTATE: $state", Map.empty)
+
+  def processEnded(how: String, cause: Throwable): SqlextException = {
+    val ended = ofShim("PYTHON_ENDED", "58000", s"The Python side of sqlext ended ($how) while it ran the statement. If " +
+      "it changes tables, look in their snapshots whether it has committed. The next statement starts Python anew; a " +
+      "transaction that was open is lost, and none of it is committed.")
+    ended.initCause(cause)
+    ended
+  }
+
   /** What Python says of a missing file too: Spark's own text advises REFRESH TABLE, which brings no file back. */
   def fileNotFound(path: String): SqlextException = new SqlextException("FILE_NOT_FOUND", "58030",
     s"[FILE_NOT_FOUND] The file $path (data file) does not exist. Restore it, or read an earlier snapshot of the table. " +

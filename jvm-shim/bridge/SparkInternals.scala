@@ -140,11 +140,14 @@ object SparkInternals {
       .loadTable(Identifier.of(parts.slice(1, parts.length - 1).toArray, parts.last))
   }
 
+  /** A setting by which Python marks a session that has a transaction. */
+  val transactionOf = "spark.sqlext.transaction-of"
+
   /** What tells the session that is at work from others of the application. Spark runs the queries that it caches in
     * clones of a session, which are in its transaction: they have its settings. */
   def sessionId: String = {
     val session = classic.SparkSession.active
-    session.sessionState.conf.getConfString("spark.sqlext.transaction-of", session.sessionUUID)
+    session.sessionState.conf.getConfString(transactionOf, session.sessionUUID)
   }
 
   def struct(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)

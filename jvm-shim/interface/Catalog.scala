@@ -33,7 +33,7 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
 
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     catalog = name
-    Bridge.ask("initialize catalog", Map("catalog" -> name, "options" -> options.asCaseSensitiveMap.asScala.toMap))
+    Bridge.open(name, options.asCaseSensitiveMap.asScala.toMap)
   }
 
   override def name: String = catalog

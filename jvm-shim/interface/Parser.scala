@@ -6,6 +6,7 @@
 package io.sqlext
 
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
+import java.util.Locale
 
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
@@ -17,6 +18,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 
 object Parser {
   private val settings = "spark.sql.catalog."
+  private val transactional = Seq("begin", "transaction", "commit", "rollback", "savepoint")
   private val statements = Set("parsePlan", "parsePlanWithParameters")
 
   def around(session: SparkSession, delegate: ParserInterface): ParserInterface = {
@@ -35,15 +37,30 @@ object Parser {
 
   private def parsed(session: classic.SparkSession, delegate: ParserInterface, method: Method, text: String,
       arguments: Array[AnyRef]): AnyRef =
-    if (!Bridge.isRegistered || catalogsOf(session.sessionState.conf).isEmpty) method.invoke(delegate, arguments: _*)
-    else {
-      val seen = Bridge.ask("first look", Map("text" -> text) ++ lexing(session.sessionState.conf))
-      val forSpark = Option(seen.get("text").textValue).getOrElse(text)
-      val command =
-        if (!statements(method.getName) || !seen.get("may_be_ours").asBoolean) None
-        else commandFor(session, ParsedStatements.withLiterals(text, forSpark, arguments.drop(1).toSeq))
-      command.getOrElse(method.invoke(delegate, arguments.updated(0, forSpark): _*))
-    }
+    if (!concernsPython(session, text)) method.invoke(delegate, arguments: _*)
+    else try asked(session, delegate, method, text, arguments)
+    catch { case failure: SqlextException if statements(method.getName) => UnaskedStatement(failure) }
+
+  private def asked(session: classic.SparkSession, delegate: ParserInterface, method: Method, text: String,
+      arguments: Array[AnyRef]): AnyRef = {
+    val seen = Bridge.ask("first look", Map("text" -> text) ++ lexing(session.sessionState.conf))
+    val forSpark = Option(seen.get("text").textValue).getOrElse(text)
+    val command =
+      if (!statements(method.getName) || !seen.get("may_be_ours").asBoolean) None
+      else commandFor(session, ParsedStatements.withLiterals(text, forSpark, arguments.drop(1).toSeq))
+    command.getOrElse(method.invoke(delegate, arguments.updated(0, forSpark): _*))
+  }
+
+  /** Whether Python is asked about a text. While it does not run, it is started only for a text that may be its own: one
+    * that names one of its catalogs, or is in one, or is of a transaction. */
+  private def concernsPython(session: classic.SparkSession, text: String): Boolean = {
+    val catalogs = catalogsOf(session.sessionState.conf)
+    catalogs.nonEmpty && (Bridge.isAttached || {
+      val words = text.toLowerCase(Locale.ROOT)
+      (transactional ++ catalogs.map(_.toLowerCase(Locale.ROOT))).exists(words.contains) ||
+        catalogs.contains(session.sessionState.catalogManager.currentCatalog.name)
+    })
+  }
 
   /** The failure as what a proxy may throw: ParserInterface declares ParseException, and another checked exception,
     * such as that of a parameter without a value, would come out as an UndeclaredThrowableException. */

@@ -46,6 +46,11 @@ case class PythonCommand(context: Map[String, Any], catalog: Option[String], res
     }
 }
 
+/** A statement that Python could not be asked about. A parser may throw only Spark's own errors of syntax. */
+case class UnaskedStatement(failure: SqlextException) extends LeafRunnableCommand {
+  override def run(session: SparkSession): Seq[Row] = throw failure
+}
+
 /** Rows of a DataFrame, or of an INSERT that Spark resolved, on their way to Python, which puts them into the table's
   * columns and types. It answers with its counts, but for one of several in a statement. */
 case class PythonWrite(arguments: Map[String, Any], query: LogicalPlan, counted: Boolean = true) extends LeafRunnableCommand {

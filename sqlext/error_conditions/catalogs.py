@@ -108,6 +108,11 @@ CATALOGS: Mapping[str, Condition] = {
         "{operation} is not supported within a transaction. Use it before BEGIN, or after COMMIT or ROLLBACK.",
     ),
     "NO_TRANSACTION": Condition("25P01", "{statement} is refused: the session has no transaction. BEGIN opens one."),
+    "TRANSACTION_LOST": Condition(
+        "25006",
+        "The Python process that held the session's transaction has ended. None of the transaction is committed:"
+        " ROLLBACK, and begin it anew.",
+    ),
     "SAVEPOINT_NOT_FOUND": Condition(
         "3B001", "The transaction has no savepoint {savepoint}. SAVEPOINT {savepoint} sets one."
     ),

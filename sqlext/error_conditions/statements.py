@@ -166,6 +166,16 @@ STATEMENTS: Mapping[str, Condition] = {
         " that version, and please report it if they are.",
     ),
     "NOT_READ_BY_SPARK_4_0": Condition("0A000", "Table {name} {what}. Read it with Spark 4.1 or newer."),
+    "NOT_A_CHILD_OF_SPARK": Condition(
+        "55000",
+        "python -m sqlext.serve is started by Spark's JVM, where no Python driver runs. Start spark-sql, a Thrift or a"
+        " Connect server with the jar that python -m sqlext.spark.shim.shim_jar prints.",
+    ),
+    "PYSPARK_DIFFERS": Condition(
+        "55000",
+        "Spark is version {spark} and PySpark {pyspark}. Set spark.sqlext.python to a Python with PySpark of Spark's"
+        " version, or SPARK_HOME to the folder of Spark, which has it.",
+    ),
     "SESSION_NOT_ATTACHED": Condition(
         "55000",
         "This session was begun without the rules of sqlext, and would give rows that are deleted. Call"

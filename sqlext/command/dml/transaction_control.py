@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.spark.session.open_transactions import OpenTransactions
-from sqlext.spark.session.session_settings import mark_transaction, session_id
+from sqlext.spark.session.session_settings import mark_transaction, session_id, transaction_mark
 from sqlext.sql.statements.transaction_statement import (
     BeginTransaction,
     CommitTransaction,
@@ -19,12 +19,18 @@ from sqlext.sql.statements.transaction_statement import (
 
 
 def control_transaction(environment: Environment, spark: SparkSession, statement: TransactionStatement) -> Outcome:
-    """Runs the statement; no rows. Raises as `OpenTransactions` and `OpenTransaction`."""
+    """Runs the statement; no rows. Raises as `OpenTransactions` and `OpenTransaction`.
+
+    ROLLBACK of a transaction that was lost does nothing more than end it.
+    """
     transactions, session = environment.transactions, session_id(spark)
+    mark = transaction_mark(spark)
     try:
-        _control(transactions, session, statement)
+        if not (transactions.is_lost(mark) and statement == RollBackTransaction(savepoint=None)):
+            transactions.require_kept(mark)
+            _control(transactions, session, statement)
     finally:
-        mark_transaction(spark, is_open=transactions.is_open(session))
+        mark_transaction(spark, transactions.mark(session) if transactions.is_open(session) else None)
     return Outcome()
 
 

@@ -109,6 +109,11 @@ def _error(failure: BaseException, asked: str) -> str:
     if not isinstance(failure, SqlextError):
         _LOG.error("sqlext failed on %r", asked, exc_info=failure)
         failure = SqlextError("INTERNAL_ERROR", asked=asked, reason=f"{type(failure).__name__}: {failure}")
+    return error_json(failure)
+
+
+def error_json(failure: SqlextError) -> str:
+    """The answer that the shim makes an exception of."""
     return json.dumps(
         {
             "error": {

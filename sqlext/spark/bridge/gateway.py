@@ -9,8 +9,8 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject, is_instance_of
 from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
-from pyspark.java_gateway import ensure_callback_server_started
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 from pyspark.sql import SparkSession
 
 from sqlext.errors import UnsupportedError
@@ -20,6 +20,16 @@ from sqlext.spark.shim.java_objects import java_context, java_session, jvm
 _ATTACHED = "_sqlext_bridge"
 _BRIDGE = "io.sqlext.Bridge"
 _TAKES_JARS = "org.apache.spark.util.MutableURLClassLoader"
+
+
+def session_of_parent() -> SparkSession:
+    """The session of the JVM that started this process, see `PythonProcess.scala`; its application is no other's."""
+    gateway = launch_gateway()
+    java = gateway.jvm
+    session = java.org.apache.spark.sql.sqlext.PythonProcess.session()
+    context = java.org.apache.spark.api.java.JavaSparkContext(session.sparkContext())
+    conf = SparkConf(_jvm=java, _jconf=context.getConf())
+    return SparkSession(SparkContext(gateway=gateway, jsc=context, conf=conf), session)
 
 
 def attached_bridge(context: SparkContext | None) -> Bridge | None:

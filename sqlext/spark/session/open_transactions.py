@@ -12,9 +12,15 @@ from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.session_catalogs import Catalogs
 
+_IN = "@"
+
 
 class OpenTransactions:
-    """Open transactions by session id."""
+    """Open transactions by session id.
+
+    A session's own setting says too that it has one, by a mark with the id of this object: if the Python side is
+    another one by then, as after its process has ended, the transaction is lost.
+    """
 
     def __init__(
         self,
@@ -30,15 +36,31 @@ class OpenTransactions:
         self._clock = clock
         self._open: dict[str, tuple[str, OpenTransaction]] = {}
         self._lock = Lock()
+        self._id = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+
+    def mark(self, session: str) -> str:
+        """What the session's setting says of its transaction."""
+        return f"{session}{_IN}{self._id}"
+
+    def is_lost(self, mark: str | None) -> bool:
+        """Whether a session's setting tells of a transaction that began in another Python process."""
+        return mark is not None and mark.partition(_IN)[2] != self._id
+
+    def require_kept(self, mark: str | None) -> None:
+        """Raises AnalysisError TRANSACTION_LOST."""
+        if self.is_lost(mark):
+            raise AnalysisError("TRANSACTION_LOST")
 
     def catalogs_of(self, session: str) -> Catalogs:
-        """The catalogs as the session sees them, with its uncommitted changes."""
-        found = self._open.get(session)
+        """The catalogs as the session, an id or a mark, sees them: with its uncommitted changes. Raises as
+        `require_kept`."""
+        self.require_kept(session if _IN in session else None)
+        found = self._open.get(session.partition(_IN)[0])
         return self._catalogs if found is None else self._catalogs.within(found[1])
 
     def is_open(self, session: str) -> bool:
-        """Whether the session has an open transaction."""
-        return session in self._open
+        """Whether the session, an id or a mark, has an open transaction."""
+        return session.partition(_IN)[0] in self._open
 
     def changed_tables(self, session: str) -> list[tuple[str, ...]]:
         """Names, as parts, of the tables that the session's transaction has changed; none without a transaction."""

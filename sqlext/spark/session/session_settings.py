@@ -48,16 +48,22 @@ def session_id(spark: SparkSession) -> str:
     return str(java_session(spark).sessionUUID())
 
 
-def mark_transaction(spark: SparkSession, *, is_open: bool) -> None:
-    """Sets in the session's configuration whether it has a transaction.
+def mark_transaction(spark: SparkSession, mark: str | None) -> None:
+    """Sets in the session's configuration that it has a transaction, or none.
 
     Clones of the session, in which Spark runs queries to be cached, inherit the setting and have no other reference to
     their session. Only BEGIN, COMMIT and ROLLBACK of the session change it.
     """
-    if is_open:
-        spark.conf.set(_TRANSACTION_OF, session_id(spark))
-    else:
+    if mark is None:
         spark.conf.unset(_TRANSACTION_OF)
+    else:
+        spark.conf.set(_TRANSACTION_OF, mark)
+
+
+def transaction_mark(spark: SparkSession) -> str | None:
+    """What `mark_transaction` has set in the session, or in the one that it is a clone of."""
+    mark: str | None = spark.conf.get(_TRANSACTION_OF, None)
+    return mark
 
 
 def is_case_sensitive(spark: SparkSession) -> bool:

@@ -1,0 +1,46 @@
+"""Functions for any session of Spark: that of a Python driver, and that of a client of Spark Connect, which has no JVM.
+
+They are SQL and Spark's DataFrame API, and need no other package than PySpark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.errors import NotFoundError
+
+CATALOG_CLASS = "io.sqlext.Catalog"
+
+
+@contextmanager
+def transaction(
+    spark: SparkSession, catalog: str | None = None, *, isolation: Literal["snapshot", "serializable"] = "snapshot"
+) -> Iterator[SparkSession]:
+    """Runs the session's statements within the block as one transaction: COMMIT at its end, ROLLBACK on an error.
+
+    A serializable transaction conflicts with changes of the tables that it read, too. Raises NotFoundError
+    CATALOG_NOT_FOUND if the session has no such `catalog` of sqlext, ValueError for another isolation level.
+    """
+    if catalog is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", None) != CATALOG_CLASS:
+        raise NotFoundError("CATALOG_NOT_FOUND", name=catalog)
+    if isolation not in ("snapshot", "serializable"):
+        raise ValueError(f"{isolation!r} is no isolation level of a transaction")
+    spark.sql("BEGIN ISOLATION LEVEL SERIALIZABLE" if isolation == "serializable" else "BEGIN")
+    try:
+        yield spark
+    except BaseException:
+        spark.sql("ROLLBACK")
+        raise
+    spark.sql("COMMIT")
+
+
+def upsert(rows: DataFrame, table: str, options: Mapping[str, str] | None = None) -> None:
+    """Inserts each row into the table, or replaces the row with its key, in one commit.
+
+    Columns go by name; absent ones are null or have their defaults. `options` are those of a DataFrame's write.
+    """
+    rows.writeTo(table).options(**{**(options or {}), "upsert-enabled": "true"}).append()

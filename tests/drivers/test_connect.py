@@ -1,0 +1,66 @@
+"""Spark Connect: a client without a JVM has SQL, DataFrames, streams, `upsert`, `transaction` and `write_stream`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.spark_servers import CONNECT, server
+
+CLIENT = Path(__file__).parent / "connect_client.py"
+SOME_AREAS = ["transactions", "errors", "upsert", "row_expressions", "time_travel", "views"]
+"""In CI; all of them with SQLEXT_GOLDEN=all."""
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    folder = tmp_path_factory.mktemp("connect").resolve()
+    with server(CONNECT, folder) as port:
+        yield port, folder
+
+
+def client(*arguments: str) -> Any:
+    environment = {**os.environ, "TZ": "UTC", "SPARK_CONNECT_MODE_ENABLED": "1"}
+    run = subprocess.run(
+        [sys.executable, str(CLIENT), *arguments], capture_output=True, text=True, check=False, env=environment
+    )
+    assert run.returncode == 0, run.stderr[-4000:]
+    return json.loads(run.stdout.splitlines()[-1]), run.stderr
+
+
+def test_a_client_has_all_that_needs_no_jvm(running: tuple[int, Path]) -> None:
+    found, _ = client(str(running[0]))
+    assert found == {
+        "upserted": [[1, "a"], [2, None]],
+        "many": 249_999,
+        "in the transaction": [2, 249_999],
+        "after it": 2,
+        "views of others": "TABLE_OR_VIEW_NOT_FOUND",
+        "settings of others": "UTC",
+        "errors": [
+            "INVALID_PRIMARY_KEY",
+            "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+            "TABLE_OR_VIEW_NOT_FOUND",
+        ],
+        "stream": 5,
+    }
+
+
+def test_golden_results(running: tuple[int, Path]) -> None:
+    port, folder = running
+    areas = golden_areas()
+    differing, told = client(str(port), str(folder), *areas)
+    assert differing == [], told[-6000:]
+
+
+def golden_areas() -> Sequence[str]:
+    from golden.runner import area_names
+
+    return area_names() if os.environ.get("SQLEXT_GOLDEN") == "all" else SOME_AREAS
