@@ -31,7 +31,7 @@ from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spark.bridge import interrupts
 from sqlext.spark.bridge.bridge import Bridge, Question
 from sqlext.spark.bridge.catalog_bridge import CatalogBridge
-from sqlext.spark.bridge.gateway import attached_bridge, load_shim, make_whole, register
+from sqlext.spark.bridge.gateway import attached_bridge, load_shim, make_whole, register, ship_jars
 from sqlext.spark.bridge.refusals import (
     refuse_continuous_stream,
     refuse_expression,
@@ -45,6 +45,7 @@ from sqlext.spark.catalog.hadoop_storage import configure_s3a
 from sqlext.spark.catalog.open_catalogs import OpenCatalogs
 from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs
+from sqlext.spark.executor_task import is_local
 from sqlext.spark.scan.executor_reader import ExecutorReader
 from sqlext.spark.scan.metadata_answers import MetadataAnswers
 from sqlext.spark.session.open_transactions import OpenTransactions
@@ -96,8 +97,6 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
     The settings `spark.sql.catalog.<name>=io.sqlext.Catalog` and `spark.sql.catalog.<name>.warehouse=<folder>` define a
     catalog too.
     """
-    # Workers of a local session need the packages of this process.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configured = SessionBuilder()
     options = builder_options(builder)
     jars = ",".join(filter(None, [options.get("spark.jars", ""), str(shim_jar())]))
@@ -133,6 +132,11 @@ def attach(spark: SparkSession) -> SparkSession:
     make_whole(spark)
     if is_attached:
         return spark
+    context = spark.sparkContext
+    if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable  # local-cluster's executors are on this machine too
+    if not is_local(context):
+        ship_jars(spark)
     for name in _STACK_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     io = SchemeIO()

@@ -166,6 +166,11 @@ STATEMENTS: Mapping[str, Condition] = {
         " that version, and please report it if they are.",
     ),
     "NOT_READ_BY_SPARK_4_0": Condition("0A000", "Table {name} {what}. Read it with Spark 4.1 or newer."),
+    "WORKER_LACKS_PACKAGES": Condition(
+        "58000",
+        "An executor's Python cannot run the statement's tasks. It lacks {packages}; it is {python}. Install that"
+        " there, or set PYSPARK_PYTHON to a Python of the executors that has it.",
+    ),
     "NOT_A_CHILD_OF_SPARK": Condition(
         "55000",
         "python -m sqlext.serve is started by Spark's JVM, where no Python driver runs. Start spark-sql, a Thrift or a"

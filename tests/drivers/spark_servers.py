@@ -81,10 +81,11 @@ def run(program: str, warehouse: Path, *given: str, **settings: str) -> subproce
 
 
 @contextmanager
-def server(main_class: str, warehouse: Path) -> Iterator[int]:
+def server(main_class: str, warehouse: Path, **settings: str) -> Iterator[int]:
     """A running server, CONNECT or THRIFT, and its port. Fails with its log if it ends before it listens."""
     port, log = _free_port(), warehouse / "server.log"
-    command = [str(spark_home() / "bin" / "spark-submit"), "--class", main_class, *arguments(warehouse, {})]
+    named = {name.replace("__", "."): value for name, value in settings.items()}
+    command = [str(spark_home() / "bin" / "spark-submit"), "--class", main_class, *arguments(warehouse, named)]
     with log.open("w") as output:
         process = subprocess.Popen(
             [*command, *_PORTS[main_class](port)],

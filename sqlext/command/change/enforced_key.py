@@ -26,6 +26,7 @@ from sqlext.properties import KEY_ENFORCED
 from sqlext.scan.key_lookup import KeyMatches, find_keys, key_range, lookup_bytes, stored_keys
 from sqlext.spark.catalog.data_type import schema_to_spark
 from sqlext.spark.catalog.session_catalogs import TableVersion
+from sqlext.spark.executor_task import for_executors
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.field_path import path_text
 from sqlext.spec.manifests.content_file import ContentFile
@@ -169,7 +170,12 @@ def _join(spark: SparkSession, target: Target, files: Sequence[ContentFile], rem
     listed = ", ".join(f"{path} AS {quote_identifier(name)}" for path, name in zip(paths, names, strict=True))
     stored = spark.sql(f"SELECT {listed}, `_file`, `_pos` FROM {target.relation}")
     found = stored.join(new, names, "left_semi")
-    there = found.mapInArrow(_without(removed), found.schema).select(*columns).limit(NAMED_KEYS).toArrow()
+    there = (
+        found.mapInArrow(for_executors(spark.sparkContext, _without(removed)), found.schema)
+        .select(*columns)
+        .limit(NAMED_KEYS)
+        .toArrow()
+    )
     if there.num_rows:
         raise DataError("KEY_ALREADY_EXISTS", table=target.name, keys=named_keys(there.rename_columns(shown)))
 
@@ -194,7 +200,7 @@ def _key_rows(spark: SparkSession, io: FileIO, schema: Schema, files: Sequence[C
         column["name"] = name
     struct = SparkStruct.fromJson(described)
     paths = spark.createDataFrame([(file.file_path,) for file in files], "path string")
-    return paths.repartition(min(len(files), 200)).mapInArrow(read, struct)
+    return paths.repartition(min(len(files), 200)).mapInArrow(for_executors(spark.sparkContext, read), struct)
 
 
 def _without(removed: Removed) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -12,9 +12,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.errors import SqlextError
+from sqlext.errors import SqlextError, UnsupportedError
 from sqlext.spark.bridge import interrupts
 from sqlext.spark.catalog.session_catalogs import Catalogs
+from sqlext.spark.executor_task import lacking_packages
 
 Question = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Command = Callable[[SparkSession, Mapping[str, Any], DataFrame | None], Mapping[str, Any]]
@@ -60,6 +61,11 @@ class Bridge:
             with interrupts.interruptible():
                 return json.dumps(self._commands[command](spark, json.loads(arguments), frame))
         except PySparkException as failure:
+            lacking = lacking_packages(str(failure))
+            if lacking is not None:
+                return _error(
+                    UnsupportedError("WORKER_LACKS_PACKAGES", packages=lacking[0], python=lacking[1]), command
+                )
             origin = _origin(failure)
             return _error(failure, command) if origin is None else origin
         except Py4JJavaError as failure:

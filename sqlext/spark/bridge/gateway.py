@@ -66,6 +66,21 @@ def load_shim(spark: SparkSession, jar: Callable[[], Path]) -> None:
         raise UnsupportedError("SHIM_NOT_LOADED")
 
 
+def ship_jars(spark: SparkSession) -> None:
+    """Has executors get every jar that the application was submitted with.
+
+    Spark adds those of `spark.jars.packages` to the setting `spark.jars` of the JVM; in PySpark the session's own
+    `spark.jars`, which names the shim, then takes the place of both, and only the driver has the packages.
+    """
+    context = java_context(spark.sparkContext)
+    submitted = jvm(spark).java.lang.System.getProperty("spark.jars") or ""
+    listed = context.listJars().mkString("\n")
+    there = {url.rpartition("/")[2] for url in listed.splitlines()}
+    for jar in filter(None, submitted.split(",")):
+        if jar.rpartition("/")[2] not in there:
+            context.addJar(jar)
+
+
 def make_whole(spark: SparkSession) -> None:
     """Gives the session what the shim injects into sessions, if it lacks it. Raises UnsupportedError
     SESSION_HAS_STREAMS."""

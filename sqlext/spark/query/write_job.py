@@ -20,6 +20,7 @@ from pyspark.sql.types import DecimalType
 from sqlext.error_conditions import CONDITIONS
 from sqlext.errors import DataError, SqlextError, StorageError
 from sqlext.spark.catalog.arrow_types import from_arrow_schema
+from sqlext.spark.executor_task import for_executors
 from sqlext.spark.query.driver_rows import (
     DRIVER_BYTES,
     can_be_collected,
@@ -76,7 +77,8 @@ def run_write(rows: DataFrame, task: WriteTask, tasks: int | None = None) -> Wri
     Raises the first error that a task reports, after a wait for all tasks to stop: the caller can remove their files.
     """
     require_levels(rows)
-    job = _with_digits(_numbered(rows)).mapInArrow(_named(task, rows.columns), from_arrow_schema(MESSAGE_SCHEMA))
+    sent = for_executors(rows.sparkSession.sparkContext, _named(task, rows.columns))
+    job = _with_digits(_numbered(rows)).mapInArrow(sent, from_arrow_schema(MESSAGE_SCHEMA))
     try:
         messages = collect_written(job, tasks)
     except Exception:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,6 +10,7 @@ from pyspark import SparkContext
 
 from sqlext.errors import SqlextError
 from sqlext.scan.files.manifest_cache import EntriesOf
+from sqlext.spark.executor_task import for_executors
 from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
 
 _TASKS_PER_CORE = 4
@@ -24,7 +25,8 @@ class ExecutorReader:
     def __call__(self, manifests: Sequence[ManifestFile], read: EntriesOf) -> list[list[ManifestEntry]]:
         """The entries of each manifest, in order. Raises the first error of `read`."""
         tasks = max(1, min(len(manifests), _TASKS_PER_CORE * self._context.defaultParallelism))
-        outcomes = self._context.parallelize(list(manifests), tasks).map(partial(_outcome, read)).collect()
+        sent = for_executors(self._context, partial(_outcomes, read))
+        outcomes = self._context.parallelize(list(manifests), tasks).mapPartitions(sent).collect()
         for outcome in outcomes:
             if isinstance(outcome, _Failure):
                 raise outcome.error()
@@ -41,6 +43,10 @@ class _Failure:
 
     def error(self) -> SqlextError:
         return self.kind(self.condition, **self.parameters)
+
+
+def _outcomes(read: EntriesOf, manifests: Iterator[ManifestFile]) -> Iterator[list[ManifestEntry] | _Failure]:
+    return (_outcome(read, manifest) for manifest in manifests)
 
 
 def _outcome(read: EntriesOf, manifest: ManifestFile) -> list[ManifestEntry] | _Failure:

@@ -1,0 +1,157 @@
+"""Executors in processes of their own, whose Python has PySpark and not sqlext."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalog.postgres_server import PostgresServer
+from catalog.rest_server import RestServer
+from catalog.s3_server import S3Server
+from cluster.standalone import executors, kill, standalone_cluster
+from cluster.worker_python import worker_python
+from drivers.spark_servers import CONNECT, server, spark_home
+from judges.iceberg import IVY_CACHE
+
+DRIVER = Path(__file__).parent / "cluster_process.py"
+LOCAL_CLUSTER = "local-cluster[2,1,1024]"
+# The parts of Amazon's SDK that S3A uses; all of it would be 600 MB.
+SDK = ("s3", "s3-transfer-manager", "sts", "netty-nio-client", "apache-client")
+S3A = {
+    "spark.jars.packages": ",".join(
+        ["org.apache.hadoop:hadoop-aws:3.4.2", *(f"software.amazon.awssdk:{name}:2.29.52" for name in SDK)]
+    ),
+    "spark.jars.excludes": "software.amazon.awssdk:bundle",
+    "spark.jars.ivy": str(IVY_CACHE),
+}
+AFTER_CHANGES = {
+    "rows": [["a", 333_333], ["b", 166_667], ["c", 500_000], ["d", 1_000_000]],
+    "enforced": "[KEY_ALREADY_EXISTS",
+    "small": [1, 0, 1, 0],
+    "files": True,
+}
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return worker_python(tmp_path_factory.mktemp("python") / "worker")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with standalone_cluster(tmp_path_factory.mktemp("cluster").resolve()) as address:
+        yield address
+
+
+def driver(folder: Path, worker: Path, master: str, scenario: str, lake: Mapping[str, str], **more: str) -> Any:
+    """A running driver whose catalog `lake` has these options."""
+    conf = {"spark.sql.catalog.lake": "io.sqlext.Catalog"}
+    conf |= {f"spark.sql.catalog.lake.{name}": value for name, value in lake.items()}
+    conf |= {name.replace("__", "."): value for name, value in more.items()}
+    own = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    return subprocess.Popen(
+        [sys.executable, str(DRIVER), master, scenario, json.dumps(conf)],
+        stdout=subprocess.PIPE,
+        stderr=(folder / "driver.log").open("w"),
+        text=True,
+        env={**own, "SPARK_HOME": str(spark_home()), "PYSPARK_PYTHON": str(worker), "SPARK_LOCAL_IP": "127.0.0.1"},
+        cwd=folder,
+    )
+
+
+def found(running: Any, folder: Path) -> dict[str, Any]:
+    output, _ = running.communicate(timeout=600)
+    assert running.returncode == 0, (folder / "driver.log").read_text()[-6000:]
+    answer: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return answer
+
+
+def folders(tmp_path: Path) -> dict[str, str]:
+    return {"warehouse": str(tmp_path / "lake")}
+
+
+def test_executors_get_the_package_from_the_driver(tmp_path: Path, worker: Path) -> None:
+    running = driver(tmp_path, worker, LOCAL_CLUSTER, "changes", folders(tmp_path))
+    assert found(running, tmp_path) == AFTER_CHANGES
+
+
+def test_a_catalog_in_postgresql_and_a_warehouse_in_s3(tmp_path: Path, worker: Path, cluster: str) -> None:
+    database, store = PostgresServer(tmp_path), S3Server()
+    try:
+        lake = {"type": "jdbc", **database.new_database(), **store.settings()}
+        lake["warehouse"] = f"s3://{store.new_bucket()}/w"
+        running = driver(tmp_path, worker, cluster, "changes", lake, **S3A)
+        assert found(running, tmp_path) == AFTER_CHANGES
+    finally:
+        store.stop()
+        database.stop()
+
+
+def test_a_catalog_of_a_rest_server(tmp_path: Path, worker: Path, cluster: str) -> None:
+    server = RestServer(tmp_path)
+    try:
+        assert found(driver(tmp_path, worker, cluster, "changes", server.settings()), tmp_path) == AFTER_CHANGES
+    finally:
+        server.stop()
+
+
+def test_rows_are_exact_after_executors_died_in_a_write(tmp_path: Path, worker: Path, cluster: str) -> None:
+    eager = {"spark.speculation": "true", "spark.speculation.interval": "50ms", "spark.speculation.multiplier": "1.1"}
+    running = driver(tmp_path, worker, cluster, "slow_insert", folders(tmp_path), **eager)
+    killed = 0
+    for line in running.stdout:
+        if line.startswith("begins"):
+            time.sleep(1.0)
+            for executor in executors()[:1]:
+                kill(executor)
+                killed += 1
+        else:
+            break
+    running.wait()
+    assert killed == 2, (tmp_path / "driver.log").read_text()[-3000:]
+    answer = json.loads(line)
+    assert answer["counted"] == [4_000_000, 4_000_000, 2_000_000 * 128 + 2_000_000 * 8]
+    # what dead tasks left lies where a removal of unreferenced files looks
+    named = {Path(path.removeprefix("file:")).resolve() for path in answer["files"]}
+    table = (tmp_path / "lake" / "db" / "t").resolve()
+    assert {path for path in named if not path.exists()} == set()
+    written = {path.resolve() for path in (tmp_path / "lake").rglob("*.parquet")}
+    assert all(path.is_relative_to(table / "data") for path in written - named)
+
+
+def test_a_server_of_connect_on_a_cluster(tmp_path: Path, worker: Path) -> None:
+    on_cluster = {
+        "spark__master": LOCAL_CLUSTER,
+        "spark__pyspark__python": str(worker),
+        "spark__executor__memory": "1g",
+    }
+    with server(CONNECT, tmp_path, **on_cluster) as port:
+        own = {**os.environ, "SPARK_CONNECT_MODE_ENABLED": "1"}
+        client = [sys.executable, str(DRIVER.parent / "connect_statements.py"), str(port)]
+        run = subprocess.run(client, capture_output=True, text=True, check=False, env=own, timeout=300)
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert json.loads(run.stdout.splitlines()[-1]) == [["a", 1_333_333], ["b", 666_667]]
+
+
+def test_a_missing_dependency_is_named(tmp_path: Path) -> None:
+    lacking = worker_python(tmp_path / "worker", "pyroaring", "fastavro")
+    refused = found(driver(tmp_path, lacking, LOCAL_CLUSTER, "changes", folders(tmp_path)), tmp_path)["refused"]
+    assert refused.startswith("[WORKER_LACKS_PACKAGES]")
+    assert "fastavro>=1.9 (not installed), pyroaring>=1.0 (not installed)" in refused
+    assert str(lacking) in refused
+    assert "\n" not in refused.strip()
+
+
+def test_a_worker_without_pyarrow_is_told_too(tmp_path: Path) -> None:
+    lacking = worker_python(tmp_path / "worker", "pyarrow")
+    refused = found(driver(tmp_path, lacking, LOCAL_CLUSTER, "changes", folders(tmp_path)), tmp_path)["refused"]
+    assert refused.startswith("[WORKER_LACKS_PACKAGES]")
+    assert "pyarrow" in refused.lower()
