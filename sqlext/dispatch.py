@@ -254,9 +254,9 @@ class Dispatch:
 
     def _outcome(self, spark: SparkSession, statement: AnyStatement | None, arguments: Mapping[str, Any]) -> Outcome:
         command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]
-        environment = self._environment.planned_by(arguments["plan_settings"])
-        if not isinstance(statement, TransactionStatement):
-            environment = self._within(spark, arguments)
+        if isinstance(statement, TransactionStatement):
+            return command(self._environment.planned_by(arguments["plan_settings"]), spark, statement)
+        environment = self._within(spark, arguments)
         changing = statement.statement if isinstance(statement, Explain) else statement
         if isinstance(changing, Delete | Insert | Merge | Truncate | Update):
             verb = "UPSERT" if isinstance(changing, Insert) and changing.upsert else type(changing).__name__.upper()

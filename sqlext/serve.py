@@ -6,7 +6,6 @@ It writes one line to standard output once it is attached, `{}` or an error, and
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -33,7 +32,7 @@ def main() -> int:
         return 1
     # Ctrl-C in a terminal reaches both processes; the JVM cancels the statement, and this one cleans up after it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    print(json.dumps({}), flush=True)
+    print("{}", flush=True)
     sys.stdin.read()
     os._exit(0)  # threads that serve the JVM wait for it
 

@@ -100,7 +100,7 @@ object Bridge {
 
   /** The answer of the Python side: of the driver that has attached it, or of a child process. */
   private def answered[A](question: Bridge => A): A = {
-    if (python == null || (process != null && !process.serves)) startProcess()
+    if (isAlone) startProcess()
     val asked = process
     try question(python)
     catch {
@@ -109,8 +109,11 @@ object Bridge {
     }
   }
 
+  /** Whether no Python side is there: none was, or it was a child process that no longer serves. */
+  private def isAlone: Boolean = python == null || (process != null && !process.serves)
+
   private def startProcess(): Unit = synchronized {
-    if (python == null || (process != null && !process.serves)) {
+    if (isAlone) {
       python = null
       if (process != null) process.close()
       process = null
@@ -141,8 +144,8 @@ class SqlextException(condition: String, state: String, text: String, parameters
 
 object SqlextException {
   /** An error that Python is not there to make. */
-  def ofShim(condition: String, state: String, text: String): SqlextException =
-    new SqlextException(condition, state, s"[$condition] $text SQLSTATE: $state", Map.empty)
+  def ofShim(condition: String, state: String, text: String, parameters: Map[String, String] = Map.empty): SqlextException =
+    new SqlextException(condition, state, s"[$condition] $text SQLSTATE: $state", parameters)
 
   def processEnded(how: String, cause: Throwable): SqlextException = {
     val ended = ofShim("PYTHON_ENDED", "58000", s"The Python side of sqlext ended ($how) while it ran the statement. If " +
@@ -153,7 +156,6 @@ object SqlextException {
   }
 
   /** What Python says of a missing file too: Spark's own text advises REFRESH TABLE, which brings no file back. */
-  def fileNotFound(path: String): SqlextException = new SqlextException("FILE_NOT_FOUND", "58030",
-    s"[FILE_NOT_FOUND] The file $path (data file) does not exist. Restore it, or read an earlier snapshot of the table. " +
-      "SQLSTATE: 58030", Map("path" -> path, "kind" -> "data file"))
+  def fileNotFound(path: String): SqlextException = ofShim("FILE_NOT_FOUND", "58030",
+    s"The file $path (data file) does not exist. Restore it, or read an earlier snapshot of the table.", Map("path" -> path, "kind" -> "data file"))
 }

@@ -46,9 +46,10 @@ object PythonProcess {
     val context = served.sparkContext
     val gateway = listening(context)
     try {
-      val process = launched(context, gateway)
+      val python = pythonOf(context)
+      val process = launched(python, context, gateway)
       val child = new PythonProcess(context, process, gateway)
-      try awaitReady(process)
+      try awaitReady(python, process)
       catch { case failure: Throwable => process.destroyForcibly(); throw failure }
       context.addSparkListener(new SparkListener {
         override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = child.close()
@@ -63,8 +64,7 @@ object PythonProcess {
     gateway
   }
 
-  private def launched(context: SparkContext, gateway: Py4JServer): Process = {
-    val python = pythonOf(context)
+  private def launched(python: String, context: SparkContext, gateway: Py4JServer): Process = {
     System.err.println(s"sqlext: starting its Python side ($python -m sqlext.serve)")
     val builder = new ProcessBuilder(python, "-m", "sqlext.serve")
     val environment = builder.environment
@@ -84,7 +84,7 @@ object PythonProcess {
 
   /** Waits for the child's line on standard output; what it writes to standard error is shown, and the last line of it is
     * the reason if the child ends instead. */
-  private def awaitReady(process: Process): Unit = {
+  private def awaitReady(python: String, process: Process): Unit = {
     val (answer, reason) = (new CompletableFuture[Option[String]], new CompletableFuture[String])
     inDaemon("sqlext-python-output") {
       val output = lines(process.getInputStream)
@@ -101,10 +101,9 @@ object PythonProcess {
     }
     val said =
       try answer.get(readySeconds, TimeUnit.SECONDS)
-      catch { case _: TimeoutException => throw notStarted(process.info.command.orElse("python"),
-        s"it was not ready after $readySeconds s") }
+      catch { case _: TimeoutException => throw notStarted(python, s"it was not ready after $readySeconds s") }
     said match {
-      case None => throw notStarted(process.info.command.orElse("python"), reason.get(readySeconds, TimeUnit.SECONDS))
+      case None => throw notStarted(python, reason.get(readySeconds, TimeUnit.SECONDS))
       case Some(line) => Bridge.decode(line)
     }
   }

@@ -13,6 +13,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +22,7 @@ from pyspark import Broadcast, SparkContext, cloudpickle
 from sqlext.spark import worker
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_BROADCAST = "_sqlext_package"
+_SHIPPED = "_sqlext_package"
 _IN_TASKS = ("fastavro", "mmh3", "numpy", "polars", "pyarrow", "pyiceberg-core", "pyroaring")
 _MINIMUM = re.compile(r"([\w-]+)>=([\d.]+)$")
 # An exception's text has source lines too, with braces.
@@ -43,8 +44,9 @@ def for_executors(context: SparkContext, task: Callable[[Argument], Result]) -> 
     if is_local(context):
         return task
     cloudpickle.register_pickle_by_value(worker)
-    package, archive = _broadcast_package(context)
-    pickled, minimums = cloudpickle.dumps(task), _minimums()
+    shipped, pickled = _shipped(context), cloudpickle.dumps(task)
+    # The package's own classes cannot be read before it is there.
+    package, archive, minimums = shipped.package, shipped.archive, shipped.minimums
 
     def received(given: Argument) -> Result:
         result: Result = worker.run_task(package, archive, minimums, pickled, given)
@@ -63,19 +65,28 @@ def lacking_packages(failure: str) -> tuple[str, str] | None:
     return None
 
 
-def _broadcast_package(context: SparkContext) -> tuple[Broadcast[bytes], str]:
-    """The package as a zip file, in the state in which the driver has it, and the file's name; once for a context."""
-    kept = getattr(context, _BROADCAST, None)
-    if kept is None:
+@dataclass(frozen=True, slots=True)
+class _Shipped:
+    """The package as a zip file of this name, and the oldest versions of the dependencies that tasks use."""
+
+    package: Broadcast[bytes]
+    archive: str
+    minimums: tuple[tuple[str, str], ...]
+
+
+def _shipped(context: SparkContext) -> _Shipped:
+    """The package in the state in which the driver has it; made once for a context."""
+    kept = getattr(context, _SHIPPED, None)
+    if not isinstance(kept, _Shipped):
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as written:
             for path in sorted(_PACKAGE.rglob("*.py")):
                 written.write(path, path.relative_to(_PACKAGE.parent).as_posix())
         data = content.getvalue()
-        kept = context.broadcast(data), f"sqlext-{hashlib.sha256(data).hexdigest()[:16]}.zip"
-        setattr(context, _BROADCAST, kept)
-    package, archive = kept
-    return package, archive
+        name = f"sqlext-{hashlib.sha256(data).hexdigest()[:16]}.zip"
+        kept = _Shipped(context.broadcast(data), name, _minimums())
+        setattr(context, _SHIPPED, kept)
+    return kept
 
 
 def _minimums() -> tuple[tuple[str, str], ...]:

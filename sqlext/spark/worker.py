@@ -20,13 +20,14 @@ def run_task(
 ) -> Any:
     """The pickled task's answer. Raises ImportError if the Python lacks a package, before the task is unpickled.
 
-    The folder of Spark's files is the executor's own, and that of its session with Spark Connect.
+    The first task of a worker looks for packages. The folder of Spark's files is the executor's own, and that of its
+    session with Spark Connect.
     """
-    lacking = [f"{name}>={least} ({found})" for name, least in minimums if (found := unfit(name, least))]
-    if lacking:
-        raise ImportError(f"sqlext's task lacks {', '.join(lacking)} in {sys.executable};")
     path = os.path.join(SparkFiles.getRootDirectory(), archive)
     if path not in sys.path:
+        lacking = [f"{name}>={least} ({found})" for name, least in minimums if (found := unfit(name, least))]
+        if lacking:
+            raise ImportError(f"sqlext's task lacks {', '.join(lacking)} in {sys.executable};")
         if not os.path.exists(path):
             partial = f"{path}.{os.getpid()}"
             with open(partial, "wb") as written:

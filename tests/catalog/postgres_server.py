@@ -7,12 +7,13 @@ import os
 import pwd
 import secrets
 import shutil
-import socket
 import subprocess
 from glob import glob
 from pathlib import Path
 
 import psycopg
+
+from free_port import free_port
 
 USER = "sqlext"
 _INSTALLED_IN = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin")
@@ -29,7 +30,7 @@ class PostgresServer:
         self._folder.mkdir(mode=0o700)
         self._owner = pwd.getpwnam("postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name)
         os.chown(self._folder, self._owner.pw_uid, self._owner.pw_gid)
-        self.port = _free_port()
+        self.port = free_port()
         self._numbers = itertools.count(1)
         self._log = folder / "initdb.log"
         self._start()
@@ -84,12 +85,6 @@ def binaries() -> Path:
     if not found:
         raise FileNotFoundError("PostgreSQL is not installed: apt-get install postgresql")
     return Path(found[-1])
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

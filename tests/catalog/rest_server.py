@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 import httpx
 import pyspark
 
+from free_port import free_port
 from judges.iceberg import IVY_CACHE
 
 _GROUP, _ARTIFACT, _VERSION = "org.apache.iceberg", "iceberg-open-api", "1.10.0"
@@ -26,7 +26,7 @@ class RestServer:
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self.warehouse = f"file://{folder}/w"
-        port = _free_port()
+        port = free_port()
         self.uri = f"http://127.0.0.1:{port}"
         given = {
             "rest.port": str(port),
@@ -94,12 +94,6 @@ def jar() -> Path:
                 raise RuntimeError(done.stdout[-2000:].decode(errors="replace"))
             Path(folder, _JAR.name).replace(_JAR)
     return _JAR
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

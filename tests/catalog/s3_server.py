@@ -12,6 +12,10 @@ import boto3
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
+# Hadoop's S3A for Spark, with the parts of Amazon's SDK that it uses; all of that would be 600 MB.
+_SDK = ("apache-client", "s3", "s3-transfer-manager", "sts", "netty-nio-client")
+S3A_PACKAGES = ["org.apache.hadoop:hadoop-aws:3.4.2", *(f"software.amazon.awssdk:{name}:2.29.52" for name in _SDK)]
+S3A_EXCLUDES = "software.amazon.awssdk:bundle"
 KEY, SECRET = "AKIATESTKEY", "s3cret-canary"
 
 Answer = Iterable[bytes]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from drivers.spark_servers import environment, spark_home
+from free_port import free_port
 
 _READY_S = 60
 
@@ -21,9 +19,7 @@ _READY_S = 60
 @contextmanager
 def standalone_cluster(folder: Path, cores: int = 1, workers: int = 2) -> Iterator[str]:
     """The master's address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     address = f"spark://127.0.0.1:{port}"
     started = [_start(folder, "master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")]
     try:
@@ -47,10 +43,6 @@ def executors() -> list[psutil.Process]:
     return [one for one in running if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in one.cmdline()]
 
 
-def kill(executor: psutil.Process) -> None:
-    os.kill(executor.pid, signal.SIGKILL)
-
-
 def _start(folder: Path, kind: str, *arguments: str, log: str | None = None) -> subprocess.Popen[bytes]:
     name = f"org.apache.spark.deploy.{kind}.{kind.title()}"
     with (folder / f"{log or kind}.log").open("w") as output:
@@ -59,7 +51,7 @@ def _start(folder: Path, kind: str, *arguments: str, log: str | None = None) -> 
             stdout=output,
             stderr=output,
             cwd=folder,
-            env={key: value for key, value in environment().items() if key != "PYTHONPATH"},
+            env=environment(),
         )
 
 

@@ -15,21 +15,17 @@ import pytest
 
 from catalog.postgres_server import PostgresServer
 from catalog.rest_server import RestServer
-from catalog.s3_server import S3Server
-from cluster.standalone import executors, kill, standalone_cluster
+from catalog.s3_server import S3A_EXCLUDES, S3A_PACKAGES, S3Server
+from cluster.standalone import executors, standalone_cluster
 from cluster.worker_python import worker_python
-from drivers.spark_servers import CONNECT, server, spark_home
+from drivers.spark_servers import CONNECT, environment, server
 from judges.iceberg import IVY_CACHE
 
 DRIVER = Path(__file__).parent / "cluster_process.py"
 LOCAL_CLUSTER = "local-cluster[2,1,1024]"
-# The parts of Amazon's SDK that S3A uses; all of it would be 600 MB.
-SDK = ("s3", "s3-transfer-manager", "sts", "netty-nio-client", "apache-client")
 S3A = {
-    "spark.jars.packages": ",".join(
-        ["org.apache.hadoop:hadoop-aws:3.4.2", *(f"software.amazon.awssdk:{name}:2.29.52" for name in SDK)]
-    ),
-    "spark.jars.excludes": "software.amazon.awssdk:bundle",
+    "spark.jars.packages": ",".join(S3A_PACKAGES),
+    "spark.jars.excludes": S3A_EXCLUDES,
     "spark.jars.ivy": str(IVY_CACHE),
 }
 AFTER_CHANGES = {
@@ -51,18 +47,23 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def driver(folder: Path, worker: Path, master: str, scenario: str, lake: Mapping[str, str], **more: str) -> Any:
+def driver(
+    folder: Path,
+    worker: Path,
+    master: str,
+    scenario: str,
+    lake: Mapping[str, str],
+    settings: Mapping[str, str] | None = None,
+) -> Any:
     """A running driver whose catalog `lake` has these options."""
-    conf = {"spark.sql.catalog.lake": "io.sqlext.Catalog"}
+    conf = {"spark.sql.catalog.lake": "io.sqlext.Catalog", **(settings or {})}
     conf |= {f"spark.sql.catalog.lake.{name}": value for name, value in lake.items()}
-    conf |= {name.replace("__", "."): value for name, value in more.items()}
-    own = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     return subprocess.Popen(
         [sys.executable, str(DRIVER), master, scenario, json.dumps(conf)],
         stdout=subprocess.PIPE,
         stderr=(folder / "driver.log").open("w"),
         text=True,
-        env={**own, "SPARK_HOME": str(spark_home()), "PYSPARK_PYTHON": str(worker), "SPARK_LOCAL_IP": "127.0.0.1"},
+        env={**environment(), "PYSPARK_PYTHON": str(worker)},
         cwd=folder,
     )
 
@@ -88,7 +89,7 @@ def test_a_catalog_in_postgresql_and_a_warehouse_in_s3(tmp_path: Path, worker: P
     try:
         lake = {"type": "jdbc", **database.new_database(), **store.settings()}
         lake["warehouse"] = f"s3://{store.new_bucket()}/w"
-        running = driver(tmp_path, worker, cluster, "changes", lake, **S3A)
+        running = driver(tmp_path, worker, cluster, "changes", lake, S3A)
         assert found(running, tmp_path) == AFTER_CHANGES
     finally:
         store.stop()
@@ -105,13 +106,13 @@ def test_a_catalog_of_a_rest_server(tmp_path: Path, worker: Path, cluster: str) 
 
 def test_rows_are_exact_after_executors_died_in_a_write(tmp_path: Path, worker: Path, cluster: str) -> None:
     eager = {"spark.speculation": "true", "spark.speculation.interval": "50ms", "spark.speculation.multiplier": "1.1"}
-    running = driver(tmp_path, worker, cluster, "slow_insert", folders(tmp_path), **eager)
+    running = driver(tmp_path, worker, cluster, "slow_insert", folders(tmp_path), eager)
     killed = 0
     for line in running.stdout:
         if line.startswith("begins"):
             time.sleep(1.0)
             for executor in executors()[:1]:
-                kill(executor)
+                executor.kill()
                 killed += 1
         else:
             break
@@ -128,12 +129,8 @@ def test_rows_are_exact_after_executors_died_in_a_write(tmp_path: Path, worker: 
 
 
 def test_a_server_of_connect_on_a_cluster(tmp_path: Path, worker: Path) -> None:
-    on_cluster = {
-        "spark__master": LOCAL_CLUSTER,
-        "spark__pyspark__python": str(worker),
-        "spark__executor__memory": "1g",
-    }
-    with server(CONNECT, tmp_path, **on_cluster) as port:
+    on_cluster = {"spark.master": LOCAL_CLUSTER, "spark.pyspark.python": str(worker), "spark.executor.memory": "1g"}
+    with server(CONNECT, tmp_path, on_cluster) as port:
         own = {**os.environ, "SPARK_CONNECT_MODE_ENABLED": "1"}
         client = [sys.executable, str(DRIVER.parent / "connect_statements.py"), str(port)]
         run = subprocess.run(client, capture_output=True, text=True, check=False, env=own, timeout=300)

@@ -1,25 +1,16 @@
-"""A client of Spark Connect, in a process that has no JVM: `connect_client.py PORT`. Prints what it found as JSON.
-
-`connect_client.py PORT WAREHOUSE AREA…` runs golden areas instead, and prints those whose results differ.
-"""
+"""A client of Spark Connect, in a process that has no JVM: `connect_client.py PORT`. Prints what it found as JSON."""
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sqlext
-
-# What a statement is lowered to is logged by the server's Python side.
-_LOWERED = re.compile(r"^-- lowered\n(?:(?!-- )[^\n]+\n)*", re.MULTILINE)
 
 
 def refused(run: object) -> str | None:
@@ -71,22 +62,5 @@ def main(port: str) -> dict[str, object]:
     return found
 
 
-def differing_areas(port: str, warehouse: str, areas: list[str]) -> list[str]:
-    from golden.runner import result_path, run_area
-
-    spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
-    differing = []
-    for area in areas:
-        given = _LOWERED.sub("", run_area(spark, Path(warehouse), area))
-        recorded = _LOWERED.sub("", result_path(area).read_text())
-        if given != recorded:
-            differing.append(area)
-            lines = difflib.unified_diff(recorded.splitlines(), given.splitlines(), lineterm="", n=1)
-            print("\n".join([area, *lines]), file=sys.stderr)
-    spark.stop()
-    return differing
-
-
 if __name__ == "__main__":
-    port, *golden = sys.argv[1:]
-    print(json.dumps(differing_areas(port, golden[0], golden[1:]) if golden else main(port)))
+    print(json.dumps(main(*sys.argv[1:])))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pyspark
 
+from free_port import free_port
 from sqlext.spark.shim.shim_jar import shim_jar
 
 _READY_S = 120
@@ -34,7 +35,7 @@ def spark_home() -> Path:
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
 
 
-def arguments(warehouse: Path, settings: Mapping[str, str]) -> list[str]:
+def arguments(warehouse: Path, settings: Mapping[str, str] | None) -> list[str]:
     """Arguments of spark-submit and its like; `settings` are taken before those that are here."""
     chosen = {
         "spark.sql.catalog.lake": "io.sqlext.Catalog",
@@ -49,7 +50,7 @@ def arguments(warehouse: Path, settings: Mapping[str, str]) -> list[str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.log.level": "ERROR",
-        **settings,
+        **(settings or {}),
     }
     return [
         "--jars",
@@ -59,15 +60,16 @@ def arguments(warehouse: Path, settings: Mapping[str, str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Without what a PySpark driver leaves in its own environment."""
-    own = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_")}
+    """Without what a PySpark driver leaves in its own environment, and without the path of this run's own modules."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "PYTHONPATH"))}
     return {**own, "SPARK_HOME": str(spark_home()), "TZ": "UTC", "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
-def run(program: str, warehouse: Path, *given: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """A run of `spark-sql` or `spark-shell` with arguments of its own; names of `settings` have `__` for a dot."""
-    named = {name.replace("__", "."): value for name, value in settings.items()}
-    command = [str(spark_home() / "bin" / program), *arguments(warehouse, named), *given]
+def run(
+    program: str, warehouse: Path, *given: str, settings: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A run of `spark-sql` or `spark-shell` with arguments of its own."""
+    command = [str(spark_home() / "bin" / program), *arguments(warehouse, settings), *given]
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
@@ -81,11 +83,10 @@ def run(program: str, warehouse: Path, *given: str, **settings: str) -> subproce
 
 
 @contextmanager
-def server(main_class: str, warehouse: Path, **settings: str) -> Iterator[int]:
+def server(main_class: str, warehouse: Path, settings: Mapping[str, str] | None = None) -> Iterator[int]:
     """A running server, CONNECT or THRIFT, and its port. Fails with its log if it ends before it listens."""
-    port, log = _free_port(), warehouse / "server.log"
-    named = {name.replace("__", "."): value for name, value in settings.items()}
-    command = [str(spark_home() / "bin" / "spark-submit"), "--class", main_class, *arguments(warehouse, named)]
+    port, log = free_port(), warehouse / "server.log"
+    command = [str(spark_home() / "bin" / "spark-submit"), "--class", main_class, *arguments(warehouse, settings)]
     with log.open("w") as output:
         process = subprocess.Popen(
             [*command, *_PORTS[main_class](port)],
@@ -101,12 +102,6 @@ def server(main_class: str, warehouse: Path, **settings: str) -> Iterator[int]:
         finally:
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _await(process: subprocess.Popen[bytes], port: int, log: Path) -> None:

@@ -6,15 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from drivers.spark_servers import CONNECT, server
+from golden.runner import area_names
 
-CLIENT = Path(__file__).parent / "connect_client.py"
+HERE = Path(__file__).parent
 SOME_AREAS = ["transactions", "errors", "upsert", "row_expressions", "time_travel", "views"]
 """In CI; all of them with SQLEXT_GOLDEN=all."""
 
@@ -26,17 +27,17 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
         yield port, folder
 
 
-def client(*arguments: str) -> Any:
+def client(script: str, *arguments: str) -> Any:
     environment = {**os.environ, "TZ": "UTC", "SPARK_CONNECT_MODE_ENABLED": "1"}
     run = subprocess.run(
-        [sys.executable, str(CLIENT), *arguments], capture_output=True, text=True, check=False, env=environment
+        [sys.executable, str(HERE / script), *arguments], capture_output=True, text=True, check=False, env=environment
     )
     assert run.returncode == 0, run.stderr[-4000:]
     return json.loads(run.stdout.splitlines()[-1]), run.stderr
 
 
 def test_a_client_has_all_that_needs_no_jvm(running: tuple[int, Path]) -> None:
-    found, _ = client(str(running[0]))
+    found, _ = client("connect_client.py", str(running[0]))
     assert found == {
         "upserted": [[1, "a"], [2, None]],
         "many": 249_999,
@@ -55,12 +56,6 @@ def test_a_client_has_all_that_needs_no_jvm(running: tuple[int, Path]) -> None:
 
 def test_golden_results(running: tuple[int, Path]) -> None:
     port, folder = running
-    areas = golden_areas()
-    differing, told = client(str(port), str(folder), *areas)
+    areas = area_names() if os.environ.get("SQLEXT_GOLDEN") == "all" else SOME_AREAS
+    differing, told = client("connect_golden.py", str(port), str(folder), *areas)
     assert differing == [], told[-6000:]
-
-
-def golden_areas() -> Sequence[str]:
-    from golden.runner import area_names
-
-    return area_names() if os.environ.get("SQLEXT_GOLDEN") == "all" else SOME_AREAS

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from drivers.spark_servers import run
 
+PYTHON = "spark.sqlext.python"
 STATEMENTS = """
 CREATE NAMESPACE lake.db;
 CREATE TABLE lake.db.t (id INT, v STRING, ts TIMESTAMP, PRIMARY KEY (id));
@@ -51,7 +52,7 @@ def test_statements_run_and_the_python_side_ends_with_the_jvm(tmp_path: Path) ->
 
 
 def test_without_a_python_one_error_says_what_to_set(tmp_path: Path) -> None:
-    done = run("spark-sql", tmp_path, "-e", "SHOW NAMESPACES IN lake", spark__sqlext__python="no-such-python")
+    done = run("spark-sql", tmp_path, "-e", "SHOW NAMESPACES IN lake", settings={PYTHON: "no-such-python"})
     assert "[PYTHON_NOT_STARTED]" in done.stderr
     assert "no-such-python" in done.stderr
     assert "Set spark.sqlext.python" in done.stderr
@@ -60,7 +61,7 @@ def test_without_a_python_one_error_says_what_to_set(tmp_path: Path) -> None:
 def test_without_the_package_one_error_says_what_to_install(tmp_path: Path) -> None:
     venv.create(tmp_path / "empty", with_pip=False, symlinks=True)
     python = tmp_path / "empty" / "bin" / "python"
-    done = run("spark-sql", tmp_path, "-e", "SHOW NAMESPACES IN lake", spark__sqlext__python=str(python))
+    done = run("spark-sql", tmp_path, "-e", "SHOW NAMESPACES IN lake", settings={PYTHON: str(python)})
     assert "[PYTHON_NOT_STARTED]" in done.stderr
     assert "No module named" in done.stderr
     assert "pip install sqlext" in done.stderr

@@ -170,12 +170,8 @@ def _join(spark: SparkSession, target: Target, files: Sequence[ContentFile], rem
     listed = ", ".join(f"{path} AS {quote_identifier(name)}" for path, name in zip(paths, names, strict=True))
     stored = spark.sql(f"SELECT {listed}, `_file`, `_pos` FROM {target.relation}")
     found = stored.join(new, names, "left_semi")
-    there = (
-        found.mapInArrow(for_executors(spark.sparkContext, _without(removed)), found.schema)
-        .select(*columns)
-        .limit(NAMED_KEYS)
-        .toArrow()
-    )
+    live = for_executors(spark.sparkContext, _without(removed))
+    there = found.mapInArrow(live, found.schema).select(*columns).limit(NAMED_KEYS).toArrow()
     if there.num_rows:
         raise DataError("KEY_ALREADY_EXISTS", table=target.name, keys=named_keys(there.rename_columns(shown)))
 

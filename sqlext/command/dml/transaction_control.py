@@ -26,9 +26,10 @@ def control_transaction(environment: Environment, spark: SparkSession, statement
     transactions, session = environment.transactions, session_id(spark)
     mark = transaction_mark(spark)
     try:
-        if not (transactions.is_lost(mark) and statement == RollBackTransaction(savepoint=None)):
-            transactions.require_kept(mark)
+        if not transactions.is_lost(mark):
             _control(transactions, session, statement)
+        elif statement != RollBackTransaction(savepoint=None):
+            transactions.require_kept(mark)
     finally:
         mark_transaction(spark, transactions.mark(session) if transactions.is_open(session) else None)
     return Outcome()

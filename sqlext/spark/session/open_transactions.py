@@ -42,19 +42,20 @@ class OpenTransactions:
         """What the session's setting says of its transaction."""
         return f"{session}{_IN}{self._id}"
 
-    def is_lost(self, mark: str | None) -> bool:
-        """Whether a session's setting tells of a transaction that began in another Python process."""
-        return mark is not None and mark.partition(_IN)[2] != self._id
+    def is_lost(self, session: str | None) -> bool:
+        """Whether a session's mark tells of a transaction that began in another Python process; an id tells of none."""
+        _, marked, owner = (session or "").partition(_IN)
+        return bool(marked) and owner != self._id
 
-    def require_kept(self, mark: str | None) -> None:
-        """Raises AnalysisError TRANSACTION_LOST."""
-        if self.is_lost(mark):
+    def require_kept(self, session: str | None) -> None:
+        """Raises AnalysisError TRANSACTION_LOST if the mark of a session tells of a lost transaction."""
+        if self.is_lost(session):
             raise AnalysisError("TRANSACTION_LOST")
 
     def catalogs_of(self, session: str) -> Catalogs:
         """The catalogs as the session, an id or a mark, sees them: with its uncommitted changes. Raises as
         `require_kept`."""
-        self.require_kept(session if _IN in session else None)
+        self.require_kept(session)
         found = self._open.get(session.partition(_IN)[0])
         return self._catalogs if found is None else self._catalogs.within(found[1])
 

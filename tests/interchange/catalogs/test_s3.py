@@ -10,12 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from catalog.s3_server import SECRET, S3Server
+from catalog.s3_server import S3A_EXCLUDES, S3A_PACKAGES, SECRET, S3Server
 from judges.iceberg import IVY_CACHE, RUNTIME
-
-# The parts of Amazon's SDK that S3A uses; all of it would be 600 MB.
-SDK = [f"software.amazon.awssdk:{name}:2.29.52" for name in ("s3", "s3-transfer-manager", "sts", "netty-nio-client")]
-PACKAGES = ["org.apache.hadoop:hadoop-aws:3.4.2", "software.amazon.awssdk:apache-client:2.29.52", *SDK, RUNTIME]
 
 APPLICATION = """
 import json, sys
@@ -61,8 +57,8 @@ def test_a_warehouse_in_s3(s3: S3Server) -> None:
     bucket = s3.new_bucket()
     settings = s3.settings()
     conf = {
-        "spark.jars.packages": ",".join(PACKAGES),
-        "spark.jars.excludes": "software.amazon.awssdk:bundle",
+        "spark.jars.packages": ",".join([*S3A_PACKAGES, RUNTIME]),
+        "spark.jars.excludes": S3A_EXCLUDES,
         "spark.jars.ivy": str(IVY_CACHE),
         "spark.ui.enabled": "false",
         "spark.log.level": "ERROR",
