@@ -13,7 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.errors import NotFoundError
 
-CATALOG_CLASS = "io.sqlext.Catalog"
+
+def catalog_class(name: str) -> str:
+    """The class in `spark.sql.catalog.<name>` of a catalog of sqlext."""
+    return "io.sqlext.SessionCatalog" if name == "spark_catalog" else "io.sqlext.Catalog"
 
 
 @contextmanager
@@ -25,7 +28,7 @@ def transaction(
     A serializable transaction conflicts with changes of the tables that it read, too. Raises NotFoundError
     CATALOG_NOT_FOUND if the session has no such `catalog` of sqlext, ValueError for another isolation level.
     """
-    if catalog is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", None) != CATALOG_CLASS:
+    if catalog is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", None) != catalog_class(catalog):
         raise NotFoundError("CATALOG_NOT_FOUND", name=catalog)
     if isolation not in ("snapshot", "serializable"):
         raise ValueError(f"{isolation!r} is no isolation level of a transaction")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -78,6 +78,7 @@ from sqlext.sql.statements.statement import (
     Undrop,
     Update,
 )
+from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 from sqlext.sql.statements.transaction_statement import (
     BeginTransaction,
     CommitTransaction,
@@ -168,6 +169,14 @@ _NAMED = (
 )  # fmt: skip
 
 
+class _ParserSettings(NamedTuple):
+    """Spark's settings for its parser, as in `parse`."""
+
+    escaped_string_literals: bool
+    double_quoted_identifiers: bool
+    case_sensitive: bool
+
+
 class Dispatch:
     """Answers to the shim's parser, and the commands that it runs."""
 
@@ -180,12 +189,21 @@ class Dispatch:
         Text that is refused becomes a statement without catalog, which raises the error when it runs.
         """
         try:
-            statement = _parse(arguments)
+            statement = self._parsed(arguments)
             if statement is None:
                 return {}
             return {"catalog": _catalog(statement), "schema": _answer_schema(statement)}
         except SqlextError:
             return {"catalog": None, "schema": struct([])}
+
+    def _parsed(self, arguments: Mapping[str, Any]) -> AnyStatement | None:
+        catalogs, current = tuple(arguments["catalogs"]), tuple(arguments["current"])
+        settings = _ParserSettings(*(bool(arguments[name]) for name in _ParserSettings._fields))
+        if SPARK_CATALOG not in catalogs:
+            return _parse_once(arguments["text"], catalogs, current, settings)
+        # What the text is depends on the tables that there are.
+        holds = self._environment.within(arguments["session"]).catalogs.holds
+        return _parse(arguments["text"], catalogs, current, settings, holds)
 
     def first_look(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Whether "parse" is to be asked about a text, and the `text` that Spark parses otherwise.
@@ -206,7 +224,7 @@ class Dispatch:
 
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs the statement of `arguments`; the answer has its rows."""
-        parsed = _parse(arguments)
+        parsed = self._parsed(arguments)
         changed = self._environment.transactions.changed_tables(session_id(spark))
         try:
             outcome = self._outcome(spark, parsed, arguments)
@@ -273,34 +291,17 @@ def _is_overwrite(statement: AnyStatement) -> bool:
     return isinstance(statement, Insert) and statement.overwrite
 
 
-def _parse(arguments: Mapping[str, Any]) -> AnyStatement | None:
-    return _parse_text(
-        arguments["text"],
-        tuple(arguments["catalogs"]),
-        tuple(arguments["current"]),
-        bool(arguments["escaped_string_literals"]),
-        bool(arguments["double_quoted_identifiers"]),
-        bool(arguments["case_sensitive"]),
-    )
-
-
-@lru_cache(maxsize=64)
-def _parse_text(
+def _parse(
     text: str,
     catalogs: tuple[str, ...],
     current: tuple[str, ...],
-    escaped_string_literals: bool,
-    double_quoted_identifiers: bool,
-    case_sensitive: bool,
+    settings: _ParserSettings,
+    holds: Callable[[tuple[str, ...]], bool] = lambda parts: True,
 ) -> AnyStatement | None:
-    return parse(
-        text,
-        catalogs=catalogs,
-        current=current,
-        escaped_string_literals=escaped_string_literals,
-        double_quoted_identifiers=double_quoted_identifiers,
-        case_sensitive=case_sensitive,
-    )
+    return parse(text, catalogs=catalogs, current=current, holds=holds, **settings._asdict())
+
+
+_parse_once = lru_cache(maxsize=64)(_parse)
 
 
 def _catalog(statement: AnyStatement) -> str | None:

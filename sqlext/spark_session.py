@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from sqlext.any_session import CATALOG_CLASS
+from sqlext.any_session import catalog_class
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.static_table import load_static_table
@@ -33,10 +33,12 @@ from sqlext.spark.bridge.bridge import Bridge, Question
 from sqlext.spark.bridge.catalog_bridge import CatalogBridge
 from sqlext.spark.bridge.gateway import attached_bridge, load_shim, make_whole, register, ship_jars
 from sqlext.spark.bridge.refusals import (
+    refuse_catalog_class,
     refuse_continuous_stream,
     refuse_expression,
     refuse_nested_column,
     refuse_session,
+    refuse_taken_name,
     refuse_temporary_view,
 )
 from sqlext.spark.bridge.scan_bridge import ScanBridge
@@ -45,6 +47,7 @@ from sqlext.spark.catalog.hadoop_storage import configure_s3a
 from sqlext.spark.catalog.open_catalogs import OpenCatalogs
 from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs
+from sqlext.spark.catalog.session_table import SparkNames
 from sqlext.spark.executor_task import is_local
 from sqlext.spark.scan.executor_reader import ExecutorReader
 from sqlext.spark.scan.metadata_answers import MetadataAnswers
@@ -95,7 +98,8 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
     """A builder like `builder` whose sessions have sqlext and a catalog for each `name=warehouse folder`.
 
     The settings `spark.sql.catalog.<name>=io.sqlext.Catalog` and `spark.sql.catalog.<name>.warehouse=<folder>` define a
-    catalog too.
+    catalog too. The name `spark_catalog` is that of Spark's session catalog, whose other tables and databases stay
+    Spark's; its class is `io.sqlext.SessionCatalog`.
     """
     configured = SessionBuilder()
     options = builder_options(builder)
@@ -103,7 +107,7 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
     for key, value in {_REDACTION: _HIDDEN, **options, "spark.jars": jars}.items():
         configured.config(key, value)
     for name, warehouse in warehouses.items():
-        configured.config(f"spark.sql.catalog.{name}", CATALOG_CLASS)
+        configured.config(f"spark.sql.catalog.{name}", catalog_class(name))
         where = str(warehouse) if is_object(str(warehouse)) else str(Path(warehouse).absolute())
         configured.config(f"spark.sql.catalog.{name}.warehouse", where)
     return configured
@@ -145,7 +149,7 @@ def attach(spark: SparkSession) -> SparkSession:
         configure_s3a(spark, options.get("warehouse", ""), options)
         return open_catalog(name, options, partial(configure_s3a, spark))
 
-    catalogs = Catalogs(OpenCatalogs(open_told), RememberedMetadata(), io)
+    catalogs = Catalogs(OpenCatalogs(open_told, SparkNames(spark)), RememberedMetadata(), io)
     manifests = ManifestCache(
         MANIFEST_CACHE.of(spark),
         elsewhere=ExecutorReader(spark.sparkContext),
@@ -196,10 +200,12 @@ def attach(spark: SparkSession) -> SparkSession:
         "column statistics": answers.column_statistics,
         "evolved structs": scans.evolved_structs,
         "metadata rows": scans.metadata_rows,
+        "refuse catalog class": refuse_catalog_class,
         "refuse continuous stream": refuse_continuous_stream,
         "refuse expression": refuse_expression,
         "refuse nested column": refuse_nested_column,
         "refuse session": refuse_session,
+        "refuse taken name": refuse_taken_name,
         "refuse temporary view": refuse_temporary_view,
     }
     commands = {

@@ -1,4 +1,4 @@
-"""What of sqlext the measured parts of `tests/run.py --all` have run: of its lines `LEAST` at least, of branches any.
+"""What of sqlext the measured parts of `tests/run.py --long` have run: of its lines `LEAST` at least, of branches any.
 
 A module that is loaded by Spark's Python workers alone, or that a test runs in a process of its own, counts as far as
 a test runs it in pytest's own process too.

@@ -1,10 +1,10 @@
-"""The tests: `python3 tests/run.py` the quick ones, `python3 tests/run.py --all` all of them, as CI runs them.
+"""The tests: `python3 tests/run.py` the quick ones, `--all` what CI runs, `--long` what CI has no time for.
 
 It sets up what it needs, then runs ruff, mypy, vulture and pytest. The tests are in parts, of which two run at a time,
 for two cores: each has its own Spark session and judge. What all would make or fetch on their first use, such as the
-shim's jar and the judge's, is there before they start. With `--all` some parts are measured, and it fails where they
+shim's jar and the judge's, is there before they start. With `--long` some parts are measured, and it fails where they
 run too few of the lines of sqlext: see `line_coverage.py`. Any other arguments are pytest's: a folder, a file, or
-`-k name`.
+`-k name`; tests that are marked `long` are left out unless `-m long` asks for them.
 """
 
 import os
@@ -56,20 +56,23 @@ QUICK = [
     ),
     Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"]),
 ]
+_UNIT = ["tests/unit", "tests/test_layering.py", "tests/test_environment.py"]
+_STATEMENTS = ["tests/golden/test_golden.py", "tests/streaming"]
 _NAMED = [
     Part(["tests/session"]),
-    Part(["tests/golden/test_golden.py", "tests/streaming"], measured=True),
+    Part(_STATEMENTS),
     Part(["tests/bad_input", "tests/conflict", "tests/crossread", "tests/interchange"]),
-    Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"], measured=True),
+    Part(_UNIT),
 ]
 _OTHERS = Part(["tests", *(f"--ignore={path}" for part in _NAMED for path in part.arguments)])
-ALL = [*_NAMED, _OTHERS]
+ALL = [_NAMED[0], _OTHERS, *_NAMED[1:]]
 """The longest first, so that the two that end last end together."""
+LONG = [Part(["tests", "-m", "long"]), Part(_STATEMENTS, measured=True), Part(_UNIT, measured=True)]
 
 
 def main(arguments: list[str]) -> int:
     failed = [name for name, step in CHECKS if run(name, step) != 0]
-    parts = {"": QUICK, "--all": ALL}.get(" ".join(arguments))
+    parts = {"": QUICK, "--all": ALL, "--long": LONG}.get(" ".join(arguments))
     if parts is None:
         failed += ["pytest"] if run(_name(arguments), ["-m", "pytest", *arguments]) != 0 else []
     else:

@@ -14,10 +14,15 @@ import sqlext
 
 
 def open_session(warehouse: Path) -> SparkSession:
-    """A session whose catalog `lake` keeps its tables in `warehouse`; the process's zone becomes UTC."""
+    """A session whose catalog `lake` keeps its tables in `warehouse`, with these `settings`."""
+    return sqlext.session(lake=str(warehouse), master="local[2]", conf=settings())
+
+
+def settings() -> dict[str, str]:
+    """Spark's settings of that session, beside its catalogs; the process's zone becomes UTC."""
     os.environ["TZ"] = "UTC"
     time.tzset()
-    settings = {
+    return {
         "spark.driver.memory": "3g",
         # The code cache that Java gives one compiler alone is full after some hundred statements, and then nothing more
         # is compiled.
@@ -28,7 +33,6 @@ def open_session(warehouse: Path) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
     }
-    return sqlext.session(lake=str(warehouse), master="local[2]", conf=settings)
 
 
 @contextmanager

@@ -64,22 +64,17 @@ object SparkInternals {
   def nameInCatalog(name: String): Seq[String] =
     nameInCatalog(classic.SparkSession.active.sessionState.sqlParser.parseMultipartIdentifier(name))
 
+  /** In the query of a view, names are those of the catalog and namespace that were current when it was made. */
   def nameInCatalog(parts: Seq[String]): Seq[String] = {
     val manager = classic.SparkSession.active.sessionState.catalogManager
+    val ofView = AnalysisContext.get.catalogAndNamespace
+    val current = if (ofView.nonEmpty) ofView else manager.currentCatalog.name +: manager.currentNamespace.toSeq
     val whole =
-      if (parts.length > 1 && manager.isCatalogRegistered(parts.head)) parts
-      else if (parts.length > 1) manager.currentCatalog.name +: parts
-      else (manager.currentCatalog.name +: manager.currentNamespace.toSeq) ++ parts
+      if (parts.length == 1) current ++ parts
+      else if (manager.isCatalogRegistered(parts.head)) parts
+      else current.head +: parts
     manager.catalog(whole.head)
     whole
-  }
-
-  /** The catalog that a relation is looked up in, by the current catalog of the session or of the view that names
-    * it. */
-  def catalogOf(parts: Seq[String]): CatalogPlugin = {
-    val manager = classic.SparkSession.active.sessionState.catalogManager
-    if (parts.length > 1 && manager.isCatalogRegistered(parts.head)) manager.catalog(parts.head)
-    else AnalysisContext.get.catalogAndNamespace.headOption.map(manager.catalog).getOrElse(manager.currentCatalog)
   }
 
   /** The options of a relation that is read; none of one that a statement writes to. */
@@ -145,10 +140,10 @@ object SparkInternals {
 
   /** What tells the session that is at work from others of the application. Spark runs the queries that it caches in
     * clones of a session, which are in its transaction: they have its settings. */
-  def sessionId: String = {
-    val session = classic.SparkSession.active
+  def sessionId: String = idOf(classic.SparkSession.active)
+
+  def idOf(session: classic.SparkSession): String =
     session.sessionState.conf.getConfString(transactionOf, session.sessionUUID)
-  }
 
   def struct(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
 

@@ -21,6 +21,12 @@ object Catalog {
     "columns" -> transform.arguments.toSeq.collect { case r: NamedReference => r.fieldNames.toSeq },
     "numbers" -> transform.arguments.toSeq.collect { case l: Literal[_] => l.value.toString })
 
+  /** Whether a name, with its catalog, is in a catalog of sqlext, and not one of Spark's in its session catalog. */
+  def holds(name: Seq[String]): Boolean = SparkInternals.activeSession.sessionState.catalogManager.catalog(name.head) match {
+    case catalog: Catalog => catalog.holds(name.tail.dropRight(1), name.last)
+    case _ => false
+  }
+
   /** The branch that the session works on, of tables that are written, audited and then published. */
   private[sqlext] def wapBranch: Option[String] = Option(SQLConf.get.getConfString("spark.wap.branch", null))
 
@@ -33,12 +39,21 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
 
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     catalog = name
+    val wanted = if (name == SessionCatalog.name) classOf[SessionCatalog] else classOf[Catalog]
+    if (getClass != wanted) throw Bridge.refusal("refuse catalog class",
+      Map("catalog" -> name, "given" -> getClass.getName, "wanted" -> wanted.getName))
     Bridge.open(name, options.asCaseSensitiveMap.asScala.toMap)
   }
 
   override def name: String = catalog
 
   override def toString: String = name
+
+  /** Whether a name in this catalog is that of a table of sqlext, if it is that of any. */
+  private[sqlext] def holds(namespace: Seq[String], table: String): Boolean = true
+
+  /** Whether new tables of the provider are sqlext's, or Spark's. */
+  private[sqlext] def makes(provider: Option[String]): Boolean = true
 
   override def loadTable(table: Identifier): Table = load(table, Map.empty)
 
@@ -127,7 +142,7 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
   private def hasFunctions(namespace: Array[String]): Boolean =
     namespace.isEmpty || (namespace.length == 1 && namespace.head.equalsIgnoreCase("system"))
 
-  private def askTable(question: String, table: Identifier, more: Map[String, Any] = Map.empty): JsonNode =
+  private[sqlext] def askTable(question: String, table: Identifier, more: Map[String, Any] = Map.empty): JsonNode =
     aboutTable(Bridge.ask, question, table, more)
 
   private def changeTable(question: String, table: Identifier, more: Map[String, Any]): JsonNode =

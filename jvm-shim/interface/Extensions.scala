@@ -19,6 +19,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectResolutionRule(_ => StreamedTables)
     extensions.injectPlanNormalizationRule(_ => NewestVersions)
     extensions.injectOptimizerRule(_ => ApplyDeletes)
+    extensions.injectPostHocResolutionRule(_ => NamesInSessionCatalog)
     extensions.injectPostHocResolutionRule(_ => DescribedTable)
     extensions.injectPostHocResolutionRule(_ => WritesToPython)
     extensions.injectPostHocResolutionRule(_ => RowChangesToPython)

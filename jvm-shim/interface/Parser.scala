@@ -13,12 +13,13 @@ import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.ParsedStatements
+import org.apache.spark.sql.sqlext.{ParsedStatements, SparkInternals}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 object Parser {
   private val settings = "spark.sql.catalog."
   private val transactional = Seq("begin", "transaction", "commit", "rollback", "savepoint")
+  private val classes = Set(classOf[Catalog].getName, classOf[SessionCatalog].getName)
   private val statements = Set("parsePlan", "parsePlanWithParameters")
 
   def around(session: SparkSession, delegate: ParserInterface): ParserInterface = {
@@ -72,7 +73,7 @@ object Parser {
 
   /** The names of the sqlext catalogs that are configured. */
   private[sqlext] def catalogsOf(conf: SQLConf): Seq[String] = conf.getAllConfs.collect {
-    case (key, value) if value == classOf[Catalog].getName && key.startsWith(settings) => key.substring(settings.length)
+    case (key, value) if classes(value) && key.startsWith(settings) => key.substring(settings.length)
   }.toSeq
 
   private def lexing(conf: SQLConf): Map[String, Any] = Map(
@@ -81,9 +82,13 @@ object Parser {
 
   private def commandFor(session: classic.SparkSession, text: String): Option[LogicalPlan] = {
     val state = session.sessionState
+    val catalogs = catalogsOf(state.conf)
+    // Which tables of Spark's session catalog are sqlext's is asked as a text is parsed, for which it is open.
+    if (catalogs.contains(SessionCatalog.name)) state.catalogManager.catalog(SessionCatalog.name)
     val context: Map[String, Any] = Map(
       "text" -> text,
-      "catalogs" -> catalogsOf(state.conf),
+      "catalogs" -> catalogs,
+      "session" -> SparkInternals.idOf(session),
       "current" -> (state.catalogManager.currentCatalog.name +: state.catalogManager.currentNamespace.toSeq),
       "case_sensitive" -> state.conf.caseSensitiveAnalysis) ++ lexing(state.conf)
     val answer = Bridge.ask("parse", context)

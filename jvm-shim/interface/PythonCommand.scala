@@ -93,7 +93,7 @@ object WritesToPython extends Rule[LogicalPlan] {
 
   private def create(name: LogicalPlan, query: LogicalPlan, partitioning: Seq[Transform], spec: TableSpecBase,
       options: Map[String, String], how: (String, Any)*): Option[LogicalPlan] = (name, spec) match {
-    case (ResolvedIdentifier(catalog: Catalog, table), resolved: TableSpec) if query.resolved =>
+    case (ResolvedIdentifier(catalog: Catalog, table), resolved: TableSpec) if query.resolved && catalog.makes(resolved.provider) =>
       Some(PythonCreate(Map(
         "catalog" -> catalog.name,
         "namespace" -> table.namespace.toSeq,

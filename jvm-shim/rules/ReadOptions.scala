@@ -29,7 +29,7 @@ object ReadOptions extends Rule[LogicalPlan] {
   }
 
   private def isOurs(table: UnresolvedRelation): Boolean =
-    SparkInternals.catalogOf(table.multipartIdentifier).isInstanceOf[Catalog]
+    Catalog.holds(SparkInternals.nameInCatalog(table.multipartIdentifier))
 }
 
 /** Has Python refuse options that are none, of a table that was found; the others tune what Iceberg's reader does. */

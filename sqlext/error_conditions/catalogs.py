@@ -12,6 +12,10 @@ CATALOGS: Mapping[str, Condition] = {
         "0A000",
         "ALTER TABLE with {change} is refused: this version does not support it. Create a new table, or leave it out.",
     ),
+    "CATALOG_CLASS_WRONG": Condition(
+        "42P08",
+        "The catalog {name} cannot be a {given}. Start the session with spark.sql.catalog.{name}={wanted}.",
+    ),
     "CATALOG_FAILURE": Condition("58000", "The catalog {name} refused: {reason}. It has changed nothing."),
     "CATALOG_LOGIN_FAILED": Condition(
         "28000",
@@ -26,7 +30,7 @@ CATALOGS: Mapping[str, Condition] = {
     "CATALOG_NOT_FOUND": Condition(
         "42P08",
         "No sqlext catalog {name} is open in this session. SHOW CATALOGS lists those in use; a new one needs"
-        " spark.sql.catalog.<name> = io.sqlext.Catalog and a warehouse. Spark's own spark_catalog cannot be one.",
+        " spark.sql.catalog.<name> = io.sqlext.Catalog and a warehouse.",
     ),
     "CATALOG_IS_OPEN": Condition(
         "55006",

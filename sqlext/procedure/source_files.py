@@ -11,13 +11,12 @@ from pyspark.sql import SparkSession
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.spark.catalog.session_table import SessionTable, session_table
 from sqlext.spec.partition_folder import folder_values
+from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.sql.tokens.token_cursor import TokenCursor
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import as_location
 from sqlext.write.existing_file import FORMATS, ExistingFile
-
-SPARK_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,7 @@ def parse(
     catalogs: Collection[str],
     current: tuple[str, ...],
     other_catalogs: Collection[str] = (),
+    holds: Callable[[tuple[str, ...]], bool] = lambda parts: True,
     escaped_string_literals: bool = False,
     double_quoted_identifiers: bool = False,
     case_sensitive: bool = False,
@@ -97,7 +98,8 @@ def parse(
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
     catalog followed by its current namespace. Names are resolved as in Spark: a first part that is a catalog's name
     wins, anything else belongs to the current catalog. A name of one part may also be a temporary view, which the
-    caller must check. `escaped_string_literals`, `double_quoted_identifiers` and `case_sensitive` are Spark's settings;
+    caller must check. `holds` tells which tables of Spark's session catalog are sqlext's, as in `TableResolution`.
+    `escaped_string_literals`, `double_quoted_identifiers` and `case_sensitive` are Spark's settings;
     with `double_quoted_identifiers` slices have backticks for double quotes, but a view's query is as written.
 
     Raises ParseError with line and column, UnsupportedError for syntax that is understood and refused, and
@@ -117,6 +119,7 @@ def parse(
             catalogs=catalogs,
             current=current,
             other_catalogs=other_catalogs,
+            holds=holds,
             **settings,
             case_sensitive=case_sensitive,
         )
@@ -131,7 +134,7 @@ def parse(
     upserts = head is not None and head[1].upper() == "UPSERT"
     if not upserts and current[0] not in catalogs and not any(catalog in text for catalog in catalogs):
         return None
-    tables = TableResolution(frozenset(catalogs), frozenset(other_catalogs), current)
+    tables = TableResolution(frozenset(catalogs), frozenset(other_catalogs), current, holds)
     if head is not None and not upserts and _is_foreign(text, head.start(1), head[1].upper(), tables):
         return None
     return _parse_tokens(TokenCursor(text, **settings, case_sensitive=case_sensitive), tables)
@@ -231,7 +234,7 @@ def _parse_alter_table(cursor: TokenCursor, tables: TableResolution) -> Statemen
 
 def _parse_undrop(cursor: TokenCursor, tables: TableResolution) -> Undrop | None:
     cursor.expect("UNDROP", "TABLE")
-    name = tables.resolve(cursor.dotted_name("a table name"))
+    name = tables.resolve_new(cursor.dotted_name("a table name"))
     cursor.expect_end()
     return None if name is None else Undrop(name)
 

@@ -123,8 +123,12 @@ def record(spark: SparkSession, warehouse: Path, area: str) -> None:
 
 def recorded_rows(area: str) -> Iterator[tuple[Statement, list[Any] | None]]:
     """The statements of an area with the rows that its result file has, None where that has an error."""
-    statements = split_statements((INPUTS / f"{area}.sql").read_text())
-    text = result_path(area).read_text()
+    return rows_in(result_path(area).read_text(), area)
+
+
+def rows_in(text: str, area: str, catalog: str = "lake") -> Iterator[tuple[Statement, list[Any] | None]]:
+    """The statements of an area with the rows in a text that `run_area` gave, None where that has an error."""
+    statements = split_statements(re.sub(r"\blake\b", catalog, (INPUTS / f"{area}.sql").read_text()))
     for statement, after in itertools.zip_longest(statements, statements[1:]):
         end = len(text) if after is None else text.index("\n\n" + _heading(after))
         lines = text[len(_heading(statement)) : end].strip("\n").split("\n")

@@ -15,8 +15,7 @@ object ChangesClause extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan resolveOperators {
     case changes @ RelationChanges(table: UnresolvedRelation, context) if !table.isStreaming =>
       val name = SparkInternals.nameInCatalog(table.multipartIdentifier)
-      if (SparkInternals.activeSession.sessionState.catalogManager.catalog(name.head).isInstanceOf[Catalog]) query(name, context)
-      else changes
+      if (Catalog.holds(name)) query(name, context) else changes
   }
 
   private def query(name: Seq[String], context: ChangelogContext): LogicalPlan = {

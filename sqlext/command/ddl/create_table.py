@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier, quoted
 from sqlext.command.change.enforced_key import require_distinct_files
 from sqlext.command.check_definition import check_properties, require_condition
@@ -63,7 +63,7 @@ def create_table(environment: Environment, spark: SparkSession, statement: Creat
         raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=statement.name)
     query = None if statement.as_select is None else lowered_query(spark, statement.as_select.text)
     timestamp_type = cast(TimestampSetting, spark.conf.get("spark.sql.timestampType") or "TIMESTAMP_LTZ")
-    base = catalog.load_table(identifier) if exists else None
+    base = _replaced(catalog, identifier) if exists else None
     replaced = None if base is None else base.metadata
     default = partial(default_value, spark)
     definition = define_table(
@@ -101,7 +101,7 @@ def create_of_data_frame(
         raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
     if not (exists or arguments["creates"]):
         raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name)
-    base = catalog.load_table(identifier) if exists else None
+    base = _replaced(catalog, identifier) if exists else None
     columns = schema_from_spark(json.loads(arguments["schema"]))
     replaced = None if base is None else base.metadata
     schema = assign_ids(columns, replaced)
@@ -110,6 +110,17 @@ def create_of_data_frame(
         with_identifier_fields(schema, ()), terms, (), properties, replaced, case_sensitive=is_case_sensitive(spark)
     )
     _define(environment, spark, name, properties.get("location"), definition, base, rows)
+
+
+def _replaced(catalog: Catalog, identifier: TableIdentifier) -> LoadedTable:
+    """The table that is replaced. Raises AlreadyExistsError if Spark's session catalog has another of the name."""
+    try:
+        return catalog.load_table(identifier)
+    except NotFoundError:
+        if not catalog.table_exists(identifier):
+            raise
+        name = quoted(catalog.name, *identifier.namespace, identifier.name)
+        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name) from None
 
 
 def _define(

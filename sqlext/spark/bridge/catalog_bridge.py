@@ -23,7 +23,7 @@ from sqlext.spark.catalog.time_travel import names_place, pin_of, place_in_optio
 from sqlext.spark.catalog.view_description import describe_query, describe_view
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spec.schema import Schema
-from sqlext.sql.statements.provider import require_provider
+from sqlext.sql.statements.provider import is_iceberg, require_provider
 from sqlext.sql.syntax.options_hint import version_with_options
 
 Arguments = Mapping[str, Any]
@@ -93,6 +93,8 @@ class CatalogBridge:
             "newest version": self._newest_version,
             "refuse changed columns": _refuse_changed_columns,
             "table exists": self._table_exists,
+            "holds table": self._holds_table,
+            "is iceberg": _is_iceberg,
             "create table": self._create_table,
             "alter table": self._alter_table,
             "drop table": self._drop_table,
@@ -219,6 +221,10 @@ class CatalogBridge:
             return {"exists": exists}
         return {"exists": True}
 
+    def _holds_table(self, arguments: Arguments) -> Answer:
+        """Whether a name in Spark's session catalog is one of sqlext's."""
+        return {"holds": self._seen(arguments).holds(_parts(arguments))}
+
     def _create_table(self, arguments: Arguments) -> Answer:
         require_provider(quoted(*_parts(arguments)), arguments["properties"].get("provider"))
         schema = schema_from_spark(json.loads(arguments["schema"]))
@@ -308,6 +314,10 @@ class CatalogBridge:
     def _drop_namespace(self, arguments: Arguments) -> Answer:
         catalog = self._catalog(arguments)
         return {"dropped": catalog.drop_namespace(tuple(arguments["namespace"]), cascade=arguments["cascade"])}
+
+
+def _is_iceberg(arguments: Arguments) -> Answer:
+    return {"is_iceberg": is_iceberg(arguments["provider"])}
 
 
 def _refuse_changed_columns(arguments: Arguments) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.errors import AlreadyExistsError, AnalysisError, UnsupportedError
 
 
 def refuse_continuous_stream(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -21,6 +21,17 @@ def refuse_temporary_view(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 def refuse_session(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Raises UnsupportedError SESSION_NOT_ATTACHED, for a session that was begun without the shim's rules."""
     raise UnsupportedError("SESSION_NOT_ATTACHED")
+
+
+def refuse_catalog_class(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Raises AnalysisError CATALOG_CLASS_WRONG, for Spark's session catalog of a class for others, or the reverse."""
+    name, given, wanted = arguments["catalog"], arguments["given"], arguments["wanted"]
+    raise AnalysisError("CATALOG_CLASS_WRONG", name=name, given=given, wanted=wanted)
+
+
+def refuse_taken_name(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Raises AlreadyExistsError, for a table or view of Spark with the name of one of sqlext's."""
+    raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(arguments["name"]))
 
 
 def refuse_nested_column(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

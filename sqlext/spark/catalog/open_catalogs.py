@@ -8,7 +8,9 @@ from threading import Lock
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import GroupCommit, group_commit
+from sqlext.catalog.session_catalog import SessionNames
 from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 
 _TABLE_DEFAULT = "table-default."
 
@@ -17,12 +19,14 @@ _TABLE_DEFAULT = "table-default."
 class OpenCatalog:
     """A catalog, and the options `spark.sql.catalog.<name>.*` that it was opened with.
 
-    `group_commit` is its setting for group commits; None: each commit is made alone.
+    `group_commit` is its setting for group commits; None: each commit is made alone. `beside` are the names of Spark
+    that it shares with Spark's session catalog; None for all others.
     """
 
     catalog: Catalog
     options: Mapping[str, str]
     group_commit: GroupCommit | None
+    beside: SessionNames | None = None
 
     def require_options(self, name: str, options: Mapping[str, str], *, all_of_them: bool) -> None:
         """Raises AnalysisError CATALOG_IS_OPEN for an option whose value differs from the catalog's, and with
@@ -42,10 +46,12 @@ class OpenCatalog:
 
 
 class OpenCatalogs:
-    """The open catalogs by name. Thread-safe. `open_catalog` opens a catalog by its name and options."""
+    """The open catalogs by name. Thread-safe. `open_catalog` opens a catalog by its name and options; `session_names`
+    are those of Spark's session catalog."""
 
-    def __init__(self, open_catalog: Callable[[str, Mapping[str, str]], Catalog]) -> None:
+    def __init__(self, open_catalog: Callable[[str, Mapping[str, str]], Catalog], session_names: SessionNames) -> None:
         self._open_catalog = open_catalog
+        self._session_names = session_names
         # Entries are immutable and never replaced, so reads need no lock.
         self._by_name: dict[str, OpenCatalog] = {}
         # Held while a catalog is opened, which may send requests to its server.
@@ -58,7 +64,8 @@ class OpenCatalogs:
                 self._by_name[name].require_options(name, options, all_of_them=True)
             else:
                 catalog = self._open_catalog(name, options)
-                self._by_name[name] = OpenCatalog(catalog, dict(options), group_commit(name, options))
+                beside = self._session_names if name == SPARK_CATALOG else None
+                self._by_name[name] = OpenCatalog(catalog, dict(options), group_commit(name, options), beside)
 
     def require_settings(self, catalogs: Mapping[str, Mapping[str, str]]) -> None:
         """Raises AnalysisError CATALOG_IS_OPEN for an option, by catalog, whose value differs from an open

@@ -9,6 +9,7 @@ from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_settings import GroupCommit
 from sqlext.catalog.identifier import TableIdentifier, quoted
 from sqlext.catalog.open_transaction import OpenTransaction
+from sqlext.catalog.session_catalog import in_session_catalog
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.spark.catalog.open_catalogs import OpenCatalogs
 from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
@@ -64,8 +65,20 @@ class Catalogs:
 
     def catalog(self, name: str) -> Catalog:
         """The catalog `name`. Raises NotFoundError CATALOG_NOT_FOUND if Spark has not initialised it."""
+        own, spark = self._own(name), self.opened.of(name).beside
+        return own if spark is None else in_session_catalog(own, spark)
+
+    def _own(self, name: str) -> Catalog:
+        """The catalog without what it shares with Spark's session catalog."""
         catalog = self.opened.of(name).catalog
         return catalog if self.transaction is None else self.transaction.catalog(catalog)
+
+    def holds(self, parts: tuple[str, ...]) -> bool:
+        """Whether the full name is one of a table, or of a part of one, that is sqlext's; in Spark's session catalog
+        others are Spark's. Raises as `catalog`."""
+        own = self._own(parts[0])
+        places = (place.parts for place in readings(parts))
+        return any(own.table_exists(TableIdentifier(place[1:-1], place[-1])) for place in places)
 
     def load(self, parts: Sequence[str]) -> LoadedTable:
         """The newest version of `catalog.namespace….table`. Raises NotFoundError, and AnalysisError

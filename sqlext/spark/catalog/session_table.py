@@ -1,4 +1,4 @@
-"""Tables of Spark's session catalog: location and partition folders."""
+"""Tables of Spark's own session catalog: which there are, their locations and partition folders."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.spark.shim.java_objects import java_session, jvm
 from sqlext.sql.tokens.quoting import quote_identifier
 
@@ -32,7 +33,7 @@ def session_table(spark: SparkSession, name: Sequence[str]) -> SessionTable:
     """The table of a name of one or two parts. Raises Spark's error if it does not exist."""
     state = java_session(spark).sessionState()
     scala = jvm(spark).scala
-    identifier = state.sqlParser().parseTableIdentifier(".".join(quote_identifier(part) for part in name))
+    identifier = _parsed(state, name)
     table = state.catalog().getTableMetadata(identifier)
     as_java = scala.jdk.javaapi.CollectionConverters.asJava
     partitions = None
@@ -50,6 +51,30 @@ def session_table(spark: SparkSession, name: Sequence[str]) -> SessionTable:
         partition_columns=tuple(as_java(table.partitionColumnNames())),
         partitions=partitions,
     )
+
+
+class SparkNames:
+    """The names in Spark's own session catalog, which all sessions of the application share; `SessionNames`."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def table_exists(self, identifier: TableIdentifier) -> bool:
+        """Whether a table or view, but no temporary one, has the name."""
+        if len(identifier.namespace) != 1:
+            return False
+        state = java_session(self._spark).sessionState()
+        return bool(state.catalog().tableExists(_parsed(state, (*identifier.namespace, identifier.name))))
+
+    def namespace_exists(self, namespace: Namespace) -> bool:
+        """Whether there is such a database."""
+        state = java_session(self._spark).sessionState()
+        return len(namespace) == 1 and bool(state.catalog().databaseExists(namespace[0]))
+
+
+def _parsed(state: Any, name: Sequence[str]) -> Any:
+    """The `TableIdentifier` of Spark."""
+    return state.sqlParser().parseTableIdentifier(".".join(quote_identifier(part) for part in name))
 
 
 def _path(uri: Any) -> str:

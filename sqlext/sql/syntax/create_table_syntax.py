@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlext.errors import AnalysisError, ParseError
 from sqlext.spec.name_case import name_key, require_distinct_names
-from sqlext.sql.statements.provider import require_provider
+from sqlext.sql.statements.provider import is_iceberg, require_provider
 from sqlext.sql.statements.statement import (
     Check,
     ColumnDefinition,
@@ -23,7 +23,7 @@ from sqlext.sql.statements.statement import (
     SortTerm,
     TableName,
 )
-from sqlext.sql.statements.table_resolution import TableResolution
+from sqlext.sql.statements.table_resolution import SPARK_CATALOG, TableResolution
 from sqlext.sql.syntax.constraint_syntax import KeyCharacteristics, parse_check, parse_key_characteristics
 from sqlext.sql.syntax.property_syntax import parse_properties
 from sqlext.sql.syntax.transform_syntax import parse_partition_term, parse_sort_term, parse_terms
@@ -38,6 +38,7 @@ _COLUMN_CLAUSES = frozenset(
         "COLLATE", "METADATA", "MASK", "AS",
     }
 )  # fmt: skip
+_CLAUSES_OF_HIVE = frozenset({"CLUSTERED", "SKEWED", "ROW", "STORED"})
 _NOT_OURS = {
     "CLUSTERED": ("CLUSTERED BY", "use PARTITIONED BY (bucket(n, column))"),
     "SKEWED": ("SKEWED BY", "an Iceberg table has no skew declaration"),
@@ -70,8 +71,8 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
     if not cursor.accept("TABLE"):
         return None
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = tables.resolve(cursor.dotted_name("a table name"))
-    if name is None:
+    name = tables.resolve_new(cursor.dotted_name("a table name"))
+    if name is None or (name.catalog == SPARK_CATALOG and (external or not _is_of_iceberg(cursor, tables))):
         return None
     if external:
         cursor.refuse(
@@ -108,6 +109,34 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
         provider=clauses.provider,
         as_select=as_select,
     )
+
+
+def _is_of_iceberg(cursor: TokenCursor, tables: TableResolution) -> bool:
+    """Whether a new table of Spark's session catalog is to be sqlext's: by USING, or as its source in LIKE, or without
+    any clause that says its format."""
+    first = cursor.position
+    by_default = True
+    try:
+        if cursor.at("LIKE") or _at_bracketed_like(cursor):
+            cursor.accept("(")
+            cursor.expect("LIKE")
+            by_default = tables.resolve(cursor.dotted_name("a table name")) is not None
+        elif cursor.at("(") and not _at_query(cursor):
+            cursor.group()
+        while not cursor.at_end and not cursor.at_any(_QUERY_HEADS - {"WITH", "("}):
+            if cursor.accept("USING"):
+                return is_iceberg(".".join(cursor.dotted_name("a format name")))
+            if cursor.at_any(_CLAUSES_OF_HIVE):
+                return False
+            if cursor.accept("WITH") and not cursor.at("("):
+                break
+            if cursor.at("("):
+                cursor.group()
+            else:
+                cursor.position += 1
+        return by_default
+    finally:
+        cursor.position = first
 
 
 def _parse_like(cursor: TokenCursor, tables: TableResolution, name: TableName, if_not_exists: bool) -> CreateTableLike:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlext.errors import ParseError
 from sqlext.spec.name_case import require_distinct_names
 from sqlext.sql.statements.statement import TableName
-from sqlext.sql.statements.table_resolution import TableResolution
+from sqlext.sql.statements.table_resolution import SPARK_CATALOG, TableResolution
 from sqlext.sql.statements.view_statement import (
     AlterViewProperties,
     AlterViewQuery,
@@ -33,7 +33,7 @@ def parse_create_view(cursor: TokenCursor, tables: TableResolution) -> CreateVie
     if not cursor.accept("VIEW"):
         return None
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = tables.resolve(cursor.dotted_name("a view name"))
+    name = tables.resolve_view(cursor.dotted_name("a view name"))
     if name is None:
         return None
     if or_replace and if_not_exists:
@@ -62,7 +62,7 @@ def parse_alter_view(cursor: TokenCursor, tables: TableResolution) -> ViewStatem
     """The statement, or None for a view of another catalog."""
     if not cursor.accept("ALTER", "VIEW"):
         return None
-    name = tables.resolve(cursor.dotted_name("a view name"))
+    name = tables.resolve_view(cursor.dotted_name("a view name"))
     if name is None:
         return None
     if cursor.accept("RENAME", "TO"):
@@ -91,7 +91,7 @@ def parse_drop_view(cursor: TokenCursor, tables: TableResolution) -> DropView | 
     if not cursor.accept("DROP", "VIEW"):
         return None
     if_exists = cursor.accept("IF", "EXISTS")
-    name = tables.resolve(cursor.dotted_name("a view name"))
+    name = tables.resolve_view(cursor.dotted_name("a view name"))
     if name is None:
         return None
     cursor.expect_end()
@@ -105,7 +105,7 @@ def parse_show_views(cursor: TokenCursor, tables: TableResolution) -> ShowViews 
     namespace: tuple[str, ...] | None = tables.current if tables.current[0] in tables.catalogs else None
     if cursor.accept("IN") or cursor.accept("FROM"):
         namespace = tables.resolve_namespace(cursor.dotted_name("a namespace"))
-    if namespace is None:
+    if namespace is None or namespace[0] == SPARK_CATALOG:
         return None
     like = cursor.accept("LIKE")
     pattern = cursor.string("a pattern") if like or not cursor.at_end else None
@@ -139,7 +139,7 @@ def _renamed(cursor: TokenCursor, tables: TableResolution, name: TableName) -> T
     """The new name; a single part is a name in the view's namespace, as in Spark's session catalog."""
     first = cursor.position
     written = cursor.dotted_name("a view name")
-    to = TableName((*name.parts[:-1], *written), written) if len(written) == 1 else tables.resolve(written)
+    to = TableName((*name.parts[:-1], *written), written) if len(written) == 1 else tables.resolve_view(written)
     if to is None or to.catalog != name.catalog:
         cursor.position = first
         cursor.refuse("RENAME TO another catalog", "a view stays in its catalog. Create it there, and drop this one")
