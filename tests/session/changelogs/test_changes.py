@@ -168,3 +168,20 @@ def test_the_clause_of_newer_sparks(spark: SparkSession, table_name: str) -> Non
     assert _clause(spark, table_name, **{"from": {"timestamp": at[0]["timestamp"] - 1}}, to=at[0]) == came
     assert _clause(spark, table_name, to={"timestamp": at[0]["timestamp"] - 1}) == []
     assert _clause(spark, table_name, **{"from": {"timestamp": at[3]["timestamp"] + 1}}) == []
+
+
+def test_a_view_of_changes_reads_the_table_of_its_own_namespace(spark: SparkSession) -> None:
+    for namespace, rows in (("views_a", 1), ("views_b", 2)):
+        spark.sql(f"CREATE NAMESPACE lake.{namespace}")
+        spark.sql(f"USE lake.{namespace}")
+        spark.sql("CREATE TABLE changing (id BIGINT)")
+        spark.sql(f"INSERT INTO changing SELECT id FROM range({rows})")
+        spark.sql(f"CREATE TEMPORARY VIEW {namespace}_changes AS SELECT * FROM table_changes('changing')")
+        spark.sql(f"CREATE VIEW kept_changes AS SELECT * FROM {namespace}.changing.changes")
+    try:
+        for current in ("lake.views_a", "lake.views_b", "spark_catalog.default"):
+            spark.sql(f"USE {current}")
+            names = ("views_a_changes", "views_b_changes", "lake.views_a.kept_changes", "lake.views_b.kept_changes")
+            assert [spark.table(name).count() for name in names] == [1, 2, 1, 2]
+    finally:
+        spark.sql("USE spark_catalog.default")
