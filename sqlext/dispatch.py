@@ -175,6 +175,7 @@ class _ParserSettings(NamedTuple):
     escaped_string_literals: bool
     double_quoted_identifiers: bool
     case_sensitive: bool
+    by_path: bool
 
 
 class Dispatch:

@@ -21,6 +21,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectOptimizerRule(_ => ApplyDeletes)
     extensions.injectPostHocResolutionRule(_ => NamesInSessionCatalog)
     extensions.injectPostHocResolutionRule(_ => DescribedTable)
+    extensions.injectPostHocResolutionRule(_ => PlannedStatements)
     extensions.injectPostHocResolutionRule(_ => WritesToPython)
     extensions.injectPostHocResolutionRule(_ => RowChangesToPython)
     extensions.injectFunction(Given.expression)

@@ -90,6 +90,7 @@ object Parser {
       "catalogs" -> catalogs,
       "session" -> SparkInternals.idOf(session),
       "current" -> (state.catalogManager.currentCatalog.name +: state.catalogManager.currentNamespace.toSeq),
+      "by_path" -> state.conf.getConfString("spark.sql.path.enabled", "false").toBoolean,
       "case_sensitive" -> state.conf.caseSensitiveAnalysis) ++ lexing(state.conf)
     val answer = Bridge.ask("parse", context)
     Option(answer.get("schema")).map { schema =>

@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.sqlext.{SparkInternals, StatementErrors}
+import org.apache.spark.sql.sqlext.{EvolvingWrite, SparkInternals, StatementErrors}
 import org.apache.spark.sql.types.{ArrayType, BooleanType, IntegerType, LongType, StructType}
 
 import scala.jdk.CollectionConverters._
@@ -122,7 +122,7 @@ object WritesToPython extends Rule[LogicalPlan] {
     def command(mode: String, options: Map[String, String], more: (String, Any)*) =
       Some(PythonWrite(Map("table" -> table.handle, "mode" -> mode,
         "options" -> (behindName ++ options).filterNot { case (name, _) => named(name.toLowerCase(java.util.Locale.ROOT)) },
-        "by_name" -> write.isByName) ++ more, write.query))
+        "by_name" -> write.isByName, "evolving" -> EvolvingWrite.is(write)) ++ more, write.query))
     write match {
       case a: AppendData => command("append", a.writeOptions)
       case o: OverwriteByExpression if o.deleteExpr == Literal.TrueLiteral => command("overwrite", o.writeOptions)

@@ -113,6 +113,11 @@ STATEMENTS: Mapping[str, Condition] = {
     "UNRESOLVED_COLUMN.WITH_SUGGESTION": Condition(
         "42703", "The column {name} cannot be resolved in {where}. Did you mean one of: {suggestions}?"
     ),
+    "SEARCH_PATH_NOT_FOLLOWED": Condition(
+        "0A000",
+        "The table {name} has no namespace, and spark.sql.path.enabled is on: sqlext's statements do not follow the"
+        " path of SET PATH. Write the namespace, as in {whole}.",
+    ),
     "UNSUPPORTED_PROVIDER": Condition(
         "0A000",
         "The table {table} cannot be made USING {provider}: its catalog holds Iceberg tables only. Write USING"

@@ -92,13 +92,14 @@ def parse(
     escaped_string_literals: bool = False,
     double_quoted_identifiers: bool = False,
     case_sensitive: bool = False,
+    by_path: bool = False,
 ) -> Statement | ViewStatement | RoutineStatement | TransactionStatement | None:
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
     catalog followed by its current namespace. Names are resolved as in Spark: a first part that is a catalog's name
     wins, anything else belongs to the current catalog. A name of one part may also be a temporary view, which the
-    caller must check. `holds` tells which tables of Spark's session catalog are sqlext's, as in `TableResolution`.
+    caller must check. `holds` and `by_path` are as in `TableResolution`.
     `escaped_string_literals`, `double_quoted_identifiers` and `case_sensitive` are Spark's settings;
     with `double_quoted_identifiers` slices have backticks for double quotes, but a view's query is as written.
 
@@ -122,6 +123,7 @@ def parse(
             holds=holds,
             **settings,
             case_sensitive=case_sensitive,
+            by_path=by_path,
         )
         mode = _EXPLAIN_MODES.get((explained["mode"] or "").upper(), "simple")
         return Explain(statement, mode) if isinstance(statement, Insert | Delete | Update | Merge) else None
@@ -134,7 +136,7 @@ def parse(
     upserts = head is not None and head[1].upper() == "UPSERT"
     if not upserts and current[0] not in catalogs and not any(catalog in text for catalog in catalogs):
         return None
-    tables = TableResolution(frozenset(catalogs), frozenset(other_catalogs), current, holds)
+    tables = TableResolution(frozenset(catalogs), frozenset(other_catalogs), current, by_path, holds)
     if head is not None and not upserts and _is_foreign(text, head.start(1), head[1].upper(), tables):
         return None
     return _parse_tokens(TokenCursor(text, **settings, case_sensitive=case_sensitive), tables)

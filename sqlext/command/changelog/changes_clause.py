@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.spark.catalog.frame_options import require_changes_options
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -27,8 +28,9 @@ class ChangesClause:
         `from` and `to` are the bounds, {} for none; `from_inclusive` and `to_inclusive` tell whether a bound's
         snapshot, or exact time, is included. `mode` is Spark's deduplicationMode, of which only netChanges makes a
         difference, since the feed has no rows that were merely moved. With `updates` an update is a pre- and a
-        postimage, else a delete and an insert. Raises as `ChangeFeed.sql`.
+        postimage, else a delete and an insert. Raises as `ChangeFeed.sql`, and AnalysisError UNKNOWN_OPTION.
         """
+        require_changes_options(arguments["options"])
         handle, metadata = self._feed.table(tuple(arguments["table"]))
         schema = metadata.schema()
         start = self._last_before(handle, metadata, arguments["from"], inclusive=arguments["from_inclusive"])

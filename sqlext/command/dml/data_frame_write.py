@@ -50,7 +50,7 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
     mode = WriteMode(asked_mode(arguments["mode"], options, target), _replaced_rows(arguments, target))
     upserts = is_upsert(target, options, overwrites=mode.mode != "append")
     by_name = bool(arguments["by_name"])
-    if merges_schema(spark, options.merge_schema):
+    if arguments["evolving"] or merges_schema(spark, options.merge_schema):
         target = grown_for_rows(environment, spark, target, rows, by_name=by_name)
     writing = environment.writing_in(options.parallelism)
     if upserts:

@@ -106,6 +106,12 @@ _OTHER_WRITES = frozenset(
         "validate-from-snapshot-id",
     }
 )
+_CHANGES_OPTIONS = frozenset(
+    {
+        "computeUpdates", "deduplicationMode", "startingVersion", "endingVersion", "startingTimestamp",
+        "endingTimestamp", "startingBoundInclusive", "endingBoundInclusive",
+    }
+)  # fmt: skip
 _READS = _PLACES | _TUNES_READS | frozenset(_OTHER_READS)
 _WRITES = frozenset(
     {
@@ -152,6 +158,13 @@ def require_read_options(options: Iterable[str]) -> None:
             raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="read", name=name, reason=_OTHER_READS[name.lower()])
         if name.lower() not in _READS:
             raise _unknown("read", name, _DONE_READS)
+
+
+def require_changes_options(options: Iterable[str]) -> None:
+    """Raises AnalysisError UNKNOWN_OPTION for one that a CHANGES clause, or `spark.read.changes`, does not have."""
+    for name in options:
+        if name.lower() not in {known.lower() for known in _CHANGES_OPTIONS}:
+            raise _unknown("changes", name, _CHANGES_OPTIONS)
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:

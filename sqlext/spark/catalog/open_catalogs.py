@@ -47,9 +47,11 @@ class OpenCatalog:
 
 class OpenCatalogs:
     """The open catalogs by name. Thread-safe. `open_catalog` opens a catalog by its name and options; `session_names`
-    are those of Spark's session catalog."""
+    are those of Spark's own session catalog, where there is Spark."""
 
-    def __init__(self, open_catalog: Callable[[str, Mapping[str, str]], Catalog], session_names: SessionNames) -> None:
+    def __init__(
+        self, open_catalog: Callable[[str, Mapping[str, str]], Catalog], session_names: SessionNames | None = None
+    ) -> None:
         self._open_catalog = open_catalog
         self._session_names = session_names
         # Entries are immutable and never replaced, so reads need no lock.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sqlext.errors import UnsupportedError
 from sqlext.sql.statements.statement import TableName
 
 SPARK_CATALOG = "spark_catalog"
@@ -17,17 +18,21 @@ _GLOBAL_VIEWS = "global_temp"
 class TableResolution:
     """`catalogs` are sqlext's, `other_catalogs` are not; `current` is the current catalog and its namespace.
 
+    `by_path` tells that Spark looks tables without a namespace up by `SET PATH`, which the parser does not know.
     If sqlext is Spark's session catalog too, `holds` tells which of its tables, by their full names, are sqlext's.
     """
 
     catalogs: frozenset[str]
     other_catalogs: frozenset[str]
     current: tuple[str, ...]
+    by_path: bool = False
     holds: Callable[[tuple[str, ...]], bool] = lambda parts: True
 
     def resolve(self, written: tuple[str, ...]) -> TableName | None:
-        """The full name of a table, or None if it is not sqlext's."""
+        """The full name of a table, or None if it is not sqlext's. Raises UnsupportedError SEARCH_PATH_NOT_FOLLOWED."""
         name = self.resolve_new(written)
+        if self.by_path and name is not None and len(written) == 1:
+            raise UnsupportedError("SEARCH_PATH_NOT_FOLLOWED", name=written[0], whole=name)
         return name if name is None or name.catalog != SPARK_CATALOG or self.holds(name.parts) else None
 
     def resolve_new(self, written: tuple[str, ...]) -> TableName | None:

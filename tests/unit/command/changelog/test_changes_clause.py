@@ -11,6 +11,7 @@ import pytest
 
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.changelog.changes_clause import ChangesClause
+from sqlext.errors import AnalysisError
 from unit.command.lake import NAMESPACE, Lake, refused
 
 TABLE = ("lake", *NAMESPACE, "t")
@@ -36,6 +37,7 @@ def _text(lake: Lake, start: Mapping[str, Any] = ANY, end: Mapping[str, Any] = A
         "to_inclusive": True,
         "mode": "none",
         "updates": False,
+        "options": {},
         **given,
     }
     return str(ChangesClause(ChangeFeed(lake.environment)).sql(arguments)["sql"])
@@ -104,3 +106,9 @@ def test_the_words_are_sparks(lake: Lake) -> None:
 def test_a_table_without_snapshots_has_none(lake: Lake) -> None:
     lake.create("CREATE TABLE empty (id BIGINT)")
     assert "WHERE false" in _text(lake, table=("lake", *NAMESPACE, "empty"))
+
+
+def test_only_options_of_the_clause_are_taken(lake: Lake) -> None:
+    assert _told(lake, options={"startingversion": "1", "computeUpdates": "true"}) == [1, 2, 3]
+    with pytest.raises(AnalysisError, match="UNKNOWN_OPTION"):
+        _told(lake, options={"branch": "b"})

@@ -68,9 +68,7 @@ def test_in_sparks_session_catalog_no_table_gets_a_name_of_sparks(tmp_path: Path
 
 def test_a_version_that_was_loaded_is_found_after_newer_ones(tmp_path: Path) -> None:
     catalog = warehouse_catalog(tmp_path)
-    catalogs = Catalogs(
-        OpenCatalogs(lambda name, options: catalog, NamesOfSpark()), RememberedMetadata(), LocalFileIO()
-    )
+    catalogs = Catalogs(OpenCatalogs(lambda name, options: catalog), RememberedMetadata(), LocalFileIO())
     catalogs.opened.initialize("lake", {})
     writer = Writer(catalog)
     first = writer.create()
@@ -91,9 +89,7 @@ def test_a_version_that_was_loaded_is_found_after_newer_ones(tmp_path: Path) -> 
 def test_catalogs_in_a_transaction_share_what_is_open_and_remembered(tmp_path: Path) -> None:
     """Neither sees what the other one has been told of the transaction, and both find what either has loaded."""
     catalog = warehouse_catalog(tmp_path)
-    catalogs = Catalogs(
-        OpenCatalogs(lambda name, options: catalog, NamesOfSpark()), RememberedMetadata(), LocalFileIO()
-    )
+    catalogs = Catalogs(OpenCatalogs(lambda name, options: catalog), RememberedMetadata(), LocalFileIO())
     writer = Writer(catalog)
     table = writer.create()
     parts = ("lake", *table.identifier.namespace, table.identifier.name)
@@ -116,7 +112,7 @@ def test_a_catalog_is_open_whole_or_not_at_all(tmp_path: Path) -> None:
         assert found.wait(10)
         return catalog
 
-    opened = OpenCatalogs(open_catalog, NamesOfSpark())
+    opened = OpenCatalogs(open_catalog)
     thread = threading.Thread(target=opened.initialize, args=("lake", {"table-default.a": "1", "warehouse": "w"}))
     thread.start()
     assert opening.wait(10)

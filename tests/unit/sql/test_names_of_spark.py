@@ -1,7 +1,8 @@
-"""Statements in Spark's session catalog, where sqlext has the tables `own` and `other.own`."""
+"""Statements whose names Spark has a say in: in its session catalog, where sqlext has `own`, and by its search path."""
 
 import pytest
 
+from sqlext.errors import UnsupportedError
 from sqlext.sql.parser import parse
 
 OWN = {("spark_catalog", "db", "own"), ("spark_catalog", "other", "own"), ("spark_catalog", "db", "own", "branch_b")}
@@ -83,3 +84,11 @@ def test_a_new_table_is_sqlexts_by_its_format_and_views_are_sparks(text, ours):
 def test_tables_of_spark_are_sparks_where_sqlext_is_not_its_session_catalog():
     assert not is_ours("INSERT INTO spark_catalog.db.own VALUES (1)", catalogs=("lake",), current=("lake", "db"))
     assert not is_ours("INSERT INTO own VALUES (1)", catalogs=("lake",))
+
+
+def test_by_a_search_path_only_names_with_a_namespace_are_taken():
+    settings = {"catalogs": ("lake",), "current": ("lake", "db"), "by_path": True}
+    with pytest.raises(UnsupportedError, match="SEARCH_PATH_NOT_FOLLOWED"):
+        parse("INSERT INTO t VALUES (1)", **settings)
+    assert parse("INSERT INTO db.t VALUES (1)", **settings) is not None
+    assert parse("CREATE TABLE t (a INT)", **settings) is not None
