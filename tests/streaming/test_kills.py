@@ -13,7 +13,7 @@ from streaming.json_stream import write_file
 from streaming.killed_routes import POINTS
 from streaming.kills import KilledStreams
 
-KILLS = 3
+KILLS = 2
 
 
 def test_killed_streams_write_each_row_once(spark: SparkSession, tmp_path: Path) -> None:
