@@ -7,7 +7,9 @@ import org.apache.spark.sql.catalyst.analysis.PersistedView
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.SaveMode
-import org.apache.spark.sql.execution.command._
+import org.apache.spark.sql.execution.command.{
+  AlterTableRenameCommand, CreateDataSourceTableAsSelectCommand, CreateDataSourceTableCommand, CreateTableCommand,
+  CreateTableLikeCommand, CreateViewCommand}
 import org.apache.spark.sql.sqlext.SparkInternals
 
 object NamesInSessionCatalog extends Rule[LogicalPlan] {

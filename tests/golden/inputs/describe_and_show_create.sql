@@ -39,3 +39,8 @@ SHOW TBLPROPERTIES t ('k;1');
 DESCRIBE TABLE missing;
 
 SHOW CREATE TABLE missing;
+
+-- statements that Spark's parser resolves the name of
+SHOW CREATE TABLE IDENTIFIER('again');
+
+TRUNCATE TABLE IDENTIFIER('again');

@@ -185,3 +185,15 @@ def test_a_view_of_changes_reads_the_table_of_its_own_namespace(spark: SparkSess
             assert [spark.table(name).count() for name in names] == [1, 2, 1, 2]
     finally:
         spark.sql("USE spark_catalog.default")
+
+
+def test_the_changes_clause_takes_no_other_option_and_no_bound(spark: SparkSession, table_name: str) -> None:
+    if spark.version < "4.2":
+        pytest.skip("Spark has no CHANGES before 4.2")
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1), (2)")
+    assert spark.read.changes(table_name).count() == 2
+    with pytest.raises(AnalysisException, match="UNKNOWN_OPTION"):
+        spark.read.option("branch", "b").changes(table_name).collect()
+    with pytest.raises(AnalysisException, match="UNKNOWN_OPTION"):
+        spark.sql(f"SELECT * FROM {table_name} CHANGES FROM VERSION 1 WITH ('branch' = 'b')")

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
+from sqlext.spark.shim.java_objects import java_rows
 
 
 @pytest.fixture
@@ -52,3 +53,13 @@ def test_the_rows_of_a_refused_write_leave_no_column(spark: SparkSession, table:
     with pytest.raises(AnalysisException, match="CHECK_CONSTRAINT_VIOLATION"):
         spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {table} SELECT 20, 'b', 1 AS n")
     assert spark.table(table).columns == ["id", "name"]
+
+
+def test_a_write_of_scala_may_ask_for_it(spark: SparkSession, table: str) -> None:
+    if spark.version < "4.2":
+        pytest.skip("Spark has no withSchemaEvolution before 4.2")
+    java_rows(spark.sql("SELECT 3000000000L AS id, 'b' AS name, 1 AS n")).writeTo(table).withSchemaEvolution().append()
+    rows = "SELECT 1 AS id, 'c' AS name, 2 AS n, 3 AS m"
+    spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {table} REPLACE WHERE id = 1 {rows}")
+    assert spark.table(table).dtypes == [("id", "bigint"), ("name", "string"), ("n", "int"), ("m", "int")]
+    assert canonical_rows(spark.table(table)) == [[1, "c", 2, 3], [3000000000, "b", 1, None]]
