@@ -84,6 +84,7 @@ def test_executors_get_the_package_from_the_driver(tmp_path: Path, worker: Path)
     assert found(running, tmp_path) == AFTER_CHANGES
 
 
+@pytest.mark.long
 def test_a_catalog_in_postgresql_and_a_warehouse_in_s3(tmp_path: Path, worker: Path, cluster: str) -> None:
     database, store = PostgresServer(tmp_path), S3Server()
     try:
@@ -96,6 +97,7 @@ def test_a_catalog_in_postgresql_and_a_warehouse_in_s3(tmp_path: Path, worker: P
         database.stop()
 
 
+@pytest.mark.long
 def test_a_catalog_of_a_rest_server(tmp_path: Path, worker: Path, cluster: str) -> None:
     server = RestServer(tmp_path)
     try:
@@ -128,6 +130,7 @@ def test_rows_are_exact_after_executors_died_in_a_write(tmp_path: Path, worker: 
     assert all(path.is_relative_to(table / "data") for path in written - named)
 
 
+@pytest.mark.long
 def test_a_server_of_connect_on_a_cluster(tmp_path: Path, worker: Path) -> None:
     on_cluster = {"spark.master": LOCAL_CLUSTER, "spark.pyspark.python": str(worker), "spark.executor.memory": "1g"}
     with server(CONNECT, tmp_path, on_cluster) as port:
@@ -147,6 +150,7 @@ def test_a_missing_dependency_is_named(tmp_path: Path) -> None:
     assert "\n" not in refused.strip()
 
 
+@pytest.mark.long
 def test_a_worker_without_pyarrow_is_told_too(tmp_path: Path) -> None:
     lacking = worker_python(tmp_path / "worker", "pyarrow")
     refused = found(driver(tmp_path, lacking, LOCAL_CLUSTER, "changes", folders(tmp_path)), tmp_path)["refused"]

@@ -16,7 +16,7 @@ from drivers.spark_servers import CONNECT, server
 from golden.runner import area_names
 
 HERE = Path(__file__).parent
-SOME_AREAS = ["transactions", "errors", "upsert", "row_expressions", "time_travel", "views"]
+SOME_AREAS = ["transactions", "errors", "upsert", "time_travel"]
 """In CI; all of them with SQLEXT_GOLDEN=all."""
 
 

@@ -43,7 +43,10 @@ def _statements(table: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("version", "properties"),
-    [(2, "'write.update.mode'='copy-on-write'"), (3, "'bucket'='2', 'write.upsert.mode'='equality'")],
+    [
+        pytest.param(2, "'write.update.mode'='copy-on-write'", marks=pytest.mark.long),
+        (3, "'bucket'='2', 'write.upsert.mode'='equality'"),
+    ],
 )
 def test_stored_changes_are_those_that_are_found(
     spark: SparkSession, table_name: str, version: int, properties: str

@@ -20,7 +20,9 @@ GOLDEN = Path(__file__).parents[2] / "golden_tables"
 @pytest.mark.parametrize(
     ("version", "properties"),
     [
-        (2, "'write.merge.mode'='copy-on-write', 'write.update.mode'='copy-on-write'"),
+        pytest.param(
+            2, "'write.merge.mode'='copy-on-write', 'write.update.mode'='copy-on-write'", marks=pytest.mark.long
+        ),
         (3, "'write.upsert.mode'='equality'"),
     ],
 )
