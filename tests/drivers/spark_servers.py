@@ -66,19 +66,25 @@ def environment() -> dict[str, str]:
 
 
 def run(
-    program: str, warehouse: Path, *given: str, settings: Mapping[str, str] | None = None
+    program: str,
+    warehouse: Path,
+    *given: str,
+    settings: Mapping[str, str] | None = None,
+    one_output: bool = False,
+    timeout_s: float = _STATEMENTS_S,
 ) -> subprocess.CompletedProcess[str]:
-    """A run of `spark-sql` or `spark-shell` with arguments of its own."""
+    """A run of `spark-sql` or `spark-shell` with arguments of its own; with `one_output` errors are in its output."""
     command = [str(spark_home() / "bin" / program), *arguments(warehouse, settings), *given]
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if one_output else subprocess.PIPE,
         text=True,
         check=False,
         env=environment(),
         cwd=warehouse,
-        timeout=_STATEMENTS_S,
+        timeout=timeout_s,
     )
 
 

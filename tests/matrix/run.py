@@ -1,8 +1,15 @@
-"""The tests on each version of Spark: `python3 tests/matrix/run.py [--spark 4.0,4.1,4.2,4.3] [--only core,golden]`.
+"""sqlext on each version of Spark: `python3 tests/matrix/run.py [--spark 4.0,4.1,4.2,4.3] [--only core,golden]`.
 
-Each version has an environment of its own in `build/matrix`. `core` is `core.py` in an environment that has nothing but
-the wheel; the others are the tests of those folders in one with their tools. `--only`
-takes the names of PARTS. `--regenerate` records the golden results that differ from those of the default version, and
+Each version has an environment of its own in `build/matrix`. `--only` takes the names of parts:
+
+- `abilities`: the files of `abilities` in every way to run (`--way driver,Connect`), or some (`--ability merge,views`);
+- `core`: `core.py` in an environment that has nothing but the wheel, with the Pythons and Javas of
+  docs/compatibility.md, or with those of `--python 3.10,3.13`, `--java 21` and `--oldest`, the lowest versions of the
+  dependencies. A Python and a Java are looked for by version, or given by path;
+- those of PARTS: the tests of these folders in an environment with their tools.
+
+Once all abilities and the documented runs of the core have passed with the sources as they are, it writes
+docs/compatibility.md. `--regenerate` records the golden results that differ from those of the default version, and
 `--classes` writes `docs/spark-classes.md`.
 """
 
@@ -17,12 +24,22 @@ import environment
 environment.enter("test")
 
 import argparse
+import datetime
+import json
 import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from judges.iceberg import JUDGE_PYTHON
-from matrix import spark_classes
+from matrix import compatibility, spark_classes
+from matrix.ability import WAYS, Ability, abilities
+from matrix.attempts import Attempt, read
+from matrix.core_runs import DOCUMENTED, CoreRun
 from matrix.environments import with_tests, with_wheel
+from matrix.interpreters import interpreter, java
+from matrix.lower_bounds import lower_bounds
+from matrix.outcomes import FAILED, PROJECT, YES, Kept, Outcome, Versions, judged, made_of
 from sqlext.spark.shim.shim_jar import MINORS
 
 PARTS = {
@@ -31,58 +48,168 @@ PARTS = {
     "streaming": ["-m", "pytest", "tests/streaming"],
     "fuzz": ["tests/fuzz/run.py", "--count", "60", "--seed", "23000"],
 }
+_WAY_S = 3600
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--spark", default=",".join(MINORS))
-    parser.add_argument("--only", default=",".join(["core", *PARTS]))
-    parser.add_argument("--regenerate", action="store_true")
-    parser.add_argument("--classes", action="store_true")
-    arguments = parser.parse_args()
+    arguments = _arguments()
     if arguments.classes:
         spark_classes.DOCUMENT.write_text(spark_classes.document())
         return 0
-    parts = arguments.only.split(",")
-    unknown = {*arguments.spark.split(",")} - {*MINORS} | {*parts} - {"core", *PARTS}
-    if unknown:
-        parser.error(f"{', '.join(sorted(unknown))} is none of {', '.join([*MINORS, 'core', *PARTS])}")
+    if arguments.regenerate:
+        return max(run(with_tests(minor), ["-m", "golden.record"]) for minor in arguments.spark)
     failed = []
-    for minor in arguments.spark.split(","):
-        if arguments.regenerate:
-            run(with_tests(minor), ["-m", "golden.record"])
-            continue
-        if "core" in parts and run(with_wheel(minor, built_wheel()), ["tests/matrix/core.py"], alone=True) != 0:
-            failed.append(f"core on {minor}")
-        for part in filter(PARTS.__contains__, parts):
+    if "abilities" in arguments.only:
+        chosen = [one for one in abilities() if one.name in arguments.ability]
+        for minor in arguments.spark:
+            for way in arguments.way:
+                failed += run_abilities(minor, way, [one for one in chosen if way in one.ways()])
+    if "core" in arguments.only:
+        failed += [f"core: {one.name()}" for one in core_runs(arguments) if run_core(one).kind == FAILED]
+    for minor in arguments.spark:
+        for part in filter(PARTS.__contains__, arguments.only):
             if run(with_tests(minor), PARTS[part]) != 0:
                 failed.append(f"{part} on {minor}")
+    if {"core", "abilities"} & {*arguments.only}:
+        write_document()
     print("failed: " + ", ".join(failed) if failed else "passed on all")
     return int(bool(failed))
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    choices = {
+        "spark": MINORS,
+        "only": ("core", "abilities", *PARTS),
+        "way": WAYS,
+        "ability": [one.name for one in abilities()],
+    }
+    for name, known in choices.items():
+        parser.add_argument(f"--{name}", default=",".join(known), metavar=",".join(known[:6]))
+    parser.add_argument("--python", metavar="3.10,3.13")
+    parser.add_argument("--java", metavar="17,21")
+    parser.add_argument("--oldest", action="store_true")
+    parser.add_argument("--regenerate", action="store_true")
+    parser.add_argument("--classes", action="store_true")
+    arguments = parser.parse_args()
+    for name, known in choices.items():
+        given = getattr(arguments, name).split(",")
+        if unknown := {*given} - {*known}:
+            parser.error(f"{', '.join(sorted(unknown))} is none of {', '.join(known)}")
+        setattr(arguments, name, given)
+    return arguments
+
+
+def run_abilities(minor: str, way: str, chosen: Sequence[Ability]) -> list[str]:
+    """Runs the abilities in one JVM and keeps their outcomes; what has failed, in words."""
+    if not chosen:
+        return []
+    python, kept = with_wheel(minor, built_wheel(), client_of_connect=True), Kept()
+    versions = _versions(python, java().home)
+    print(f"== {len(chosen)} abilities on Spark {versions.spark}, {way}", flush=True)
+    failed = []
+    attempts = {one.ability: one for one in _attempts(python, way, chosen)}
+    for ability in chosen:
+        attempt = attempts.get(ability.name, Attempt(ability.name, None, 0, "the process ended before it"))
+        outcome = judged(ability, minor, way, attempt, versions)
+        kept.put_ability(minor, way, ability, outcome)
+        if outcome.kind == FAILED:
+            print(f"FAILED {ability.name} on {minor}, {way}\n  {outcome.told}", flush=True)
+            failed.append(f"{ability.name} on {minor}, {way}")
+    return failed
+
+
+def _attempts(python: Path, way: str, chosen: Sequence[Ability]) -> Iterator[Attempt]:
+    with tempfile.TemporaryDirectory() as warehouse:
+        module = f"matrix.ways.{way.replace('-', '_').lower()}"
+        process = subprocess.Popen(
+            [str(python), "-m", module, os.path.realpath(warehouse), *(one.name for one in chosen)],
+            cwd=os.path.join(ROOT, "build"),
+            env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "tests"), "TZ": "UTC"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        yield from read(process.stdout)
+        process.wait(timeout=_WAY_S)
+
+
+def core_runs(arguments: argparse.Namespace) -> Iterator[CoreRun]:
+    """The documented ones, or those of the Pythons, Javas and packages that are given."""
+    if arguments.python is None and arguments.java is None and not arguments.oldest:
+        yield from (one for one in DOCUMENTED if one.spark in arguments.spark)
+        return
+    for minor in arguments.spark:
+        for python in _parts(arguments.python):
+            for home in _parts(arguments.java):
+                yield CoreRun(minor, python, home, arguments.oldest)
+
+
+def _parts(given: str | None) -> Iterable[str | None]:
+    return given.split(",") if given else [None]
+
+
+def run_core(one: CoreRun) -> Outcome:
+    """Runs the core script as it says, and keeps the outcome."""
+    pins = lower_bounds() if one.oldest else ()
+    chosen = interpreter(one.python) if one.python else None
+    home = java(one.java).home
+    print(f"== core: {one.name()}", flush=True)
+    python = with_wheel(one.spark, built_wheel(), *pins, interpreter=chosen)
+    done = subprocess.run(
+        [str(python), os.path.join(ROOT, "tests", "matrix", "core.py")],
+        cwd=os.path.join(ROOT, "build"),
+        env={**os.environ, "PYTHONPATH": "", "JAVA_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    steps = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    errors = [f"{step['step']}: {step['error']}" for step in steps if step["error"]]
+    if done.returncode != 0 or not steps:
+        outcome = Outcome(FAILED, "; ".join(errors) or f"exit code {done.returncode}", _versions(python, home))
+        print(f"FAILED core: {one.name()}\n  " + "\n  ".join(errors), flush=True)
+    else:
+        outcome = Outcome(YES, f"{len(steps)} steps passed", _versions(python, home))
+    Kept().put_core(one, outcome)
+    return outcome
+
+
+def _versions(python: Path, java_home: Path) -> Versions:
+    asked = "import platform, pyspark; print(pyspark.__version__, platform.python_version())"
+    spark, version = subprocess.check_output([str(python), "-c", asked], text=True).split()
+    return Versions(spark, version, java(str(java_home)).version, datetime.date.today().isoformat())
+
+
+def write_document() -> None:
+    """Writes docs/compatibility.md, or says what has not passed with the sources as they are."""
+    kept = Kept()
+    missing = kept.missing(DOCUMENTED)
+    if missing:
+        print(f"docs/compatibility.md is left as it is, without a pass of: {', '.join(missing)}", flush=True)
+        return
+    compatibility.DOCUMENT.write_text(compatibility.document(kept))
+
+
 def built_wheel() -> Path:
     """The wheel of `.ci/release.py`, which is run if there is none, or if it is older than what it is made of."""
-    made_of = [
-        Path(ROOT, "pyproject.toml"),
-        *Path(ROOT, "sqlext").rglob("*.py"),
-        *Path(ROOT, "jvm-shim").rglob("*.scala"),
-    ]
-    newest = max(path.stat().st_mtime for path in made_of)
+    newest = max(path.stat().st_mtime for path in (PROJECT, *made_of()))
     if not any(wheel.stat().st_mtime > newest for wheel in Path(ROOT, "dist").glob("sqlext-*.whl")):
         subprocess.check_call([sys.executable, os.path.join(ROOT, ".ci", "release.py")])
     return next(Path(ROOT, "dist").glob("sqlext-*.whl"))
 
 
-def run(python: Path, step: list[str], *, alone: bool = False) -> int:
-    """Runs Python on the clone's tests, or `alone` on what is installed."""
+def run(python: Path, step: list[str]) -> int:
+    """Runs Python on the clone's tests."""
     print(f"== {python.parents[1].name}: {' '.join(step)}", flush=True)
-    path = "" if alone else os.pathsep.join([ROOT, os.path.join(ROOT, "tests")])
-    script = [os.path.join(ROOT, part) if part.endswith(".py") else part for part in step]
     return subprocess.call(
-        [str(python), *script],
-        cwd=os.path.join(ROOT, "build") if alone else ROOT,
-        env={**os.environ, "PYTHONPATH": path, JUDGE_PYTHON: sys.executable},
+        [str(python), *step],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([ROOT, os.path.join(ROOT, "tests")]),
+            JUDGE_PYTHON: sys.executable,
+        },
     )
 
 
