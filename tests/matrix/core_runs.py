@@ -29,7 +29,6 @@ DOCUMENTED = (
     CoreRun("4.3", python="3.13"),
     CoreRun("4.0", python="3.11", oldest=True),
     CoreRun("4.1", python="3.11", oldest=True),
-    CoreRun("4.1", java="21"),
     CoreRun("4.3", java="25"),
 )
 """Python 3.11 is the newest that has wheels of all the oldest packages."""

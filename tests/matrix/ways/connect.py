@@ -22,7 +22,7 @@ def main(warehouse: str, *names: str) -> None:
         from pyspark.sql import SparkSession
 
         spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
-        tell(attempts(spark, chosen(names), folder))
+        tell(attempts(spark, chosen(names), folder / "files"))
         spark.stop()
 
 

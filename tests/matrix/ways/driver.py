@@ -25,7 +25,7 @@ def main(warehouse: str, *names: str, master: str = "local[2]", **others: str) -
     folder = Path(warehouse)
     conf = {**SETTINGS, "spark.sql.warehouse.dir": str(folder / "spark-warehouse"), **others}
     spark = sqlext.session(lake=folder / "lake", master=master, conf=conf)
-    tell(attempts(spark, chosen(names), folder))
+    tell(attempts(spark, chosen(names), folder / "files"))
     spark.stop()
 
 

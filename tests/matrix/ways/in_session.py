@@ -12,7 +12,7 @@ from matrix.attempts import Attempt
 
 
 def attempts(spark: SparkSession, chosen: Iterable[Ability], folder: Path) -> Iterator[Attempt]:
-    """One after the other; `folder` is where they may write."""
+    """One after the other; `folder` is where they may write, and need not be there."""
     for ability in chosen:
         yield _python(spark, ability, folder) if ability.is_python else _sql(spark, ability)
 
