@@ -43,6 +43,11 @@ class Outcome:
     versions: Versions
 
 
+def is_missing(outcome: Outcome | None) -> bool:
+    """Whether it must be run, or run again, before the document can be written."""
+    return outcome is None or outcome.kind == FAILED
+
+
 def made_of() -> list[Path]:
     """The sources of which the wheel is made."""
     return [
@@ -103,7 +108,7 @@ class Kept:
             for way in WAYS
         }
         found = {**of_abilities, **{f"core: {run.name()}": [self.core(run)] for run in runs}}
-        return [name for name, outcomes in found.items() if any(one is None or one.kind == FAILED for one in outcomes)]
+        return [name for name, outcomes in found.items() if any(map(is_missing, outcomes))]
 
     def _put(self, name: str, tried: Sequence[Path], outcome: Outcome) -> None:
         FOLDER.mkdir(parents=True, exist_ok=True)

@@ -9,8 +9,8 @@ Each version has an environment of its own in `build/matrix`. `--only` takes the
 - those of PARTS: the tests of these folders in an environment with their tools.
 
 Once all abilities and the documented runs of the core have passed with the sources as they are, it writes
-docs/compatibility.md. `--regenerate` records the golden results that differ from those of the default version, and
-`--classes` writes `docs/spark-classes.md`.
+docs/compatibility.md. With `--missing` it runs only those of them that have not. `--regenerate` records
+the golden results that differ from those of the default version, and `--classes` writes `docs/spark-classes.md`.
 """
 
 import os
@@ -28,6 +28,7 @@ import datetime
 import json
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -39,7 +40,7 @@ from matrix.core_runs import DOCUMENTED, CoreRun
 from matrix.environments import with_tests, with_wheel
 from matrix.interpreters import interpreter, java
 from matrix.lower_bounds import lower_bounds
-from matrix.outcomes import FAILED, PROJECT, YES, Kept, Outcome, Versions, judged, made_of
+from matrix.outcomes import FAILED, PROJECT, YES, Kept, Outcome, Versions, is_missing, judged, made_of
 from sqlext.spark.shim.shim_jar import MINORS
 
 PARTS = {
@@ -63,9 +64,13 @@ def main() -> int:
         chosen = [one for one in abilities() if one.name in arguments.ability]
         for minor in arguments.spark:
             for way in arguments.way:
-                failed += run_abilities(minor, way, [one for one in chosen if way in one.ways()])
+                those = [one for one in chosen if way in one.ways()]
+                if arguments.missing:
+                    those = [one for one in those if is_missing(Kept().ability(minor, way, one))]
+                failed += run_abilities(minor, way, those)
     if "core" in arguments.only:
-        failed += [f"core: {one.name()}" for one in core_runs(arguments) if run_core(one).kind == FAILED]
+        runs = [one for one in core_runs(arguments) if not arguments.missing or is_missing(Kept().core(one))]
+        failed += [f"core: {one.name()}" for one in runs if run_core(one).kind == FAILED]
     for minor in arguments.spark:
         for part in filter(PARTS.__contains__, arguments.only):
             if run(with_tests(minor), PARTS[part]) != 0:
@@ -89,6 +94,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--python", metavar="3.10,3.13")
     parser.add_argument("--java", metavar="17,21")
     parser.add_argument("--oldest", action="store_true")
+    parser.add_argument("--missing", action="store_true")
     parser.add_argument("--regenerate", action="store_true")
     parser.add_argument("--classes", action="store_true")
     arguments = parser.parse_args()
@@ -107,8 +113,9 @@ def run_abilities(minor: str, way: str, chosen: Sequence[Ability]) -> list[str]:
     python, kept = with_wheel(minor, built_wheel(), client_of_connect=True), Kept()
     versions = _versions(python, java().home)
     print(f"== {len(chosen)} abilities on Spark {versions.spark}, {way}", flush=True)
-    failed = []
+    failed, started = [], time.monotonic()
     attempts = {one.ability: one for one in _attempts(python, way, chosen)}
+    print(f"   in {time.monotonic() - started:.0f} s", flush=True)
     for ability in chosen:
         attempt = attempts.get(ability.name, Attempt(ability.name, None, 0, "the process ended before it"))
         outcome = judged(ability, minor, way, attempt, versions)
