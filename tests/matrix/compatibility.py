@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "compatibility.md"
 SQL = ROOT / "docs" / "sql.md"
 ABSENT = "–"
-NOT_FROM_PYTHON = "an ability of Python's API, which this way to run has none of"
+NOT_FROM_PYTHON = "An ability of Python's API, which this way to run has none of."
 _INTRODUCTION = (
     "# What was run where",
     "",

@@ -24,11 +24,11 @@ class CoreRun:
 
 
 DOCUMENTED = (
-    *(CoreRun(spark) for spark in ("4.0", "4.1", "4.2", "4.3")),
-    *(CoreRun("4.1", python=python) for python in ("3.10", "3.11", "3.12", "3.13")),
+    *(CoreRun(spark, python="3.11") for spark in ("4.0", "4.1", "4.2", "4.3")),
+    *(CoreRun("4.1", python=python) for python in ("3.10", "3.12", "3.13")),
     CoreRun("4.3", python="3.13"),
+    CoreRun("4.3", python="3.11", java="25"),
     CoreRun("4.0", python="3.11", oldest=True),
     CoreRun("4.1", python="3.11", oldest=True),
-    CoreRun("4.3", java="25"),
 )
 """Python 3.11 is the newest that has wheels of all the oldest packages."""

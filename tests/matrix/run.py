@@ -30,6 +30,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from judges.iceberg import JUDGE_PYTHON
@@ -113,16 +114,16 @@ def run_abilities(minor: str, way: str, chosen: Sequence[Ability]) -> list[str]:
     python, kept = with_wheel(minor, built_wheel(), client_of_connect=True), Kept()
     versions = _versions(python, java().home)
     print(f"== {len(chosen)} abilities on Spark {versions.spark}, {way}", flush=True)
-    failed, started = [], time.monotonic()
-    attempts = {one.ability: one for one in _attempts(python, way, chosen)}
-    print(f"   in {time.monotonic() - started:.0f} s", flush=True)
-    for ability in chosen:
-        attempt = attempts.get(ability.name, Attempt(ability.name, None, 0, "the process ended before it"))
+    started, waiting, failed = time.monotonic(), {one.name: one for one in chosen}, []
+    ended = (Attempt(name, None, 0, "the process ended before it") for name in list(waiting) if name in waiting)
+    for attempt in chain(_attempts(python, way, chosen), ended):
+        ability = waiting.pop(attempt.ability)
         outcome = judged(ability, minor, way, attempt, versions)
         kept.put_ability(minor, way, ability, outcome)
         if outcome.kind == FAILED:
             print(f"FAILED {ability.name} on {minor}, {way}\n  {outcome.told}", flush=True)
             failed.append(f"{ability.name} on {minor}, {way}")
+    print(f"   in {time.monotonic() - started:.0f} s", flush=True)
     return failed
 
 
