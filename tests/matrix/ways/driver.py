@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 
 import sqlext
+from drivers.spark_servers import JAVA_OPTIONS
 from matrix.attempts import tell
 from matrix.ways.chosen import chosen
 from matrix.ways.in_session import attempts
 
 SETTINGS = {
     "spark.driver.memory": "2g",
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
