@@ -1,7 +1,7 @@
 -- SQL scripts
 -- section: Parameters, EXECUTE IMMEDIATE and scripts
 -- expect: 0 2
--- refused in spark-sql: PARSE_SYNTAX_ERROR: the console splits a script at its semicolons
+-- refused on 4.0, 4.1, 4.2 in spark-sql: PARSE_SYNTAX_ERROR: the console splits a script at its semicolons
 CREATE NAMESPACE lake.scripts;
 CREATE TABLE lake.scripts.t (id INT);
 BEGIN DECLARE i INT = 0; WHILE i < 3 DO INSERT INTO lake.scripts.t SELECT i; SET i = i + 1; END WHILE;
