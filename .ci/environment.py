@@ -123,16 +123,21 @@ def java_version(home: str) -> Optional[int]:
     return int(match.group(1)) if match else None
 
 
-def java_home() -> str:
-    """Folder of a Java 17 or 21: JAVA_HOME, then PATH, then where systems keep the others."""
+def java_homes() -> List[str]:
+    """Folders that may have a Java: JAVA_HOME, that of PATH, then where systems keep the others."""
     candidates = [os.environ["JAVA_HOME"]] if os.environ.get("JAVA_HOME") else []
     on_path = shutil.which("java")
     if on_path:
         candidates.append(os.path.dirname(os.path.dirname(os.path.realpath(on_path))))
     for pattern in (LINUX_JAVA_FOLDERS if candidates else ()) + MAC_JAVA_FOLDERS:
         candidates.extend(sorted(glob.glob(pattern)))
+    return candidates
+
+
+def java_home() -> str:
+    """Folder of a Java 17 or 21, the first of `java_homes`."""
     found = {}
-    for home in candidates:
+    for home in java_homes():
         version = java_version(home)
         if version in JAVA_VERSIONS:
             return home

@@ -1,4 +1,4 @@
-"""The newest release of each minor version of Spark, as PySpark's source archive, and its jars."""
+"""The newest release of each minor version of Spark: PySpark's source archive, a wheel of it, and its jars."""
 
 import glob
 import os
@@ -31,3 +31,16 @@ def jars(minor: str) -> str:
         with tarfile.open(whole) as members:
             members.extractall(os.path.dirname(whole), [one for one in members if "/deps/jars/" in one.name])
     return folder
+
+
+def wheel(minor: str) -> str:
+    """The path of a wheel for all Pythons, which pip makes of the archive once: each environment takes it as it is."""
+    whole = archive(minor)
+    folder = os.path.dirname(whole)
+    found = glob.glob(os.path.join(folder, "pyspark-*.whl"))
+    if not found:
+        print("sqlext: making a wheel of pyspark " + minor, file=sys.stderr, flush=True)
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        subprocess.check_call([*pip, "-w", folder, whole])
+        found = glob.glob(os.path.join(folder, "pyspark-*.whl"))
+    return found[0]

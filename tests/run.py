@@ -54,7 +54,7 @@ QUICK = [
             "tests/interchange/changes/test_judged_statements.py",
         ]
     ),
-    Part(["tests/unit", "tests/test_layering.py", "tests/test_environment.py"]),
+    Part(["tests/unit", "tests/matrix", "tests/test_layering.py", "tests/test_environment.py"]),
 ]
 _UNIT = ["tests/unit", "tests/test_layering.py", "tests/test_environment.py"]
 _STATEMENTS = ["tests/golden/test_golden.py", "tests/streaming"]

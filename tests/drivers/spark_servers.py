@@ -24,6 +24,9 @@ _READY_S = 120
 _STATEMENTS_S = 300
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 THRIFT = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+# The code cache that Java gives one compiler alone is full after some hundred statements, and then nothing more is
+# compiled.
+JAVA_OPTIONS = "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 _PORTS = {
     CONNECT: lambda port: ["--conf", f"spark.connect.grpc.binding.port={port}", "spark-internal"],
     THRIFT: lambda port: ["spark-internal", "--hiveconf", f"hive.server2.thrift.port={port}"],
@@ -45,7 +48,7 @@ def arguments(warehouse: Path, settings: Mapping[str, str] | None) -> list[str]:
         "spark.pyspark.python": sys.executable,
         "spark.master": "local[2]",
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
@@ -66,19 +69,25 @@ def environment() -> dict[str, str]:
 
 
 def run(
-    program: str, warehouse: Path, *given: str, settings: Mapping[str, str] | None = None
+    program: str,
+    warehouse: Path,
+    *given: str,
+    settings: Mapping[str, str] | None = None,
+    one_output: bool = False,
+    timeout_s: float = _STATEMENTS_S,
 ) -> subprocess.CompletedProcess[str]:
-    """A run of `spark-sql` or `spark-shell` with arguments of its own."""
+    """A run of `spark-sql` or `spark-shell` with arguments of its own; with `one_output` errors are in its output."""
     command = [str(spark_home() / "bin" / program), *arguments(warehouse, settings), *given]
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if one_output else subprocess.PIPE,
         text=True,
         check=False,
         env=environment(),
         cwd=warehouse,
-        timeout=_STATEMENTS_S,
+        timeout=timeout_s,
     )
 
 

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-from drivers.spark_servers import THRIFT, environment, server, spark_home
-
-PROMPT = re.compile(r"0: jdbc:[^>]*> ")
+from drivers.beeline import PROMPT, beeline
+from drivers.spark_servers import THRIFT, server
 
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     with server(THRIFT, tmp_path_factory.mktemp("thrift").resolve()) as port:
         yield port
-
-
-def beeline(port: int, *statements: str) -> subprocess.Popen[str]:
-    command = [str(spark_home() / "bin" / "beeline"), "-u", f"jdbc:hive2://127.0.0.1:{port}", "-n", "ada"]
-    shown = ["--outputformat=csv2", "--showHeader=false", "--silent=true"]
-    given = [part for statement in statements for part in ("-e", statement)]
-    return subprocess.Popen(
-        [*command, *shown, *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    )
 
 
 def rows(client: subprocess.Popen[str]) -> list[str]:

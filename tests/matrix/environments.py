@@ -1,9 +1,8 @@
-"""Environments of the matrix: one for each version of Spark and each set of packages, kept in `build/matrix`."""
+"""Environments of the matrix: one for each Spark, Python and set of packages, kept in `build/matrix`."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -12,41 +11,48 @@ from pathlib import Path
 
 import sparks
 
+from matrix.interpreters import Interpreter, running
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "matrix"
 
 
 def with_tests(minor: str) -> Path:
     """The Python of an environment with this clone, what its tests need, and the newest PySpark of a version."""
-    return _python(f"spark-{minor}", ["-e", f"{ROOT}[tests]", _pyspark(minor)])
+    requirements = ["-e", f"{ROOT}[tests]", _pyspark(minor, "sql")]
+    return _python(f"spark-{minor}", running(), requirements, ROOT / "pyproject.toml")
 
 
-def with_wheel(minor: str, wheel: Path, *pins: str) -> Path:
+def with_wheel(
+    minor: str, wheel: Path, *pins: str, interpreter: Interpreter | None = None, client_of_connect: bool = False
+) -> Path:
     """The Python of an environment with the wheel alone, its dependencies, and the newest PySpark of a version.
 
-    `pins` hold other packages to a version, such as `pyarrow==18.0.0`.
+    `pins` hold other packages to a version, such as `pyarrow==18.0.0`. A client of Connect has PySpark's packages
+    for it.
     """
-    name = "-".join([f"wheel-{minor}", *(pin.replace("==", "-") for pin in pins)])
-    return _python(name, [str(wheel), _pyspark(minor), *pins])
+    chosen = interpreter or running()
+    kind = "connect" if client_of_connect else "oldest" if pins else "wheel"
+    requirements = [str(wheel), _pyspark(minor, "sql,connect" if client_of_connect else "sql"), *pins]
+    return _python(f"{kind}-{minor}-python{chosen.minor}", chosen, ["--no-build", *requirements], wheel)
 
 
-def _pyspark(minor: str) -> str:
-    return f"pyspark[sql] @ file://{sparks.archive(minor)}"
+def _pyspark(minor: str, extras: str) -> str:
+    return f"pyspark[{extras}] @ file://{sparks.wheel(minor)}"
 
 
-def _python(name: str, requirements: Sequence[str]) -> Path:
-    """The Python of a new environment, or of one that was made of the same requirements."""
+def _python(name: str, interpreter: Interpreter, requirements: Sequence[str], told_by: Path) -> Path:
+    """The Python of a new environment, or of one that was made of the same requirements, which a file tells."""
     folder = FOLDER / name
     stamp = folder / "sqlext.stamp"
-    wanted = hashlib.sha256(repr(requirements).encode())
-    for one in (ROOT / "pyproject.toml", *(Path(one) for one in requirements if one.endswith(".whl"))):
-        wanted.update(one.read_bytes())
+    wanted = hashlib.sha256(repr((interpreter.version, requirements)).encode())
+    wanted.update(told_by.read_bytes())
     python = folder / "bin" / "python"
     if not stamp.exists() or stamp.read_text() != wanted.hexdigest():
         shutil.rmtree(folder, ignore_errors=True)
         print(f"sqlext: making the environment {name}", file=sys.stderr, flush=True)
-        subprocess.check_call([sys.executable, "-m", "venv", str(folder)])
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.check_call([*pip, *requirements], env={**os.environ, "PYTHONPATH": ""})
+        uv = [sys.executable, "-m", "uv", "--quiet"]
+        subprocess.check_call([*uv, "venv", "--python", str(interpreter.path), str(folder)])
+        subprocess.check_call([*uv, "pip", "install", "--python", str(python), *requirements])
         stamp.write_text(wanted.hexdigest())
     return python

@@ -1,9 +1,16 @@
-"""The tests on each version of Spark: `python3 tests/matrix/run.py [--spark 4.0,4.1,4.2,4.3] [--only core,golden]`.
+"""sqlext on each version of Spark: `python3 tests/matrix/run.py [--spark 4.0,4.1,4.2,4.3] [--only core,golden]`.
 
-Each version has an environment of its own in `build/matrix`. `core` is `core.py` in an environment that has nothing but
-the wheel; the others are the tests of those folders in one with their tools. `--only`
-takes the names of PARTS. `--regenerate` records the golden results that differ from those of the default version, and
-`--classes` writes `docs/spark-classes.md`.
+Each version has an environment of its own in `build/matrix`. `--only` takes the names of parts:
+
+- `abilities`: the files of `abilities` in every way to run (`--way driver,Connect`), or some (`--ability merge,views`);
+- `core`: `core.py` in an environment that has nothing but the wheel, with the Pythons and Javas of
+  docs/compatibility.md, or with those of `--python 3.10,3.13`, `--java 21` and `--oldest`, the lowest versions of the
+  dependencies. A Python and a Java are looked for by version, or given by path;
+- those of PARTS: the tests of these folders in an environment with their tools.
+
+Once all abilities and the documented runs of the core have passed with the sources as they are, it writes
+docs/compatibility.md. With `--missing` it runs only those of them that have not. `--regenerate` records
+the golden results that differ from those of the default version, and `--classes` writes `docs/spark-classes.md`.
 """
 
 import os
@@ -17,12 +24,24 @@ import environment
 environment.enter("test")
 
 import argparse
+import datetime
+import json
 import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from judges.iceberg import JUDGE_PYTHON
-from matrix import spark_classes
+from matrix import compatibility, spark_classes
+from matrix.ability import WAYS, Ability, abilities
+from matrix.attempts import Attempt, read
+from matrix.core_runs import DOCUMENTED, CoreRun
 from matrix.environments import with_tests, with_wheel
+from matrix.interpreters import interpreter, java
+from matrix.lower_bounds import lower_bounds
+from matrix.outcomes import FAILED, PROJECT, YES, Kept, Outcome, Versions, is_missing, judged, made_of
 from sqlext.spark.shim.shim_jar import MINORS
 
 PARTS = {
@@ -31,58 +50,174 @@ PARTS = {
     "streaming": ["-m", "pytest", "tests/streaming"],
     "fuzz": ["tests/fuzz/run.py", "--count", "60", "--seed", "23000"],
 }
+_WAY_S = 3600
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--spark", default=",".join(MINORS))
-    parser.add_argument("--only", default=",".join(["core", *PARTS]))
-    parser.add_argument("--regenerate", action="store_true")
-    parser.add_argument("--classes", action="store_true")
-    arguments = parser.parse_args()
+    arguments = _arguments()
     if arguments.classes:
         spark_classes.DOCUMENT.write_text(spark_classes.document())
         return 0
-    parts = arguments.only.split(",")
-    unknown = {*arguments.spark.split(",")} - {*MINORS} | {*parts} - {"core", *PARTS}
-    if unknown:
-        parser.error(f"{', '.join(sorted(unknown))} is none of {', '.join([*MINORS, 'core', *PARTS])}")
+    if arguments.regenerate:
+        return max(run(with_tests(minor), ["-m", "golden.record"]) for minor in arguments.spark)
     failed = []
-    for minor in arguments.spark.split(","):
-        if arguments.regenerate:
-            run(with_tests(minor), ["-m", "golden.record"])
-            continue
-        if "core" in parts and run(with_wheel(minor, built_wheel()), ["tests/matrix/core.py"], alone=True) != 0:
-            failed.append(f"core on {minor}")
-        for part in filter(PARTS.__contains__, parts):
+    if "abilities" in arguments.only:
+        chosen = [one for one in abilities() if one.name in arguments.ability]
+        for minor in arguments.spark:
+            for way in arguments.way:
+                those = [one for one in chosen if way in one.ways()]
+                if arguments.missing:
+                    those = [one for one in those if is_missing(Kept().ability(minor, way, one))]
+                failed += run_abilities(minor, way, those)
+    if "core" in arguments.only:
+        runs = [one for one in core_runs(arguments) if not arguments.missing or is_missing(Kept().core(one))]
+        failed += [f"core: {one.name()}" for one in runs if run_core(one).kind == FAILED]
+    for minor in arguments.spark:
+        for part in filter(PARTS.__contains__, arguments.only):
             if run(with_tests(minor), PARTS[part]) != 0:
                 failed.append(f"{part} on {minor}")
+    if {"core", "abilities"} & {*arguments.only}:
+        write_document()
     print("failed: " + ", ".join(failed) if failed else "passed on all")
     return int(bool(failed))
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    choices = {
+        "spark": MINORS,
+        "only": ("core", "abilities", *PARTS),
+        "way": WAYS,
+        "ability": [one.name for one in abilities()],
+    }
+    for name, known in choices.items():
+        parser.add_argument(f"--{name}", default=",".join(known), metavar=",".join(known[:6]))
+    parser.add_argument("--python", metavar="3.10,3.13")
+    parser.add_argument("--java", metavar="17,21")
+    parser.add_argument("--oldest", action="store_true")
+    parser.add_argument("--missing", action="store_true")
+    parser.add_argument("--regenerate", action="store_true")
+    parser.add_argument("--classes", action="store_true")
+    arguments = parser.parse_args()
+    for name, known in choices.items():
+        given = getattr(arguments, name).split(",")
+        if unknown := {*given} - {*known}:
+            parser.error(f"{', '.join(sorted(unknown))} is none of {', '.join(known)}")
+        setattr(arguments, name, given)
+    return arguments
+
+
+def run_abilities(minor: str, way: str, chosen: Sequence[Ability]) -> list[str]:
+    """Runs the abilities in one JVM and keeps their outcomes; what has failed, in words."""
+    if not chosen:
+        return []
+    python, kept = with_wheel(minor, built_wheel(), client_of_connect=True), Kept()
+    versions = _versions(python, java().home)
+    print(f"== {len(chosen)} abilities on Spark {versions.spark}, {way}", flush=True)
+    started, waiting, failed = time.monotonic(), {one.name: one for one in chosen}, []
+    ended = (Attempt(name, None, 0, "the process ended before it") for name in list(waiting) if name in waiting)
+    for attempt in chain(_attempts(python, way, chosen), ended):
+        ability = waiting.pop(attempt.ability)
+        outcome = judged(ability, minor, way, attempt, versions)
+        kept.put_ability(minor, way, ability, outcome)
+        if outcome.kind == FAILED:
+            print(f"FAILED {ability.name} on {minor}, {way}\n  {outcome.told}", flush=True)
+            failed.append(f"{ability.name} on {minor}, {way}")
+    print(f"   in {time.monotonic() - started:.0f} s", flush=True)
+    return failed
+
+
+def _attempts(python: Path, way: str, chosen: Sequence[Ability]) -> Iterator[Attempt]:
+    with tempfile.TemporaryDirectory() as warehouse:
+        module = f"matrix.ways.{way.replace('-', '_').lower()}"
+        process = subprocess.Popen(
+            [str(python), "-m", module, os.path.realpath(warehouse), *(one.name for one in chosen)],
+            cwd=os.path.join(ROOT, "build"),
+            env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "tests"), "TZ": "UTC"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        yield from read(process.stdout)
+        process.wait(timeout=_WAY_S)
+
+
+def core_runs(arguments: argparse.Namespace) -> Iterator[CoreRun]:
+    """The documented ones, or those of the Pythons, Javas and packages that are given."""
+    if arguments.python is None and arguments.java is None and not arguments.oldest:
+        yield from (one for one in DOCUMENTED if one.spark in arguments.spark)
+        return
+    for minor in arguments.spark:
+        for python in _parts(arguments.python):
+            for home in _parts(arguments.java):
+                yield CoreRun(minor, python, home, arguments.oldest)
+
+
+def _parts(given: str | None) -> Iterable[str | None]:
+    return given.split(",") if given else [None]
+
+
+def run_core(one: CoreRun) -> Outcome:
+    """Runs the core script as it says, and keeps the outcome."""
+    pins = lower_bounds() if one.oldest else ()
+    chosen = interpreter(one.python) if one.python else None
+    home = java(one.java).home
+    print(f"== core: {one.name()}", flush=True)
+    python = with_wheel(one.spark, built_wheel(), *pins, interpreter=chosen)
+    done = subprocess.run(
+        [str(python), os.path.join(ROOT, "tests", "matrix", "core.py")],
+        cwd=os.path.join(ROOT, "build"),
+        env={**os.environ, "PYTHONPATH": "", "JAVA_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    steps = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    errors = [f"{step['step']}: {step['error']}" for step in steps if step["error"]]
+    if done.returncode != 0 or not steps:
+        outcome = Outcome(FAILED, "; ".join(errors) or f"exit code {done.returncode}", _versions(python, home))
+        print(f"FAILED core: {one.name()}\n  " + "\n  ".join(errors), flush=True)
+    else:
+        outcome = Outcome(YES, f"{len(steps)} steps passed", _versions(python, home))
+    Kept().put_core(one, outcome)
+    return outcome
+
+
+def _versions(python: Path, java_home: Path) -> Versions:
+    asked = "import platform, pyspark; print(pyspark.__version__, platform.python_version())"
+    spark, version = subprocess.check_output([str(python), "-c", asked], text=True).split()
+    return Versions(spark, version, java(str(java_home)).version, datetime.date.today().isoformat())
+
+
+def write_document() -> None:
+    """Writes docs/compatibility.md, or says what has not passed with the sources as they are."""
+    kept = Kept()
+    missing = kept.missing(DOCUMENTED)
+    if missing:
+        print(f"docs/compatibility.md is left as it is, without a pass of: {', '.join(missing)}", flush=True)
+        return
+    compatibility.DOCUMENT.write_text(compatibility.document(kept))
+
+
 def built_wheel() -> Path:
     """The wheel of `.ci/release.py`, which is run if there is none, or if it is older than what it is made of."""
-    made_of = [
-        Path(ROOT, "pyproject.toml"),
-        *Path(ROOT, "sqlext").rglob("*.py"),
-        *Path(ROOT, "jvm-shim").rglob("*.scala"),
-    ]
-    newest = max(path.stat().st_mtime for path in made_of)
+    newest = max(path.stat().st_mtime for path in (PROJECT, *made_of()))
     if not any(wheel.stat().st_mtime > newest for wheel in Path(ROOT, "dist").glob("sqlext-*.whl")):
         subprocess.check_call([sys.executable, os.path.join(ROOT, ".ci", "release.py")])
     return next(Path(ROOT, "dist").glob("sqlext-*.whl"))
 
 
-def run(python: Path, step: list[str], *, alone: bool = False) -> int:
-    """Runs Python on the clone's tests, or `alone` on what is installed."""
+def run(python: Path, step: list[str]) -> int:
+    """Runs Python on the clone's tests."""
     print(f"== {python.parents[1].name}: {' '.join(step)}", flush=True)
-    path = "" if alone else os.pathsep.join([ROOT, os.path.join(ROOT, "tests")])
-    script = [os.path.join(ROOT, part) if part.endswith(".py") else part for part in step]
     return subprocess.call(
-        [str(python), *script],
-        cwd=os.path.join(ROOT, "build") if alone else ROOT,
-        env={**os.environ, "PYTHONPATH": path, JUDGE_PYTHON: sys.executable},
+        [str(python), *step],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([ROOT, os.path.join(ROOT, "tests")]),
+            JUDGE_PYTHON: sys.executable,
+        },
     )
 
 

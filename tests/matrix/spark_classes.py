@@ -47,7 +47,7 @@ def users() -> Mapping[str, list[str]]:
 
 def classes_of(minor: str) -> Set[str]:
     """All classes of Spark's own jars of a version."""
-    found = set()
+    found: set[str] = set()
     for jar in Path(sparks.jars(minor)).glob("spark-*.jar"):
         with zipfile.ZipFile(jar) as archive:
             names = (name for name in archive.namelist() if name.endswith(".class"))
