@@ -83,7 +83,7 @@ def test_a_child_that_outlives_the_process_that_commits_keeps_nobody_waiting(tmp
     assert process.rows(Change("r", TABLE)) == Counter([(1, "first"), (2, "second")])
 
 
-@pytest.mark.parametrize("catalog", CATALOGS)
+@pytest.mark.parametrize("catalog", ["folder", *(pytest.param(name, marks=pytest.mark.long) for name in CATALOGS[1:])])
 def test_processes_killed_at_random(
     tmp_path: Path, runtime: Path, catalog: str, request: pytest.FixtureRequest
 ) -> None:

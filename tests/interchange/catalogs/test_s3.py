@@ -53,6 +53,7 @@ def s3() -> Iterator[S3Server]:
     server.stop()
 
 
+@pytest.mark.long
 def test_a_warehouse_in_s3(s3: S3Server) -> None:
     bucket = s3.new_bucket()
     settings = s3.settings()

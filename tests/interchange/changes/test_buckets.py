@@ -13,7 +13,7 @@ from judges.judged import Judged
 WAYS = {"resolved v3": {"format-version": "3"}, "equality v2": {"write.upsert.mode": "equality"}}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [pytest.param("resolved v3", marks=pytest.mark.long), "equality v2"])
 def test_rows_are_those_of_a_table_without_buckets(judged: Judged, way: str) -> None:
     rng = random.Random(f"buckets {way}")
     spark, plain = judged.spark, f"{judged.table}_plain"

@@ -26,7 +26,9 @@ WAYS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.long if at % 2 else ()) for at, way in enumerate(WAYS)]
+)
 def test_rows_are_those_of_a_table_that_is_never_compacted(judged: Judged, way: str) -> None:
     rng = random.Random(f"compaction {way}")
     spark, plain = judged.spark, f"{judged.table}_plain"

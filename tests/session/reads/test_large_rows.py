@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterable
 
+import pytest
+
 from session.reads.large_rows import MANY, ROWS, WAYS
 from session.reads.large_rows import __file__ as SCRIPT
 
@@ -34,6 +36,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.long
 def test_every_way_to_write_takes_large_rows() -> None:
     run = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
     answers = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]

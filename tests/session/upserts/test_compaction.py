@@ -20,7 +20,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("on_driver", [False, True])
+@pytest.mark.parametrize("on_driver", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_as_few_files_are_written_as_hold_the_rows(
     spark: SparkSession, table_name: str, layout: str, on_driver: bool
 ) -> None:
