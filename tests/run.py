@@ -1,10 +1,11 @@
 """The tests: `python3 tests/run.py` the quick ones, `--all` what CI runs, `--long` what CI has no time for.
 
-It sets up what it needs, then runs ruff, mypy, vulture and pytest. The tests are in parts, of which two run at a time,
-for two cores: each has its own Spark session and judge. What all would make or fetch on their first use, such as the
-shim's jar and the judge's, is there before they start. With `--long` some parts are measured, and it fails where they
-run too few of the lines of sqlext: see `line_coverage.py`. Any other arguments are pytest's: a folder, a file, or
-`-k name`; tests that are marked `long` are left out unless `-m long` asks for them.
+It sets up what it needs, then runs ruff, mypy, vulture and pytest. The tests are in parts, of which three run at a time
+on two cores, as each waits for processes and servers for a part of its time: each has its own Spark session and judge.
+What all would make or fetch on their first use, such as the shim's jar and the judge's, is there before they start.
+With `--long` some parts are measured, and it fails where they run too few of the lines of sqlext: see
+`line_coverage.py`. Any other arguments are pytest's: a folder, a file, or `-k name`; tests that are marked `long` are
+left out unless `-m long` asks for them.
 """
 
 import os
@@ -66,7 +67,7 @@ _NAMED = [
 ]
 _OTHERS = Part(["tests", *(f"--ignore={path}" for part in _NAMED for path in part.arguments)])
 ALL = [_NAMED[0], _OTHERS, *_NAMED[1:]]
-"""The longest first, so that the two that end last end together."""
+"""The longest first, so that those that end last end together."""
 LONG = [Part(["tests", "-m", "long"]), Part(_STATEMENTS, measured=True), Part(_UNIT, measured=True)]
 
 
@@ -83,11 +84,11 @@ def main(arguments: list[str]) -> int:
 
 
 def run_parts(parts: list[Part]) -> list[str]:
-    """Runs two at a time, and shows what each has printed once it has ended; what has failed."""
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as two:
+    """Runs three at a time, and shows what each has printed once it has ended; what has failed."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(3) as three:
         traced = {"COVERAGE_FILE": os.path.join(folder, "data")}
         logs = [pathlib.Path(folder, f"{number}.log") for number in range(len(parts))]
-        codes = list(two.map(lambda part, log: _run_part(part, log, traced), parts, logs))
+        codes = list(three.map(lambda part, log: _run_part(part, log, traced), parts, logs))
         failed = ["pytest"] if any(codes) else []
         if any(part.measured for part in parts) and run("coverage", ["-m", "line_coverage"], traced) != 0:
             failed.append("coverage")
