@@ -115,6 +115,7 @@ def _clause(spark: SparkSession, table: str, **given: object) -> list[tuple[str,
         "to_inclusive": True,
         "mode": "dropCarryovers",
         "updates": True,
+        "options": {},
         **given,
     }
     jvm = spark._jvm
