@@ -43,6 +43,7 @@ class Part(NamedTuple):
     measured: bool = False
 
 
+_UNIT = ["tests/unit", "tests/matrix", "tests/test_layering.py", "tests/test_environment.py"]
 QUICK = [
     Part(
         [
@@ -55,9 +56,8 @@ QUICK = [
             "tests/interchange/changes/test_judged_statements.py",
         ]
     ),
-    Part(["tests/unit", "tests/matrix", "tests/test_layering.py", "tests/test_environment.py"]),
+    Part(_UNIT),
 ]
-_UNIT = ["tests/unit", "tests/test_layering.py", "tests/test_environment.py"]
 _STATEMENTS = ["tests/golden/test_golden.py", "tests/streaming"]
 _NAMED = [
     Part(["tests/session"]),

@@ -11,6 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import sqlext
+from drivers.spark_servers import JAVA_OPTIONS
 
 
 def open_session(warehouse: Path) -> SparkSession:
@@ -24,9 +25,7 @@ def settings() -> dict[str, str]:
     time.tzset()
     return {
         "spark.driver.memory": "3g",
-        # The code cache that Java gives one compiler alone is full after some hundred statements, and then nothing more
-        # is compiled.
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",

@@ -6,25 +6,21 @@ import sys
 from pathlib import Path
 
 import sqlext
-from drivers.spark_servers import JAVA_OPTIONS
 from matrix.attempts import tell
 from matrix.ways.chosen import chosen
 from matrix.ways.in_session import attempts
-
-SETTINGS = {
-    "spark.driver.memory": "2g",
-    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-    "spark.log.level": "ERROR",
-}
+from sessions import settings
 
 
 def main(warehouse: str, *names: str, master: str = "local[2]", **others: str) -> None:
-    """Tells an attempt of each ability; `others` are settings beside SETTINGS."""
+    """Tells an attempt of each ability; `others` are settings beside those of the tests' session."""
     folder = Path(warehouse)
-    conf = {**SETTINGS, "spark.sql.warehouse.dir": str(folder / "spark-warehouse"), **others}
+    conf = {
+        **settings(),
+        "spark.driver.memory": "2g",
+        "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
+        **others,
+    }
     spark = sqlext.session(lake=folder / "lake", master=master, conf=conf)
     tell(attempts(spark, chosen(names), folder / "files"))
     spark.stop()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parent / "beside_process.py"
+from session.sessions.own_process import found_by
+
 ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 SQLEXT = "io.sqlext.Extensions"
@@ -19,12 +17,8 @@ SQLEXT = "io.sqlext.Extensions"
     "extensions", [f"{ICEBERG},{DELTA}", pytest.param(f"{SQLEXT},{DELTA},{ICEBERG}", marks=pytest.mark.long)]
 )
 def test_each_handles_its_own_tables_in_any_order(tmp_path: Path, extensions: str) -> None:
-    run = subprocess.run(
-        [sys.executable, str(SCRIPT), str(tmp_path), extensions], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr[-4000:]
     lake = [[1, "ada"], [2, "cc"], [9, "nine"], [101, "da"], [102, "c"], [109, "Nine"]]
-    assert json.loads(run.stdout.splitlines()[-1]) == {
+    assert found_by("beside_process.py", str(tmp_path), extensions) == {
         "lake": lake,
         "by Iceberg": lake,
         "ice": [[1, "ia"], [2, "c"], [5, "five"]],

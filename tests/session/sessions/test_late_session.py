@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parent / "late_process.py"
+from session.sessions.own_process import found_by
 
 
 @pytest.mark.parametrize("before", ["", "ADD JAR"])
 def test_a_session_that_is_there_already_becomes_whole(tmp_path: Path, before: str) -> None:
-    run = subprocess.run(
-        [sys.executable, str(SCRIPT), str(tmp_path), before], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr[-4000:]
-    assert json.loads(run.stdout.splitlines()[-1]) == {
+    assert found_by("late_process.py", str(tmp_path), before) == {
         "with a stream": "SESSION_HAS_STREAMS",
         "same session": True,
         "rows": [[1, "a"], [2, "c"]],

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 from golden.runner import area_names
+from session.sessions.own_process import found_by
 
-SCRIPT = Path(__file__).parent / "session_catalog_process.py"
 SOME_AREAS = ["alter_table", "create_table_like", "merge_clauses", "time_travel"]
 """In CI; all but OF_OTHERS with SQLEXT_GOLDEN=all."""
 OF_OTHERS = {"namespaces_and_show", "pushdown", "read_hints", "views", "transactions"}
@@ -23,11 +20,7 @@ def test_tables_of_sqlext_and_of_spark_are_in_one_catalog(tmp_path: Path) -> Non
         if os.environ.get("SQLEXT_GOLDEN") == "all"
         else SOME_AREAS
     )
-    run = subprocess.run(
-        [sys.executable, str(SCRIPT), str(tmp_path), *areas], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr[-4000:]
-    found = json.loads(run.stdout.splitlines()[-1])
+    found = found_by("session_catalog_process.py", str(tmp_path), *areas)
     tables = ["copied", "in_it", "like_own", "like_plain", "made", "own", "renamed", "saved", "saved_here", "seen"]
     taken = "TABLE_OR_VIEW_ALREADY_EXISTS"
     assert found == {
