@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from multiprocessing.queues import Queue
-from typing import Any
+from typing import TypeVar
 
 from catalog.made_tables import OTHER, changed, create, said_last
 from small_tables import ORDERS
@@ -15,10 +15,12 @@ from sqlext.errors import CommitConflict, CommitStateUnknown
 Opener = Callable[[], Catalog]
 """Opens one and the same catalog anew, also in another process: it can be pickled."""
 
+Answer = TypeVar("Answer")
+
 TURNS = 5
 
 
-def count_up(opener: Opener, answers: Queue[Any]) -> None:
+def count_up(opener: Opener) -> int:
     """Raises a counter some times, each time from what it is at present; answers with the number of times."""
     catalog, acknowledged = opener(), 0
     while acknowledged < TURNS:
@@ -30,10 +32,10 @@ def count_up(opener: Opener, answers: Queue[Any]) -> None:
             _require_conflict(lost)
             continue
         acknowledged += 1
-    answers.put(acknowledged)
+    return acknowledged
 
 
-def count_both_up(opener: Opener, answers: Queue[Any]) -> None:
+def count_both_up(opener: Opener) -> int | str:
     """As `count_up`, the counters of two tables at once, which must be the same whenever one looks."""
     catalog, acknowledged = opener(), 0
     while acknowledged < TURNS:
@@ -48,10 +50,9 @@ def count_both_up(opener: Opener, answers: Queue[Any]) -> None:
         counters = {said_last(base).get("counter") for base in bases.values()}
         # Both were read before the commit, one after the other, and had not changed until it.
         if len(counters) != 1:
-            answers.put(f"drifted apart: {counters}")
-            return
+            return f"drifted apart: {counters}"
         acknowledged += 1
-    answers.put(acknowledged)
+    return acknowledged
 
 
 def _require_conflict(lost: CommitConflict | CommitStateUnknown) -> None:
@@ -60,23 +61,17 @@ def _require_conflict(lost: CommitConflict | CommitStateUnknown) -> None:
         raise lost
 
 
-def create_one(opener: Opener, answers: Queue[Any]) -> None:
+def create_one(opener: Opener) -> str:
     try:
         create(opener())
-        answers.put("made")
     except Exception as error:
-        answers.put(type(error).__name__)
+        return type(error).__name__
+    return "made"
 
 
-def in_processes(count: int, work: Callable[[Opener, Queue[Any]], None], opener: Opener) -> list[Any]:
-    """What each of `count` processes that run at the same time answers."""
+def in_processes(count: int, work: Callable[[Opener], Answer], opener: Opener) -> list[Answer]:
+    """What each of `count` processes that run at the same time answers; raises what one of them raises."""
     context = get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    answers: Queue[Any] = context.Queue()
-    processes = [context.Process(target=work, args=(opener, answers)) for _ in range(count)]
-    for process in processes:
-        process.start()
-    said = [answers.get(timeout=120) for _ in processes]
-    for process in processes:
-        process.join()
-    return said
+    with ProcessPoolExecutor(count, context) as processes:
+        return [answer.result() for answer in [processes.submit(work, opener) for _ in range(count)]]

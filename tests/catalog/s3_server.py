@@ -30,7 +30,8 @@ class S3Server:
     def __init__(self) -> None:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.door: Door | None = None
-        self._application: Application = DomainDispatcherApplication(create_backend_app)
+        self._moto: Application = DomainDispatcherApplication(create_backend_app)
+        self._one_at_a_time = threading.Lock()
         self._server = make_server("127.0.0.1", 0, self._answer, threaded=True)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
@@ -66,3 +67,9 @@ class S3Server:
         if self.door is None:
             return self._application(request, respond)
         return self.door(self._application, request, respond)
+
+    def _application(self, request: dict[str, Any], respond: Any) -> Answer:
+        """S3 decides If-None-Match and writes in one step; moto does not where two threads ask it at once, and may
+        fail."""
+        with self._one_at_a_time:
+            return self._moto(request, respond)
