@@ -2,7 +2,7 @@
  * Spark finds it through META-INF/services; no setting names it. */
 package io.sqlext
 
-import org.apache.spark.sql.sqlext.{ChangesClause, ViewsAsSuch}
+import org.apache.spark.sql.sqlext.{ChangesClause, ParsedStatements, ViewsAsSuch}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 class Extensions extends SparkSessionExtensionsProvider {
@@ -19,6 +19,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectResolutionRule(_ => StreamedTables)
     extensions.injectPlanNormalizationRule(_ => NewestVersions)
     extensions.injectOptimizerRule(_ => ApplyDeletes)
+    ParsedStatements.inject(extensions)
     extensions.injectPostHocResolutionRule(_ => NamesInSessionCatalog)
     extensions.injectPostHocResolutionRule(_ => DescribedTable)
     extensions.injectPostHocResolutionRule(_ => PlannedStatements)

@@ -8,9 +8,11 @@ package io.sqlext
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
 import java.util.Locale
 
+import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.{ParsedStatements, SparkInternals}
@@ -48,7 +50,7 @@ object Parser {
     val forSpark = Option(seen.get("text").textValue).getOrElse(text)
     val command =
       if (!statements(method.getName) || !seen.get("may_be_ours").asBoolean) None
-      else commandFor(session, ParsedStatements.withLiterals(text, forSpark, arguments.drop(1).toSeq))
+      else ParsedStatements.withParameters(text, arguments.drop(1).toSeq)(commandFor(session, _))
     command.getOrElse(method.invoke(delegate, arguments.updated(0, forSpark): _*))
   }
 
@@ -64,10 +66,13 @@ object Parser {
   }
 
   /** The failure as what a proxy may throw: ParserInterface declares ParseException, and another checked exception,
-    * such as that of a parameter without a value, would come out as an UndeclaredThrowableException. */
+    * such as that of a parameter without a value or of a script, would come out as an UndeclaredThrowableException. */
   private def declared(failure: Throwable): Throwable = failure match {
     case parsing: ParseException => parsing
-    case other: AnalysisException if other.getCondition != null => ParsedStatements.parseError(other)
+    case other: AnalysisException if other.getCondition != null =>
+      ParsedStatements.parseError(other, Origin(other.line, other.startPosition))
+    case checked: SparkThrowable if !checked.isInstanceOf[RuntimeException] && checked.getCondition != null =>
+      ParsedStatements.parseError(checked, Origin())
     case other => other
   }
 

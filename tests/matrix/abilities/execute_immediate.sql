@@ -1,7 +1,6 @@
 -- EXECUTE IMMEDIATE, with parameters
 -- section: Parameters, EXECUTE IMMEDIATE and scripts
 -- expect: 1a 2c
--- refused on 4.0: UNBOUND_SQL_PARAMETER: Spark binds parameters late, and a change of rows is not given them
 CREATE NAMESPACE lake.execute_immediate;
 EXECUTE IMMEDIATE 'CREATE TABLE lake.execute_immediate.t (id INT, v STRING, PRIMARY KEY (id))';
 EXECUTE IMMEDIATE 'INSERT INTO lake.execute_immediate.t VALUES (?, ?), (2, "b")' USING 1, 'a';
