@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
+from threading import Thread
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -64,6 +66,42 @@ def slow_insert(spark: SparkSession) -> dict[str, object]:
     return {"counted": list(counted), "files": sorted(set(files))}
 
 
+def shuffled_insert(spark: SparkSession) -> dict[str, object]:
+    """A write whose rows are shuffled to eight tasks; says that it begins once these tasks, which read what others
+    wrote, are running."""
+    spark.sql("CREATE NAMESPACE lake.db")
+    spark.sql(
+        "CREATE TABLE lake.db.t (id BIGINT, part INT, v STRING) PARTITIONED BY (part)"
+        " TBLPROPERTIES ('write.distribution-mode' = 'hash')"
+    )
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    spark.conf.set("spark.sql.shuffle.partitions", "8")
+    rows = spark.range(0, 2_000_000, 1, 8).selectExpr(
+        "id", "CAST(id % 32 AS INT) AS part", "sha2(CAST(id AS STRING), 512) AS v"
+    )
+    Thread(target=say_when_rows_are_shuffled, args=(spark,), daemon=True).start()
+    rows.writeTo("lake.db.t").append()
+    tracker = spark.sparkContext.statusTracker()
+    stages = [tracker.getStageInfo(stage) for stage in range(2)]
+    counted = spark.sql("SELECT count(*), count(DISTINCT id), sum(length(v)) FROM lake.db.t").collect()[0]
+    files = [row.file_path for row in spark.sql("SELECT file_path FROM lake.db.t.all_files").collect()]
+    shuffles_again = max((stage.currentAttemptId for stage in stages if stage), default=0) > 0
+    return {"counted": list(counted), "files": sorted(set(files)), "shuffles_again": shuffles_again}
+
+
+def say_when_rows_are_shuffled(spark: SparkSession) -> None:
+    tracker, done = spark.sparkContext.statusTracker(), False
+    while not done:
+        time.sleep(0.05)
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        done = any(stage and stage.numTasks == 8 and stage.stageId > 0 and stage.numActiveTasks for stage in stages)
+        done = done and not any(stage and stage.stageId == 0 for stage in stages)
+    print("begins", flush=True)
+
+
+SCENARIOS = {"changes": changes, "slow_insert": slow_insert, "shuffled_insert": shuffled_insert}
+
+
 def main(master: str, scenario: str, conf: str) -> None:
     settings = {
         "spark.ui.enabled": "false",
@@ -77,7 +115,7 @@ def main(master: str, scenario: str, conf: str) -> None:
     }
     spark = sqlext.session(master=master, conf=settings)
     try:
-        print(json.dumps({"changes": changes, "slow_insert": slow_insert}[scenario](spark)))
+        print(json.dumps(SCENARIOS[scenario](spark)))
     except PySparkException as failure:
         print(json.dumps({"refused": str(failure)}))
     finally:

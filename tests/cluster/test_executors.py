@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from signal import SIGKILL, SIGPWR, Signals
 from typing import Any
 
 import pytest
@@ -106,28 +107,94 @@ def test_a_catalog_of_a_rest_server(tmp_path: Path, worker: Path, cluster: str) 
         server.stop()
 
 
-def test_rows_are_exact_after_executors_died_in_a_write(tmp_path: Path, worker: Path, cluster: str) -> None:
-    eager = {"spark.speculation": "true", "spark.speculation.interval": "50ms", "spark.speculation.multiplier": "1.1"}
-    running = driver(tmp_path, worker, cluster, "slow_insert", folders(tmp_path), eager)
-    killed = 0
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "50ms",
+    "spark.speculation.multiplier": "1.1",
+}
+DECOMMISSIONING = {
+    "spark.decommission.enabled": "true",
+    "spark.storage.decommission.enabled": "true",
+    "spark.storage.decommission.shuffleBlocks.enabled": "true",
+}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "settings", "loss", "losses", "counted"),
+    [
+        ("slow_insert", SPECULATION, SIGKILL, 2, [4_000_000, 4_000_000, 2_000_000 * 128 + 2_000_000 * 8]),
+        pytest.param(
+            "shuffled_insert",
+            {},
+            SIGKILL,
+            1,
+            [2_000_000, 2_000_000, 2_000_000 * 128],
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "slow_insert",
+            DECOMMISSIONING,
+            SIGPWR,
+            2,
+            [4_000_000, 4_000_000, 2_000_000 * 128 + 2_000_000 * 8],
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "shuffled_insert",
+            DECOMMISSIONING,
+            SIGPWR,
+            1,
+            [2_000_000, 2_000_000, 2_000_000 * 128],
+            marks=pytest.mark.long,
+        ),
+    ],
+)
+def test_rows_are_exact_after_executors_were_lost_in_a_write(
+    tmp_path: Path,
+    worker: Path,
+    cluster: str,
+    scenario: str,
+    settings: dict[str, str],
+    loss: Signals,
+    losses: int,
+    counted: list[int],
+) -> None:
+    """Their tasks run again, and with those of a shuffle the tasks that had written its files."""
+    running = driver(tmp_path, worker, cluster, scenario, folders(tmp_path), settings)
+    lost = 0
     for line in running.stdout:
         if line.startswith("begins"):
             time.sleep(1.0)
             for executor in executors()[:1]:
-                executor.kill()
-                killed += 1
+                executor.send_signal(loss)
+                lost += 1
         else:
             break
     running.wait()
-    assert killed == 2, (tmp_path / "driver.log").read_text()[-3000:]
+    assert lost == losses, (tmp_path / "driver.log").read_text()[-3000:]
     answer = json.loads(line)
-    assert answer["counted"] == [4_000_000, 4_000_000, 2_000_000 * 128 + 2_000_000 * 8]
+    assert answer["counted"] == counted
+    # a decommissioned executor hands its shuffle files to the other
+    assert answer.get("shuffles_again", False) == (scenario == "shuffled_insert" and loss == SIGKILL)
     # what dead tasks left lies where a removal of unreferenced files looks
     named = {Path(path.removeprefix("file:")).resolve() for path in answer["files"]}
     table = (tmp_path / "lake" / "db" / "t").resolve()
     assert {path for path in named if not path.exists()} == set()
     written = {path.resolve() for path in (tmp_path / "lake").rglob("*.parquet")}
     assert all(path.is_relative_to(table / "data") for path in written - named)
+
+
+@pytest.mark.long
+def test_executors_that_come_and_go(tmp_path: Path, worker: Path, cluster: str) -> None:
+    """Spark asks for executors as tasks wait, and lets them go after a second without any."""
+    settings = {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": "0",
+        "spark.dynamicAllocation.executorIdleTimeout": "1s",
+        "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+        "spark.dynamicAllocation.shuffleTracking.timeout": "1s",
+    }
+    assert found(driver(tmp_path, worker, cluster, "changes", folders(tmp_path), settings), tmp_path) == AFTER_CHANGES
 
 
 @pytest.mark.long

@@ -97,7 +97,7 @@ STATEMENTS = (
 )
 
 
-@pytest.mark.parametrize("kind", ["not", "calls", "by turns"])
+@pytest.mark.parametrize("kind", ["not", "calls", pytest.param("by turns", marks=pytest.mark.long)])
 def test_what_nests_too_deeply_is_refused_by_name_and_changes_nothing(
     spark: SparkSession, table: str, kind: str
 ) -> None:
@@ -194,7 +194,15 @@ def _nested(kinds: list[str], levels: int) -> tuple[str, str]:
     raise AssertionError
 
 
-@pytest.mark.parametrize("kinds", [["struct"], ["map"], ["struct", "array", "map"]], ids=lambda kinds: kinds[-1])
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        pytest.param(["struct"], marks=pytest.mark.long),
+        pytest.param(["map"], marks=pytest.mark.long),
+        ["struct", "array", "map"],
+    ],
+    ids=lambda kinds: kinds[-1],
+)
 def test_types_of_the_most_levels_are_written_in_every_way(
     spark: SparkSession, table_name: str, kinds: list[str]
 ) -> None:

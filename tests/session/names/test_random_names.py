@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from session.names.random_names import KEYED, PLAIN, NamedTable, insert_columns, quoted, value_of
 
 STEPS = 7
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 6))]
 # Names that are of two columns or fields, or are taken for the other one's, which has another type or other fields.
 _REFUSALS = {
     "AMBIGUOUS_REFERENCE",
@@ -25,7 +26,7 @@ _REFUSALS = {
 KINDS = ("plain", "partitioned", "keyed", "bucketed")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_rows_are_those_of_a_list(spark: SparkSession, table_name: str, seed: int) -> None:
     rng = random.Random(f"names {seed}")
     kind, exact = KINDS[seed % len(KINDS)], bool(seed // 2 % 2)
@@ -47,7 +48,7 @@ def test_rows_are_those_of_a_list(spark: SparkSession, table_name: str, seed: in
         spark.conf.set("spark.sql.caseSensitive", "false")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_statement_where_case_has_no_meaning_any_more_is_refused_or_means_what_it_says(
     spark: SparkSession, table_name: str, seed: int
 ) -> None:
