@@ -76,7 +76,7 @@ def _write_position_delete_file(
 ) -> ContentFile:
     file = ParquetFile(io, location, layout, _POSITION_ENCODINGS)
     try:
-        for group in _row_groups(_position_batch(layout, path, bitmap) for path, bitmap in positions.items()):
+        for group in _row_groups(_position_batches(layout, positions)):
             file.write_row_group(group)
         return _referencing(file.finish(Content.POSITION_DELETES, spec_id, partition), tuple(positions))
     except BaseException:
@@ -88,14 +88,18 @@ def _referencing(file: ContentFile, paths: Sequence[str]) -> ContentFile:
     return replace(file, referenced_data_file=paths[0]) if len(paths) == 1 else file
 
 
-def _position_batch(layout: ParquetLayout, path: str, positions: BitMap64) -> pa.RecordBatch:
-    values = np.frombuffer(array("Q", positions), np.int64)
-    columns = [pa.array([path]).take(pa.array(np.zeros(len(values), np.int64))), pa.array(values)]
-    return pa.RecordBatch.from_arrays(columns, schema=layout.arrow_schema)
+def _position_batches(layout: ParquetLayout, positions: Mapping[str, BitMap64]) -> Iterator[pa.RecordBatch]:
+    """Batches of one path and at most `_GROUP_ROWS` rows: each row has the path, in memory too."""
+    for path, bitmap in positions.items():
+        values = np.frombuffer(array("Q", bitmap), np.int64)
+        for start in range(0, len(values), _GROUP_ROWS):
+            some = values[start : start + _GROUP_ROWS]
+            columns = [pa.repeat(path, len(some)), pa.array(some)]
+            yield pa.RecordBatch.from_arrays(columns, schema=layout.arrow_schema)
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """The batches in groups of at least `_GROUP_ROWS` rows, but for the last."""
+    """The batches in groups of at least `_GROUP_ROWS` rows, but for the last, and less than twice as many."""
     group: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:

@@ -6,9 +6,11 @@ CONF is JSON: further settings, with those of the catalog `lake`. Prints what it
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from threading import Thread
 
 from pyspark.errors import PySparkException
@@ -99,7 +101,33 @@ def say_when_rows_are_shuffled(spark: SparkSession) -> None:
     print("begins", flush=True)
 
 
-SCENARIOS = {"changes": changes, "slow_insert": slow_insert, "shuffled_insert": shuffled_insert}
+def large_merge(spark: SparkSession) -> dict[str, object]:
+    """A MERGE of 20 million rows into 100 million, most of which match, and what memory the driver's processes took."""
+    target, source = 100_000_000, 20_000_000
+    spark.conf.set("spark.sql.shuffle.partitions", "64")
+    spark.sql("CREATE NAMESPACE lake.db")
+    spark.sql("CREATE TABLE lake.db.t (id BIGINT, v INT, PRIMARY KEY (id))")
+    spark.sql(f"INSERT INTO lake.db.t SELECT id, CAST(id % 1000 AS INT) FROM range({target})")
+    changed = f"SELECT id * 5 + IF(id % 10 = 0, {target}, 0) AS id, -1 AS v FROM range({source})"
+    counts = spark.sql(
+        f"MERGE INTO lake.db.t t USING ({changed}) s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+    ).collect()[0]
+    rows = spark.sql("SELECT count(*), count(DISTINCT id), count_if(v = -1) FROM lake.db.t").collect()[0]
+    jvm = Path(f"/proc/{spark.sparkContext._gateway.proc.pid}/status").read_text()
+    peaks = {
+        "python": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "jvm": int(jvm.partition("VmHWM:")[2].split()[0]) // 1024,
+    }
+    return {"counts": list(counts), "rows": list(rows), "peaks_mb": peaks}
+
+
+SCENARIOS = {
+    "changes": changes,
+    "slow_insert": slow_insert,
+    "shuffled_insert": shuffled_insert,
+    "large_merge": large_merge,
+}
 
 
 def main(master: str, scenario: str, conf: str) -> None:

@@ -69,8 +69,8 @@ def driver(
     )
 
 
-def found(running: Any, folder: Path) -> dict[str, Any]:
-    output, _ = running.communicate(timeout=600)
+def found(running: Any, folder: Path, longest_s: float = 600) -> dict[str, Any]:
+    output, _ = running.communicate(timeout=longest_s)
     assert running.returncode == 0, (folder / "driver.log").read_text()[-6000:]
     answer: dict[str, Any] = json.loads(output.splitlines()[-1])
     return answer
@@ -195,6 +195,17 @@ def test_executors_that_come_and_go(tmp_path: Path, worker: Path, cluster: str) 
         "spark.dynamicAllocation.shuffleTracking.timeout": "1s",
     }
     assert found(driver(tmp_path, worker, cluster, "changes", folders(tmp_path), settings), tmp_path) == AFTER_CHANGES
+
+
+@pytest.mark.long
+def test_a_large_merge_with_little_memory(tmp_path: Path, worker: Path) -> None:
+    """Executors and the driver's JVM have 1 GB each; the driver's Python holds bitmaps of positions and no rows."""
+    running = driver(tmp_path, worker, LOCAL_CLUSTER, "large_merge", folders(tmp_path))
+    answer = found(running, tmp_path, 3600)
+    assert answer["counts"] == [20_000_000, 2_000_000, 18_000_000, 0]
+    assert answer["rows"] == [102_000_000, 102_000_000, 20_000_000]
+    assert answer["peaks_mb"]["python"] < 1024, answer
+    print(answer["peaks_mb"])
 
 
 @pytest.mark.long

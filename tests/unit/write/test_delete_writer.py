@@ -41,6 +41,20 @@ def test_positions_are_sorted_by_path_and_position_in_one_file_for_each_partitio
     assert rows.to_pydict() == {"file_path": ["a", "a", "z", "z"], "pos": [4, 2**33, 1, 9]}
 
 
+def test_many_positions_of_a_file_are_encoded_piece_by_piece(tmp_path: Path) -> None:
+    positions = {"a": BitMap64(range(0, 5_000_000, 2)), "b": BitMap64([7])}
+    (file,) = write_position_deletes(LocalFileIO(), plan(tmp_path), positions, dict.fromkeys(positions, (0, ())))
+    metadata = pq.read_metadata(local(file.file_path))
+    assert [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)] == [
+        1_000_000,
+        1_000_000,
+        500_001,
+    ]
+    stored = pq.read_table(local(file.file_path))
+    assert stored["pos"].to_pylist() == [*range(0, 5_000_000, 2), 7]
+    assert stored["file_path"].to_pylist() == ["a"] * 2_500_000 + ["b"]
+
+
 def test_one_file_for_each_data_file_where_that_is_wanted(tmp_path: Path) -> None:
     positions = {"z": BitMap64([9, 1]), "a": BitMap64([4])}
     single = plan(tmp_path, delete_granularity="file")
