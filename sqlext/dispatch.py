@@ -268,7 +268,7 @@ class Dispatch:
             renew_caches(spark, table)
 
     def _within(self, spark: SparkSession, arguments: Mapping[str, Any]) -> Environment:
-        self._environment.transactions.require_kept(arguments["transaction_of"])
+        self._environment.transactions.require_own(session_id(spark), arguments["transaction_of"])
         return self._environment.within(session_id(spark)).planned_by(arguments["plan_settings"])
 
     def _outcome(self, spark: SparkSession, statement: AnyStatement | None, arguments: Mapping[str, Any]) -> Outcome:

@@ -117,6 +117,11 @@ CATALOGS: Mapping[str, Condition] = {
         "The Python process that held the session's transaction has ended. None of the transaction is committed:"
         " ROLLBACK, and begin it anew.",
     ),
+    "TRANSACTION_OF_ANOTHER_SESSION": Condition(
+        "25006",
+        "The session was cloned from one with an open transaction, in which it reads. It cannot change anything: use"
+        " newSession(), or a clone that is made while no transaction is open.",
+    ),
     "SAVEPOINT_NOT_FOUND": Condition(
         "3B001", "The transaction has no savepoint {savepoint}. SAVEPOINT {savepoint} sets one."
     ),

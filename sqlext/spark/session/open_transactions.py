@@ -52,6 +52,13 @@ class OpenTransactions:
         if self.is_lost(session):
             raise AnalysisError("TRANSACTION_LOST")
 
+    def require_own(self, session: str, mark: str | None) -> None:
+        """Raises AnalysisError TRANSACTION_OF_ANOTHER_SESSION if the mark of a session tells of the open transaction of
+        the session that it is a clone of: what it changes outside of it, it would not read. Raises as `require_kept`."""
+        self.require_kept(mark)
+        if mark is not None and not mark.startswith(f"{session}{_IN}") and self.is_open(mark):
+            raise AnalysisError("TRANSACTION_OF_ANOTHER_SESSION")
+
     def catalogs_of(self, session: str) -> Catalogs:
         """The catalogs as the session, an id or a mark, sees them: with its uncommitted changes. Raises as
         `require_kept`."""

@@ -64,6 +64,42 @@ def test_a_new_session_of_the_application_knows_the_catalog(spark: SparkSession,
     assert other.table(table_name).count() == spark.table(table_name).count() == 1
 
 
+def test_a_clone_of_a_session(spark: SparkSession, table_name: str) -> None:
+    """Spark clones sessions to cache queries, for streams, and for frameworks that isolate what they run."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW seven AS SELECT 7 AS id")
+    clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    clone.sql(f"INSERT INTO {table_name} SELECT id FROM seven")
+    spark.catalog.dropTempView("seven")
+    clone.sql("BEGIN")
+    clone.sql(f"UPDATE {table_name} SET id = id + 1")
+    assert [clone.table(table_name).first().id, spark.table(table_name).first().id] == [8, 7]
+    clone.sql("COMMIT")
+    assert spark.table(table_name).first().id == 8
+
+
+def test_a_clone_of_a_session_with_a_transaction_reads_in_it_and_changes_nothing(
+    spark: SparkSession, table_name: str
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    spark.sql("BEGIN")
+    try:
+        spark.sql(f"INSERT INTO {table_name} VALUES (1)")
+        clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+        assert clone.table(table_name).first().id == 1
+        for change in (
+            lambda: clone.sql(f"INSERT INTO {table_name} VALUES (2)"),
+            lambda: clone.range(2).selectExpr("int(id) AS id").writeTo(table_name).append(),
+            lambda: clone.sql(f"CREATE TABLE {table_name}_2 (id INT)"),
+        ):
+            with pytest.raises(PySparkException, match="TRANSACTION_OF_ANOTHER_SESSION"):
+                change()
+    finally:
+        spark.sql("ROLLBACK")
+    clone.sql(f"INSERT INTO {table_name} VALUES (2)")
+    assert clone.table(table_name).first().id == spark.table(table_name).first().id == 2
+
+
 def test_a_catalog_without_warehouse_says_so(spark: SparkSession) -> None:
     spark.conf.set("spark.sql.catalog.nowhere", "io.sqlext.Catalog")
     with pytest.raises(PySparkException, match="CATALOG_OPTION_REQUIRED"):
