@@ -53,8 +53,8 @@ class OpenTransactions:
             raise AnalysisError("TRANSACTION_LOST")
 
     def require_own(self, session: str, mark: str | None) -> None:
-        """Raises AnalysisError TRANSACTION_OF_ANOTHER_SESSION if the session's mark tells of the open transaction of the
-        session that it is a clone of: it would not read what it changes. Raises as `require_kept`."""
+        """Raises AnalysisError TRANSACTION_OF_ANOTHER_SESSION if the session's mark tells of the open transaction of
+        another, of which it is a clone: it would not read what it changes. Raises as `require_kept`."""
         self.require_kept(mark)
         if mark is not None and not mark.startswith(f"{session}{_IN}") and self.is_open(mark):
             raise AnalysisError("TRANSACTION_OF_ANOTHER_SESSION")
