@@ -25,8 +25,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sqlext
-from catalog.s3_server import S3A_EXCLUDES, S3A_PACKAGES, Answer, Application, S3Server
-from judges.iceberg import IVY_CACHE, RUNTIME
+from catalog.s3_server import Answer, Application, S3Server, s3a_settings
+from judges.iceberg import RUNTIME
 
 KINDS = ("PUT", "GET", "HEAD", "LIST", "DELETE")
 CREATE = {
@@ -74,9 +74,7 @@ class CountedRequests:
 
 def started(server: S3Server, warehouse: str) -> SparkSession:
     conf = {
-        "spark.jars.packages": ",".join([*S3A_PACKAGES, RUNTIME]),
-        "spark.jars.excludes": S3A_EXCLUDES,
-        "spark.jars.ivy": str(IVY_CACHE),
+        **s3a_settings(RUNTIME),
         "spark.ui.enabled": "false",
         "spark.log.level": "ERROR",
         "spark.ui.showConsoleProgress": "false",

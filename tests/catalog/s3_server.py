@@ -12,11 +12,22 @@ import boto3
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
+from judges.iceberg import IVY_CACHE
+
 # Hadoop's S3A for Spark, with the parts of Amazon's SDK that it uses; all of that would be 600 MB.
 _SDK = ("apache-client", "s3", "s3-transfer-manager", "sts", "netty-nio-client")
-S3A_PACKAGES = ["org.apache.hadoop:hadoop-aws:3.4.2", *(f"software.amazon.awssdk:{name}:2.29.52" for name in _SDK)]
-S3A_EXCLUDES = "software.amazon.awssdk:bundle"
+_S3A = ["org.apache.hadoop:hadoop-aws:3.4.2", *(f"software.amazon.awssdk:{name}:2.29.52" for name in _SDK)]
 KEY, SECRET = "AKIATESTKEY", "s3cret-canary"
+
+
+def s3a_settings(*packages: str) -> dict[str, str]:
+    """Settings of a Spark session that reads S3 through Hadoop's S3A, with further packages of its own."""
+    return {
+        "spark.jars.packages": ",".join([*_S3A, *packages]),
+        "spark.jars.excludes": "software.amazon.awssdk:bundle",
+        "spark.jars.ivy": str(IVY_CACHE),
+    }
+
 
 Answer = Iterable[bytes]
 Application = Callable[[dict[str, Any], Any], Answer]

@@ -16,19 +16,13 @@ import pytest
 
 from catalog.postgres_server import PostgresServer
 from catalog.rest_server import RestServer
-from catalog.s3_server import S3A_EXCLUDES, S3A_PACKAGES, S3Server
+from catalog.s3_server import S3Server, s3a_settings
 from cluster.standalone import executors, standalone_cluster
 from cluster.worker_python import worker_python
 from drivers.spark_servers import CONNECT, environment, server
-from judges.iceberg import IVY_CACHE
 
 DRIVER = Path(__file__).parent / "cluster_process.py"
 LOCAL_CLUSTER = "local-cluster[2,1,1024]"
-S3A = {
-    "spark.jars.packages": ",".join(S3A_PACKAGES),
-    "spark.jars.excludes": S3A_EXCLUDES,
-    "spark.jars.ivy": str(IVY_CACHE),
-}
 AFTER_CHANGES = {
     "rows": [["a", 333_333], ["b", 166_667], ["c", 500_000], ["d", 1_000_000]],
     "enforced": "[KEY_ALREADY_EXISTS",
@@ -91,7 +85,7 @@ def test_a_catalog_in_postgresql_and_a_warehouse_in_s3(tmp_path: Path, worker: P
     try:
         lake = {"type": "jdbc", **database.new_database(), **store.settings()}
         lake["warehouse"] = f"s3://{store.new_bucket()}/w"
-        running = driver(tmp_path, worker, cluster, "changes", lake, S3A)
+        running = driver(tmp_path, worker, cluster, "changes", lake, s3a_settings())
         assert found(running, tmp_path) == AFTER_CHANGES
     finally:
         store.stop()

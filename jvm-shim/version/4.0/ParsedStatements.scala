@@ -36,7 +36,7 @@ case class UnboundStatement(text: String, markers: Seq[ParameterMarker], values:
 
 object BoundStatements extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
-    case UnboundStatement(text, markers, values) if values.nonEmpty && !values.exists(_.isInstanceOf[Parameter]) =>
+    case UnboundStatement(text, markers, values) if !values.exists(_.isInstanceOf[Parameter]) =>
       SparkInternals.parsed(ParameterMarkers.substituted(text, markers.zip(values)))
   }
 }

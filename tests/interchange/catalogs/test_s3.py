@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from catalog.s3_server import S3A_EXCLUDES, S3A_PACKAGES, SECRET, S3Server
-from judges.iceberg import IVY_CACHE, RUNTIME
+from catalog.s3_server import SECRET, S3Server, s3a_settings
+from judges.iceberg import RUNTIME
 
 APPLICATION = """
 import json, sys
@@ -58,9 +58,7 @@ def test_a_warehouse_in_s3(s3: S3Server) -> None:
     bucket = s3.new_bucket()
     settings = s3.settings()
     conf = {
-        "spark.jars.packages": ",".join([*S3A_PACKAGES, RUNTIME]),
-        "spark.jars.excludes": S3A_EXCLUDES,
-        "spark.jars.ivy": str(IVY_CACHE),
+        **s3a_settings(RUNTIME),
         "spark.ui.enabled": "false",
         "spark.log.level": "ERROR",
         "spark.sql.shuffle.partitions": "2",
