@@ -1,4 +1,4 @@
-"""The files of abilities and docs/sql.md tell of the same things. No ability is run here."""
+"""The files of abilities, docs/sql.md and docs/compatibility.md tell of the same things. No ability is run here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from matrix.ability import PYTHON_WAYS, WAYS, Ability, abilities
 from matrix.attempts import Attempt
-from matrix.compatibility import sections
+from matrix.compatibility import ABSENT, DOCUMENT, header, link, rows, sections
+from matrix.core_runs import DOCUMENTED
 from matrix.outcomes import FAILED, REFUSED, YES, Versions, judged
 from sqlext.spark.shim.shim_jar import MINORS
 
@@ -34,6 +35,19 @@ def test_an_ability_is_apart_from_others(ability: Ability) -> None:
 
 def test_titles_are_told_once() -> None:
     assert len({one.title for one in abilities()}) == len(abilities())
+
+
+def test_the_document_has_each_ability_way_and_run() -> None:
+    text = DOCUMENT.read_text()
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+    start, core = lines.index(header()), lines.index(["Spark", "Python", "Java", "packages", "outcome"])
+    told = [line for line in lines[start + 2 : core] if not line[0].startswith("**")]
+    assert [line[0] for line in told] == [link(one) for one in rows()]
+    for ability, line in zip(rows(), told, strict=True):
+        absent = [way for way, cell in zip(WAYS, line[1:], strict=True) if cell.startswith(ABSENT)]
+        assert absent == [way for way in WAYS if way not in ability.ways()]
+    assert len(lines[core + 2 :]) == len(DOCUMENTED)
+    assert "FAILED" not in text
 
 
 def of(**changed: object) -> Ability:
