@@ -1,4 +1,7 @@
-"""The newest release of each minor version of Spark: PySpark's source archive, a wheel of it, and its jars."""
+"""Releases of Spark: PySpark's source archive, a wheel of it, and its jars.
+
+A version such as 4.1 stands for its newest release, one such as 4.1.0 for itself.
+"""
 
 import glob
 import os
@@ -11,21 +14,22 @@ import environment
 FOLDER = os.path.join(environment.ROOT, "build", "sparks")
 
 
-def archive(minor: str) -> str:
+def archive(version: str) -> str:
     """The path of the archive, which pip fetches once (some 450 MB)."""
-    folder = os.path.join(FOLDER, minor)
+    folder = os.path.join(FOLDER, version)
     found = glob.glob(os.path.join(folder, "pyspark-*.tar.gz"))
     if not found:
-        print("sqlext: fetching pyspark " + minor, file=sys.stderr, flush=True)
+        print("sqlext: fetching pyspark " + version, file=sys.stderr, flush=True)
+        release = version + ".*" if version.count(".") == 1 else version
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        subprocess.check_call([*command, "--no-binary", "pyspark", "-d", folder, "pyspark==" + minor + ".*"])
+        subprocess.check_call([*command, "--no-binary", "pyspark", "-d", folder, "pyspark==" + release])
         found = glob.glob(os.path.join(folder, "pyspark-*.tar.gz"))
     return found[0]
 
 
-def jars(minor: str) -> str:
+def jars(version: str) -> str:
     """The folder of its jars, unpacked once."""
-    whole = archive(minor)
+    whole = archive(version)
     folder = whole[: -len(".tar.gz")] + "/deps/jars"
     if not os.path.isdir(folder):
         with tarfile.open(whole) as members:
@@ -33,13 +37,13 @@ def jars(minor: str) -> str:
     return folder
 
 
-def wheel(minor: str) -> str:
+def wheel(version: str) -> str:
     """The path of a wheel for all Pythons, which pip makes of the archive once: each environment takes it as it is."""
-    whole = archive(minor)
+    whole = archive(version)
     folder = os.path.dirname(whole)
     found = glob.glob(os.path.join(folder, "pyspark-*.whl"))
     if not found:
-        print("sqlext: making a wheel of pyspark " + minor, file=sys.stderr, flush=True)
+        print("sqlext: making a wheel of pyspark " + version, file=sys.stderr, flush=True)
         pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
         subprocess.check_call([*pip, "-w", folder, whole])
         found = glob.glob(os.path.join(folder, "pyspark-*.whl"))

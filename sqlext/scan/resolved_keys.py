@@ -24,10 +24,11 @@ from sqlext.scan.deletes.deleted_positions import leaves_no_row
 from sqlext.scan.deletes.deletion_vector_file import DeletedPositions
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import all_by_field_id
+from sqlext.scan.files.manifest_cache import data_file_count
 from sqlext.scan.scan_plan import EqualityDeleteFile, FileScanTask, ScanPlan
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.manifests.content_file import Content, ContentFile
-from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile
+from sqlext.spec.manifests.manifest import ManifestFile
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DateType, IntegerType, LongType, NestedField, StringType, Type
@@ -55,8 +56,7 @@ _CacheKey: TypeAlias = tuple[str, tuple[int, ...], tuple[str, ...]]
 
 def has_few_files(manifests: Iterable[ManifestFile]) -> bool:
     """Whether a snapshot has so few data files, by its manifest list, that `can_resolve` is worth a plan."""
-    data = [one for one in manifests if one.content == ManifestContent.DATA]
-    return sum((one.added_files_count or 0) + (one.existing_files_count or 0) for one in data) <= 10 * _MOST_FILES
+    return data_file_count(manifests) <= 10 * _MOST_FILES
 
 
 def can_resolve(whole: ScanPlan, schema: Schema, mapping: NameMapping | None) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,19 +124,20 @@ def plan_scan(
     keep_deleted: bool = False,
     with_metrics: bool = True,
     all_deletes: bool = False,
+    paths: AbstractSet[str] | None = None,
 ) -> ScanPlan:
     """The files of `snapshot` that may have rows matching `predicate`, which must still be filtered; none for None.
 
     `position_deletes` caches decoded delete files. With `keep_deleted` files whose rows are all deleted by position are
     included. Without `with_metrics` files may lack metrics. Equality groups have the deletes that may delete a row
-    matching `predicate`, with `all_deletes` any row. Raises UnsupportedError for files that cannot be read,
-    NotFoundError or CorruptionError for manifests and delete files.
+    matching `predicate`, with `all_deletes` any row. With `paths` only data files at these are included. Raises
+    UnsupportedError for files that cannot be read, NotFoundError or CorruptionError for manifests and delete files.
     """
     if snapshot is None:
         return ScanPlan()
     schema = scan_schema(metadata, snapshot, predicate)
     specs = metadata.specs_by_id()
-    files = FileFilter(predicate, schema=schema, specs=specs)
+    files = FileFilter(predicate, schema=schema, specs=specs, paths=paths)
     for_deletes = FileFilter(AlwaysTrue(), schema=schema, specs=specs) if all_deletes else files
     listed = manifests.manifests(io, snapshot)
     data_manifests = _matching(ManifestContent.DATA, listed, files)

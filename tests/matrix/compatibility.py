@@ -36,7 +36,8 @@ _OF_CORE = (
     "## Pythons, Javas, oldest packages",
     "",
     "The [core script](../tests/matrix/core.py) takes every way in which a statement can be carried out. Each row is a",
-    "run of it in an environment of the wheel alone; *oldest* are the lowest versions that pyproject.toml names.",
+    "run of it in an environment of the wheel alone; *oldest* are the lowest versions that pyproject.toml names, with",
+    "the first release of a Spark.",
     "",
 )
 _HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CoreRun:
-    """The minor version of Spark, and the Python and Java, where it is not that of the clone, such as 3.12 and 21.
+    """A version of Spark, and the Python and Java, where it is not that of the clone, such as 3.12 and 21.
+
+    The Spark is a minor version's newest release, such as 4.1, or a release, such as 4.1.0.
 
     With `oldest` the dependencies have the lowest versions that pyproject.toml names, else the newest.
     """
@@ -16,6 +18,10 @@ class CoreRun:
     python: str | None = None
     java: str | None = None
     oldest: bool = False
+
+    @property
+    def minor(self) -> str:
+        return ".".join(self.spark.split(".")[:2])
 
     def name(self) -> str:
         """Such as 4.1-python3.12-java21-oldest."""
@@ -28,7 +34,7 @@ DOCUMENTED = (
     *(CoreRun("4.1", python=python) for python in ("3.10", "3.12", "3.13")),
     CoreRun("4.3", python="3.13"),
     CoreRun("4.3", python="3.11", java="25"),
-    CoreRun("4.0", python="3.11", oldest=True),
-    CoreRun("4.1", python="3.11", oldest=True),
+    *(CoreRun(spark, python="3.11", oldest=True) for spark in ("4.0.0", "4.1.0", "4.2.0")),
 )
-"""Python 3.11 is the newest that has wheels of all the oldest packages."""
+"""Python 3.11 is the newest that has wheels of all the oldest packages. The shim's jar of a minor version is compiled
+against its newest release, and runs on its first one too."""

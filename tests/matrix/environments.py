@@ -24,21 +24,21 @@ def with_tests(minor: str) -> Path:
 
 
 def with_wheel(
-    minor: str, wheel: Path, *pins: str, interpreter: Interpreter | None = None, client_of_connect: bool = False
+    spark: str, wheel: Path, *pins: str, interpreter: Interpreter | None = None, client_of_connect: bool = False
 ) -> Path:
-    """The Python of an environment with the wheel alone, its dependencies, and the newest PySpark of a version.
+    """The Python of an environment with the wheel alone, its dependencies, and a PySpark: the newest of 4.1, or 4.1.0.
 
     `pins` hold other packages to a version, such as `pyarrow==18.0.0`. A client of Connect has PySpark's packages
     for it.
     """
     chosen = interpreter or running()
     kind = "connect" if client_of_connect else "oldest" if pins else "wheel"
-    requirements = [str(wheel), _pyspark(minor, "sql,connect" if client_of_connect else "sql"), *pins]
-    return _python(f"{kind}-{minor}-python{chosen.minor}", chosen, ["--no-build", *requirements], wheel)
+    requirements = [str(wheel), _pyspark(spark, "sql,connect" if client_of_connect else "sql"), *pins]
+    return _python(f"{kind}-{spark}-python{chosen.minor}", chosen, ["--no-build", *requirements], wheel)
 
 
-def _pyspark(minor: str, extras: str) -> str:
-    return f"pyspark[{extras}] @ file://{sparks.wheel(minor)}"
+def _pyspark(version: str, extras: str) -> str:
+    return f"pyspark[{extras}] @ file://{sparks.wheel(version)}"
 
 
 def _python(name: str, interpreter: Interpreter, requirements: Sequence[str], told_by: Path) -> Path:

@@ -145,12 +145,12 @@ def _attempts(python: Path, way: str, chosen: Sequence[Ability]) -> Iterator[Att
 def core_runs(arguments: argparse.Namespace) -> Iterator[CoreRun]:
     """The documented ones, or those of the Pythons, Javas and packages that are given."""
     if arguments.python is None and arguments.java is None and not arguments.oldest:
-        yield from (one for one in DOCUMENTED if one.spark in arguments.spark)
+        yield from (one for one in DOCUMENTED if one.minor in arguments.spark)
         return
     for minor in arguments.spark:
         for python in _parts(arguments.python):
             for home in _parts(arguments.java):
-                yield CoreRun(minor, python, home, arguments.oldest)
+                yield CoreRun(f"{minor}.0" if arguments.oldest else minor, python, home, arguments.oldest)
 
 
 def _parts(given: str | None) -> Iterable[str | None]:

@@ -14,10 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.copy_on_write import replace_files
-from sqlext.command.change.materialized_change import materialize_change, touched_files
+from sqlext.command.change.materialized_change import materialize_change
 from sqlext.command.change.merge_on_read import delete_materialized
 from sqlext.command.change.row_change import RowChange, change_query, changed_counts
-from sqlext.command.change.row_level import Target, commit_change
+from sqlext.command.change.row_level import Target, commit_change, touched_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import ChangePlan, Way, Writer

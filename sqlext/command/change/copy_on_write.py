@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 
 from sqlext.command.change.distribution import distribute, keeps_order, partition_expressions, write_distributed
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
-from sqlext.command.change.materialized_change import MaterializedChange, materialize_change, touched_files
+from sqlext.command.change.materialized_change import MaterializedChange, materialize_change
 from sqlext.command.change.row_change import RowChange, changed_counts, has_new_rows
-from sqlext.command.change.row_level import Target, commit_change, has_row_ids
+from sqlext.command.change.row_level import Target, commit_change, has_row_ids, touched_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer

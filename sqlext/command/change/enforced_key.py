@@ -104,11 +104,12 @@ def require_unique_keys(
         require_distinct_files(target.version.io, metadata, files, str(target.name))
         return None
     key_ids = metadata.schema().identifier_field_ids
-    plan = environment.scans.plan(target.version, AlwaysTrue())
     limits = environment.planning.thresholds
     few = have_plain_keys(metadata.schema()) and sum(file.record_count for file in files) <= limits.checked_key_rows
-    if few and not plan.equality_groups and lookup_bytes(plan, key_ids) <= limits.checked_key_bytes:
-        return _looked_up(environment, target, files, removed)
+    if few and environment.scans.data_file_count(target.version) <= limits.planned_files:
+        plan = environment.scans.plan(target.version, AlwaysTrue())
+        if not plan.equality_groups and lookup_bytes(plan, key_ids) <= limits.checked_key_bytes:
+            return _looked_up(environment, target, files, removed)
     _join(spark, target, files, removed)
     return AlwaysTrue()
 

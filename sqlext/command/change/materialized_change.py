@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.read_set import ReadSet, read_set_of
 from sqlext.command.change.row_change import RowChange, changed_rows, conflict_scope, has_new_rows, require_one_change
 from sqlext.command.change.row_level import Target
-from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation
 from sqlext.command.writing import write_by
-from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spark.query.driver_rows import checkpointed
 from sqlext.spark.query.write_job import WrittenFiles, find_positions, task_identity
-from sqlext.spec.expression import AlwaysTrue
 from sqlext.write.task import write_changes
 
 
@@ -53,13 +48,3 @@ def _counted(operation: WriteOperation, change: RowChange, writer: Writer, rows:
         operation.plan, task_identity=task_identity, distinct_keys=change.distinct_keys, writes_rows=False
     )
     return write_by(writer, rows, task, lambda spread: spread)
-
-
-def touched_files(
-    environment: Environment, target: Target, positions: Mapping[str, BitMap64]
-) -> Sequence[FileScanTask]:
-    """The data files that have a row at one of `positions`."""
-    if not any(positions.values()):
-        return []
-    tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
-    return [task for task in tasks if positions.get(task.file.file_path)]

@@ -108,7 +108,8 @@ def _write(
 def _read_by_task(environment: Environment, target: Target, change: RowChange) -> frozenset[str]:
     """The kept columns that the driver may read from the data files instead of the SELECT.
 
-    Excluded are columns by which Spark arranges rows, for partitions and sort order, and files in object stores.
+    Excluded are columns by which Spark arranges rows, for partitions and sort order, files in object stores, and
+    tables of more files than the driver plans whole.
     """
     metadata = target.table.metadata
     used = [field.source_id for field in metadata.spec().fields]
@@ -117,6 +118,8 @@ def _read_by_task(environment: Environment, target: Target, change: RowChange) -
     fields = (metadata.schema().column(name) for name in change.kept_columns)
     left = {field.name for field in fields if field and field.id not in used and has_positioned_values(field)}
     if not left:
+        return frozenset()
+    if environment.scans.data_file_count(target.version) > environment.planning.thresholds.planned_files:
         return frozenset()
     plan = environment.scans.plan(target.version, AlwaysTrue())
     local = not any(is_object(task.file.file_path) for task in plan.tasks)

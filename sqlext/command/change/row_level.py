@@ -27,7 +27,6 @@ from sqlext.spark.catalog.remembered_metadata import HeldMetadata
 from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
 from sqlext.spark.catalog.time_travel import travel
 from sqlext.spark.query.write_job import WrittenFiles
-from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -147,11 +146,10 @@ def row_delta(
     positions = {path: bitmap for path, bitmap in written.positions.items() if bitmap}
     if not (written.data_files or written.delete_files or positions):
         return None
-    tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks if positions else ()
-    partitions = {
-        task.file.file_path: (task.spec_id, task.partition) for task in tasks if task.file.file_path in positions
-    }
-    dropped = files_to_drop(tasks, positions, environment.planning.thresholds)
+    tasks = touched_files(environment, target, positions)
+    partitions = {task.file.file_path: (task.spec_id, task.partition) for task in tasks}
+    listed = environment.scans.data_file_count(target.version)
+    dropped = files_to_drop(tasks, positions, listed, environment.planning.thresholds)
     gone = {file.file_path for file in dropped}
     marked = {path: bitmap for path, bitmap in positions.items() if path not in gone}
     deletes = delete_rows(operation, marked, partitions)
@@ -191,10 +189,18 @@ def delete_rows(
     return PositionDeletes(write_position_deletes(operation.io, operation.plan, positions, partitions))
 
 
+def touched_files(
+    environment: Environment, target: Target, positions: Mapping[str, BitMap64]
+) -> Sequence[FileScanTask]:
+    """The data files that have a live row at one of `positions`."""
+    paths = {path for path, bitmap in positions.items() if bitmap}
+    return environment.scans.plan_files_at(target.version, paths)
+
+
 def files_to_drop(
-    tasks: Sequence[FileScanTask], positions: Mapping[str, BitMap64], limits: Thresholds
+    touched: Sequence[FileScanTask], positions: Mapping[str, BitMap64], listed: int, limits: Thresholds
 ) -> Sequence[ContentFile]:
-    """Data files without a live row once the rows at `positions` are deleted. Empty if they are too few of all files of
-    the table, `tasks`: their removal rewrites manifests."""
-    whole = [task.file for task in tasks if task.file.file_path in positions and deletes_all_rows(task, positions)]
-    return whole if len(tasks) <= limits.relisted_files + limits.relisted_files_per_drop * len(whole) else ()
+    """Those of the data files `touched` without a live row once the rows at `positions` are deleted. Empty if they are
+    too few of the `listed` data files of the table: their removal rewrites manifests."""
+    whole = [task.file for task in touched if deletes_all_rows(task, positions)]
+    return whole if listed <= limits.relisted_files + limits.relisted_files_per_drop * len(whole) else ()

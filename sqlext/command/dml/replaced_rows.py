@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.distribution import write_distributed
-from sqlext.command.change.row_level import Target, delete_rows
+from sqlext.command.change.row_level import Target, delete_rows, touched_files
 from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.plan.planner import plan_insert
@@ -24,7 +24,7 @@ from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.write_job import find_positions, task_identity
-from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.task import write_rows
@@ -47,9 +47,7 @@ def remove_rows(
     Files are read only if partition and metrics do not decide. Delete files, or in format version 1 the remaining rows,
     are written for files that lose some rows.
     """
-    undecided = _undecided(environment, target, rows.row_filter)
-    positions = _positions(spark, target, rows.condition) if undecided else {}
-    touched = [task for task in undecided if positions.get(task.file.file_path)]
+    touched, positions = _touched(environment, spark, target, rows)
     kept_from = [task for task in touched if not deletes_all_rows(task, positions)]
     partial = {task.file.file_path: positions[task.file.file_path] for task in kept_from}
     snapshot = target.version.snapshot
@@ -73,13 +71,19 @@ def remove_rows(
     return marked, partial
 
 
-def _undecided(environment: Environment, target: Target, row_filter: Predicate | None) -> Sequence[FileScanTask]:
-    if row_filter is None:
-        return environment.scans.plan(target.version, AlwaysTrue()).tasks
+def _touched(
+    environment: Environment, spark: SparkSession, target: Target, rows: ReplacedRows
+) -> tuple[Sequence[FileScanTask], Mapping[str, BitMap64]]:
+    """The files with rows to replace, but for those that the row filter alone proves to go whole, and the positions."""
+    if rows.row_filter is None:
+        positions = _positions(spark, target, rows.condition)
+        return touched_files(environment, target, positions), positions
     metadata = target.table.metadata
-    files = FileFilter(row_filter, schema=metadata.schema(), specs=metadata.specs_by_id())
-    tasks = environment.scans.plan(target.version, row_filter).tasks
-    return [task for task in tasks if not files.file_must_match(task.file)]
+    files = FileFilter(rows.row_filter, schema=metadata.schema(), specs=metadata.specs_by_id())
+    tasks = environment.scans.plan(target.version, rows.row_filter).tasks
+    undecided = [task for task in tasks if not files.file_must_match(task.file)]
+    positions = _positions(spark, target, rows.condition) if undecided else {}
+    return [task for task in undecided if positions.get(task.file.file_path)], positions
 
 
 def _positions(spark: SparkSession, target: Target, condition: str) -> Mapping[str, BitMap64]:

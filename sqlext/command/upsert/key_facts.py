@@ -59,13 +59,15 @@ def _deletes_reach_all(environment: Environment, target: Target) -> bool:
 def _keys_fit(environment: Environment, target: Target) -> bool:
     """Whether the driver can look up keys: data files have them as Spark does, they fit, and there are no equality
     deletes."""
-    plan = environment.scans.plan(target.version, AlwaysTrue())
-    schema = target.table.metadata.schema()
+    schema, limits = target.table.metadata.schema(), environment.planning.thresholds
+    if environment.scans.data_file_count(target.version) > limits.planned_files:
+        return False
     if not have_plain_keys(schema) or any(isinstance(schema.field(id).type, VariantType) for id in schema.field_ids):
         return False
-    most = environment.planning.thresholds.looked_up_key_bytes
-    by_field_id = environment.scans.reads_by_field_id(target.version, plan)
-    return by_field_id and not plan.equality_groups and lookup_bytes(plan, schema.identifier_field_ids) <= most
+    plan = environment.scans.plan(target.version, AlwaysTrue())
+    if plan.equality_groups or not environment.scans.reads_by_field_id(target.version, plan):
+        return False
+    return lookup_bytes(plan, schema.identifier_field_ids) <= limits.looked_up_key_bytes
 
 
 def _partition_in_key(target: Target) -> bool:

@@ -86,6 +86,9 @@ class _Removal:
     def selects(self, file: ContentFile) -> bool:
         return file.file_path in self.paths if file.content == Content.DATA else file.key in self.dead
 
+    def listed(self) -> frozenset[str] | None:
+        return self.paths | frozenset(path for path, _ in self.dead)
+
     def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         return self.paths - {file.file_path for file in removed}
 

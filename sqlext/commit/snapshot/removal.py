@@ -22,6 +22,9 @@ class Selection(Protocol):
     def selects(self, file: ContentFile) -> bool:
         """Whether the file is removed."""
 
+    def listed(self) -> frozenset[str] | None:
+        """Paths outside of which it selects no file; None if it goes by something else than paths."""
+
 
 class Removal(Protocol):
     """Which files a commit removes, from whatever version of the table."""
@@ -44,6 +47,9 @@ class RemoveNothing:
     def selects(self, file: ContentFile) -> bool:
         return False
 
+    def listed(self) -> frozenset[str] | None:
+        return frozenset()
+
     def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         return frozenset()
 
@@ -62,6 +68,9 @@ class RemovePaths:
 
     def selects(self, file: ContentFile) -> bool:
         return file.file_path in self.paths
+
+    def listed(self) -> frozenset[str] | None:
+        return self.paths
 
     def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         return self.paths - {file.file_path for file in removed}
@@ -82,6 +91,9 @@ class RemoveDeleteFiles:
     def selects(self, file: ContentFile) -> bool:
         return file.key in self.keys
 
+    def listed(self) -> frozenset[str] | None:
+        return frozenset(path for path, _ in self.keys)
+
     def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         return frozenset(path for path, _ in self.keys - {file.key for file in removed})
 
@@ -98,6 +110,9 @@ class RemoveAll:
 
     def selects(self, file: ContentFile) -> bool:
         return True
+
+    def listed(self) -> frozenset[str] | None:
+        return None
 
     def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         return frozenset()
@@ -117,6 +132,9 @@ class RemovePartitions:
 
     def selects(self, file: ContentFile) -> bool:
         return partition_key(file) in self.partitions
+
+    def listed(self) -> frozenset[str] | None:
+        return None
 
     def missing(self, removed: Sequence[ContentFile]) -> frozenset[str]:
         return frozenset()
@@ -155,6 +173,9 @@ class _MatchingFiles:
             return self.files.partition_must_match(file)
         return file.file_path in self.paths or self.files.file_must_match(file)
 
+    def listed(self) -> frozenset[str] | None:
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class WithVectors:
@@ -172,3 +193,9 @@ class WithVectors:
         if file.key in self.superseded or (file.is_deletion_vector and file.referenced_data_file in self.data_files):
             return True
         return self.others.selects(file)
+
+    def listed(self) -> frozenset[str] | None:
+        others = self.others.listed()
+        if self.data_files or others is None:
+            return None
+        return others | frozenset(path for path, _ in self.superseded)

@@ -190,7 +190,7 @@ class SnapshotProduction:
     def _without_removed(
         self, manifest: ManifestFile, selection: Selection, base: TableMetadata
     ) -> tuple[ManifestFile, tuple[ContentFile, ...]]:
-        if not selection.touches(manifest):
+        if not (selection.touches(manifest) and self._lists(manifest, selection.listed(), base)):
             return manifest, ()
         entries = self._context.manifests.entries(self._context.io, manifest, base)
         gone = tuple(entry.file for entry in entries if entry.is_live and selection.selects(entry.file))
@@ -201,6 +201,14 @@ class SnapshotProduction:
         if key not in self._kept:
             self._kept[key] = self._writer.without(manifest, entries, removed, base)
         return self._kept[key], gone
+
+    def _lists(self, manifest: ManifestFile, paths: frozenset[str] | None, base: TableMetadata) -> bool:
+        """Whether the manifest may have a file at one of `paths`; None is any path. Columns tell it of a large manifest
+        for a fraction of what its entries cost."""
+        if paths is None:
+            return True
+        columns = self._context.manifests.columns(self._context.io, manifest, base) if paths else ()
+        return columns is None or any(part.is_at(paths).any() for part in columns)
 
     def _merged_manifests(self, manifests: Sequence[ManifestFile], base: TableMetadata) -> list[ManifestFile]:
         return [

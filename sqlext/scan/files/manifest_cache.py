@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -200,6 +200,12 @@ def _entry_count(manifest: ManifestFile) -> int:
     if None in counts:
         return manifest.length // _COMPRESSED_ENTRY_BYTES
     return sum(count for count in counts if count is not None)
+
+
+def data_file_count(manifests: Iterable[ManifestFile]) -> int:
+    """The number of live data files, by a manifest list; estimated where a list of format version 1 lacks counts."""
+    data = [one for one in manifests if one.content == ManifestContent.DATA]
+    return sum(_entry_count(one) - (one.deleted_files_count or 0) for one in data)
 
 
 def _embedded_manifest(io: FileIO, path: str) -> ManifestFile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -47,11 +48,20 @@ class FileFilter:
     `…_may_match` is False only if no row matches, `…_must_match` True only if all rows match. Not thread-safe.
     """
 
-    def __init__(self, predicate: Predicate, *, schema: Schema, specs: Mapping[int, PartitionSpec]) -> None:
-        """`schema` has the fields of `predicate`; `specs` are all specs of the table."""
+    def __init__(
+        self,
+        predicate: Predicate,
+        *,
+        schema: Schema,
+        specs: Mapping[int, PartitionSpec],
+        paths: AbstractSet[str] | None = None,
+    ) -> None:
+        """`schema` has the fields of `predicate`; `specs` are all specs of the table. Data files at other paths than
+        `paths`, if given, do not match."""
         self._predicate = predicate
         self._schema = schema
         self._specs = specs
+        self._paths = paths
         self._columns = metrics_columns((schema,))
         self._keeps_all = isinstance(predicate, AlwaysTrue)
         self._types_by_spec: dict[int, Mapping[int, Type]] = {}
@@ -79,6 +89,8 @@ class FileFilter:
         """Whether a data file may have matching rows, or a delete file may delete some."""
         if file.record_count == 0:
             return False
+        if self._paths is not None and file.content == Content.DATA and file.file_path not in self._paths:
+            return False
         if self._keeps_all:
             return True
         return self.partition_may_match(file) and self._metrics_may_match(file)
@@ -86,6 +98,8 @@ class FileFilter:
     def files_may_match(self, columns: ManifestColumns) -> Mask:
         """Whether each entry is live and `file_may_match` is true of its file."""
         may_match: Mask = columns.is_live & (columns.record_count.array() != 0)
+        if self._paths is not None:
+            may_match &= (columns.content.array() != Content.DATA) | columns.is_at(self._paths)
         if self._keeps_all or not may_match.any():
             return may_match
         if columns.partition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +17,13 @@ from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.equality_delete_effects import ApplicableEqualityDeletes, applicable_equality_deletes
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import FileColumnsCache, Reading, all_by_field_id
-from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache, data_file_count
 from sqlext.scan.files.readable_files import require_allowed
 from sqlext.scan.first_rows import FirstRows, tasks_of_first_rows
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.resolved_keys import ResolvedKeys, can_resolve, has_few_files
-from sqlext.scan.scan_plan import ScanPlan, plan_scan
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan, plan_scan
 from sqlext.spark.catalog.evolved_structs import evolved_structs
 from sqlext.spark.catalog.hidden_columns import stored_partition
 from sqlext.spark.catalog.partition_grouping import grouping_keys
@@ -66,6 +67,7 @@ class ScanBridge:
         keep_deleted: bool = False,
         with_metrics: bool = True,
         all_deletes: bool = False,
+        paths: AbstractSet[str] | None = None,
     ) -> ScanPlan:
         """The scan plan of a table version; see `plan_scan`."""
         return plan_scan(
@@ -78,7 +80,19 @@ class ScanBridge:
             keep_deleted=keep_deleted,
             with_metrics=with_metrics,
             all_deletes=all_deletes,
+            paths=paths,
         )
+
+    def plan_files_at(self, version: TableVersion, paths: AbstractSet[str]) -> Sequence[FileScanTask]:
+        """The data files at `paths` that have a live row, with their deletes. In a large table this takes the memory
+        of these files and not of all."""
+        return self.plan(version, AlwaysTrue(), paths=paths).tasks if paths else ()
+
+    def data_file_count(self, version: TableVersion) -> int:
+        """The number of data files of a table version; see `data_file_count`."""
+        if version.snapshot is None:
+            return 0
+        return data_file_count(self.manifests.manifests(version.io, version.snapshot))
 
     def deletes(self, version: TableVersion) -> LiveDeletes:
         """The deletes of a table version, without a look at data files. The shim refers to groups by their index in

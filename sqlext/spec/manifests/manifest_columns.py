@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sqlext.spec.avro import avro_file
 from sqlext.spec.avro.avro_columns import (
@@ -81,6 +83,12 @@ class ManifestColumns:
     def is_live(self) -> Mask:
         live: Mask = self.status.array() != EntryStatus.DELETED
         return live
+
+    def is_at(self, paths: AbstractSet[str]) -> Mask:
+        """Whether the path of each file is one of `paths`."""
+        wanted = pa.array([path.encode() for path in paths], pa.binary())
+        found: Mask = pc.is_in(self.file_path.arrow(), value_set=wanted).to_numpy(zero_copy_only=False)
+        return found
 
     def metric(self, name: str, field_id: int) -> Integers | Octets | None:
         """The metric `name`, one of METRICS, of a field in each file, with nulls; None if no file has it."""

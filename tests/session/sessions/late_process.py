@@ -1,4 +1,8 @@
-"""A Spark session that was there before sqlext: `late_process.py FOLDER [ADD JAR]`. Prints what it found as JSON."""
+"""A Spark session that was there before sqlext: `late_process.py FOLDER [HOW]`. Prints what it found as JSON.
+
+HOW is `ADD JAR`, where the shim's classes are there before, or how a framework makes a session: `of a context`, or
+`of a JVM session`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import json
 import sys
 
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -23,12 +28,30 @@ def refused(run: object) -> str:
     return "nothing"
 
 
+class OfAFramework(SparkSession):
+    """As AWS Glue and others have one."""
+
+
+def made(how: str) -> SparkSession:
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.warehouse.dir": sys.argv[1] + "/own",
+    }
+    if not how.startswith("of a"):
+        return SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    context = SparkContext("local[2]", "framework", conf=SparkConf().setAll(settings.items()))
+    if how == "of a context":
+        return SparkSession(context)
+    classes = context._jvm.org.apache.spark.sql.classic  # type: ignore[union-attr]
+    jvm_session = classes.SparkSession.builder().sparkContext(context._jsc.sc()).getOrCreate()
+    return OfAFramework(context, jvm_session)
+
+
 def main() -> None:
     found: dict[str, object] = {}
-    builder = (
-        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
-    )
-    spark = builder.config("spark.sql.warehouse.dir", sys.argv[1] + "/own").getOrCreate()
+    how = sys.argv[2]
+    spark = made(how)
     spark.range(3).createOrReplaceTempView("three")
     spark.udf.register("plus", lambda value: value + 1, "int")
     settings = spark.conf
@@ -40,7 +63,7 @@ def main() -> None:
     for session in (spark, other):
         for key, value in CATALOG.items():
             session.conf.set(key, value)
-    if "ADD JAR" in sys.argv:
+    if how == "ADD JAR":
         spark.sql(f"ADD JAR '{shim_jar()}'")
 
     query = spark.readStream.format("rate").load().writeStream.format("noop").queryName("running").start()

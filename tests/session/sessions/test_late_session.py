@@ -8,10 +8,12 @@ import pytest
 
 from session.sessions.own_process import found_by
 
+_LONG = [pytest.param(how, marks=pytest.mark.long) for how in ("", "of a context")]
 
-@pytest.mark.parametrize("before", ["", "ADD JAR"])
-def test_a_session_that_is_there_already_becomes_whole(tmp_path: Path, before: str) -> None:
-    assert found_by("late_process.py", str(tmp_path), before) == {
+
+@pytest.mark.parametrize("how", ["ADD JAR", "of a JVM session", *_LONG])
+def test_a_session_that_is_there_already_becomes_whole(tmp_path: Path, how: str) -> None:
+    assert found_by("late_process.py", str(tmp_path), how) == {
         "with a stream": "SESSION_HAS_STREAMS",
         "same session": True,
         "rows": [[1, "a"], [2, "c"]],

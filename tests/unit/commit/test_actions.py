@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,7 @@ from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType, NestedField, StringType
+from sqlext.storage.file_io import FileIO
 
 
 @pytest.fixture
@@ -185,6 +188,33 @@ def test_a_copy_on_write_keeps_the_numbers_of_the_files_that_stay(writer: Writer
     entries = {(e.file.file_path, e.status): (e.snapshot_id, e.sequence_number) for e in _entries(writer, table)}
     assert entries[(stays.file_path, EntryStatus.EXISTING)] == (base_id, 1)
     assert entries[(gone.file_path, EntryStatus.DELETED)] == (current_id, 1)
+
+
+def test_a_removal_decodes_the_entries_of_manifests_that_list_its_files(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = writer.create()
+    file = data_file(table.metadata, [1])
+    made = [[replace(file, file_path=f"{file.file_path}-{part}-{n}") for n in range(60)] for part in range(3)]
+    for files in made:
+        table = writer.commit(AppendFiles(files), base=table).table
+    newest, middle, oldest = _manifests(writer, table)
+    decoded: list[str] = []
+    entries = ManifestCache.entries
+
+    def recorded(cache: ManifestCache, io: FileIO, manifest: ManifestFile, *rest: Any) -> Any:
+        decoded.append(manifest.path)
+        return entries(cache, io, manifest, *rest)
+
+    monkeypatch.setattr(ManifestCache, "entries", recorded)
+    base_id = table.metadata.current_snapshot_id
+    action = OverwriteFiles(deleted_files=(made[1][7],), base_snapshot_id=base_id)
+    table = writer.commit(action, base=table).table
+    assert {*decoded} == {middle.path}
+    listed = _manifests(writer, table)
+    assert {newest.path, oldest.path} < {one.path for one in listed}
+    live = {entry.file.file_path for entry in _entries(writer, table) if entry.is_live}
+    assert live == {one.file_path for files in made for one in files} - {made[1][7].file_path}
 
 
 def test_what_an_earlier_snapshot_deleted_is_not_carried_on(writer: Writer) -> None:

@@ -86,6 +86,20 @@ def test_only_delete_files_for_planned_files_are_read(table: SmallTable) -> None
     assert "d1.parquet" not in io.opened
 
 
+@pytest.mark.parametrize("others", [1, 60], ids=["as objects", "as columns"])
+def test_the_files_at_some_paths_with_their_deletes(table: SmallTable, others: int) -> None:
+    path = table.position_deletes("d.parquet", {"f3": range(10), "g": [2], "o0": [1]})
+    files = [data_file("g"), data_file("f3"), data_file("h", "b"), *(data_file(f"o{n}") for n in range(others))]
+    table.add_manifest("data.avro", map(added, files), 1)
+    table.add_manifest("deletes.avro", [added(position_delete_file(path))], 1, DELETES)
+    wanted = {"g", "h", "f3", "none"}
+    found = plan_scan(
+        RecordingIO(), table.metadata, table.snapshot(), AlwaysTrue(), manifests=ManifestCache(), paths=wanted
+    )
+    assert [(task.file.file_path, task.deleted_rows) for task in found.tasks] == [("g", 1), ("h", 0)]
+    assert found.tasks == tuple(task for task in plan(table).tasks if task.file.file_path in wanted)
+
+
 def test_bitmaps_of_several_delete_files_are_united(table: SmallTable) -> None:
     deletes = [
         position_delete_file(table.position_deletes("d1.parquet", {"f": [1], "g": [2]})),

@@ -80,6 +80,7 @@ def test_keys_that_the_driver_looks_up(lake: Lake) -> None:
     lake.append(id=list(range(1000)), s=["x"] * 1000)
     assert _facts(lake).keys_fit()
     assert not _facts(lake, looked_up_key_bytes="100").keys_fit()
+    assert not _facts(lake, planned_files="0").keys_fit()
     lake.upsert(id=[1], s=["y"])
     assert not _facts(lake).keys_fit(), "only a join tells which rows are live"
 
