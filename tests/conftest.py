@@ -12,12 +12,22 @@ from pyspark.sql import SparkSession
 
 from judges.iceberg import IcebergJudge
 from sessions import open_session
+from turns import take_turns, turn
 
 _numbers = itertools.count(1)
 
 # A time limit on an example fails on a busy machine; the blob replays the example that failed.
 settings.register_profile("untimed", deadline=None, print_blob=True)
 settings.load_profile("untimed")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is `long`
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    take_turns(items, turn())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"tests of many parameters took their turn {turn()} (SQLEXT_TURN={turn()})")
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,7 @@ class Part(NamedTuple):
     measured: bool = False
 
 
-_UNIT = ["tests/unit", "tests/matrix", "tests/test_layering.py", "tests/test_environment.py"]
+_UNIT = ["tests/unit", "tests/matrix/test_abilities.py", "tests/test_layering.py", "tests/test_environment.py"]
 QUICK = [
     Part(
         [
@@ -61,12 +61,13 @@ QUICK = [
 _STATEMENTS = ["tests/golden/test_golden.py", "tests/streaming"]
 _NAMED = [
     Part(["tests/session"]),
-    Part(_STATEMENTS),
     Part(["tests/bad_input", "tests/conflict", "tests/crossread", "tests/interchange"]),
+    Part(_STATEMENTS),
+    Part(["tests/cluster", "tests/drivers", "tests/notebooks", "tests/golden/test_strategies.py"]),
     Part(_UNIT),
 ]
 _OTHERS = Part(["tests", *(f"--ignore={path}" for part in _NAMED for path in part.arguments)])
-ALL = [_NAMED[0], _OTHERS, *_NAMED[1:]]
+ALL = [*_NAMED[:-1], _OTHERS, _NAMED[-1]]
 """The longest first, so that those that end last end together."""
 LONG = [Part(["tests", "-m", "long"]), Part(_STATEMENTS, measured=True), Part(_UNIT, measured=True)]
 
@@ -78,27 +79,28 @@ def main(arguments: list[str]) -> int:
         failed += ["pytest"] if run(_name(arguments), ["-m", "pytest", *arguments]) != 0 else []
     else:
         failed += [name for name, step in FIRST_USES if run(name, step) != 0]
-        failed += run_parts(parts)
+        failed += run_parts(parts, {"SQLEXT_TESTS_COMPILE": "1"} if parts is LONG else {})
     print("failed: " + ", ".join(failed) if failed else "ruff, mypy, vulture and pytest passed", flush=True)
     return 1 if failed else 0
 
 
-def run_parts(parts: list[Part]) -> list[str]:
+def run_parts(parts: list[Part], variables: dict[str, str]) -> list[str]:
     """Runs three at a time, and shows what each has printed once it has ended; what has failed."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(3) as three:
         traced = {"COVERAGE_FILE": os.path.join(folder, "data")}
         logs = [pathlib.Path(folder, f"{number}.log") for number in range(len(parts))]
-        codes = list(three.map(lambda part, log: _run_part(part, log, traced), parts, logs))
+        variables = {**variables, **traced}
+        codes = list(three.map(lambda part, log: _run_part(part, log, variables), parts, logs))
         failed = ["pytest"] if any(codes) else []
         if any(part.measured for part in parts) and run("coverage", ["-m", "line_coverage"], traced) != 0:
             failed.append("coverage")
     return failed
 
 
-def _run_part(part: Part, log: pathlib.Path, traced: dict[str, str]) -> int:
+def _run_part(part: Part, log: pathlib.Path, variables: dict[str, str]) -> int:
     step = ["-m", "pytest", *part.arguments]
     with log.open("wb") as output:
-        started = start(["-m", "coverage", "run", *step] if part.measured else step, traced, output)
+        started = start(["-m", "coverage", "run", *step] if part.measured else step, variables, output)
         code = started.wait()
     sys.stdout.buffer.write(f"== {_name(part.arguments)}\n".encode() + log.read_bytes())
     sys.stdout.flush()

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 import sqlext
 from drivers.spark_servers import JAVA_OPTIONS
 
+_CODE = "spark.sql.codegen.factoryMode"
+
 
 def open_session(warehouse: Path) -> SparkSession:
     """A session whose catalog `lake` keeps its tables in `warehouse`, with these `settings`."""
@@ -20,10 +22,16 @@ def open_session(warehouse: Path) -> SparkSession:
 
 
 def settings() -> dict[str, str]:
-    """Spark's settings of that session, beside its catalogs; the process's zone becomes UTC."""
+    """Spark's settings of that session, beside its catalogs; the process's zone becomes UTC.
+
+    Spark interprets expressions, as compiling them takes a quarter of a run's CPU, unless `SQLEXT_TESTS_COMPILE` is 1,
+    as in `tests/run.py --long` and `tests/matrix/run.py`. Sessions of other processes have Spark's defaults.
+    """
     os.environ["TZ"] = "UTC"
     time.tzset()
+    interpreted = {} if os.environ.get("SQLEXT_TESTS_COMPILE") == "1" else {_CODE: "NO_CODEGEN"}
     return {
+        **interpreted,
         "spark.driver.memory": "3g",
         "spark.driver.extraJavaOptions": JAVA_OPTIONS,
         "spark.sql.session.timeZone": "UTC",
@@ -32,6 +40,17 @@ def settings() -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
     }
+
+
+@contextmanager
+def compiled(spark: SparkSession) -> Iterator[None]:
+    """While it lasts, the session compiles expressions, as Spark does by default."""
+    before = spark.conf.get(_CODE)
+    spark.conf.set(_CODE, "FALLBACK")
+    try:
+        yield
+    finally:
+        spark.conf.set(_CODE, str(before))
 
 
 @contextmanager

@@ -48,6 +48,7 @@ def tables(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> dict[
     return made
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("kind", ["parquet", "orc", "avro", "deletes"])
 def test_damaged_data_files(spark: SparkSession, warehouse: Path, tables: dict[str, str], kind: str) -> None:
     folder = table_folder(warehouse, tables[kind])

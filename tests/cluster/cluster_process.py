@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 
 import sqlext
 
+ROWS = 2_000_000
+
 
 def refused(run: Callable[[], object]) -> str:
     try:
@@ -58,7 +60,7 @@ def slow_insert(spark: SparkSession) -> dict[str, object]:
     """A write of eight tasks of some seconds each, whose executors may die meanwhile; says when it begins."""
     spark.sql("CREATE NAMESPACE lake.db")
     spark.sql("CREATE TABLE lake.db.t (id BIGINT, v STRING, PRIMARY KEY (id))")
-    rows = spark.range(0, 4_000_000, 1, 8).selectExpr("id", "sha2(CAST(id AS STRING), 512) AS v")
+    rows = spark.range(0, ROWS, 1, 8).selectExpr("id", "sha2(CAST(id AS STRING), 512) AS v")
     print("begins", flush=True)
     rows.writeTo("lake.db.t").append()
     print("begins", flush=True)
@@ -78,7 +80,7 @@ def shuffled_insert(spark: SparkSession) -> dict[str, object]:
     )
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     spark.conf.set("spark.sql.shuffle.partitions", "8")
-    rows = spark.range(0, 2_000_000, 1, 8).selectExpr(
+    rows = spark.range(0, ROWS, 1, 8).selectExpr(
         "id", "CAST(id % 32 AS INT) AS part", "sha2(CAST(id AS STRING), 512) AS v"
     )
     Thread(target=say_when_rows_are_shuffled, args=(spark,), daemon=True).start()

@@ -17,6 +17,7 @@ import pytest
 from catalog.postgres_server import PostgresServer
 from catalog.rest_server import RestServer
 from catalog.s3_server import S3Server, s3a_settings
+from cluster.cluster_process import ROWS
 from cluster.standalone import executors, standalone_cluster
 from cluster.worker_python import worker_python
 from drivers.spark_servers import CONNECT, environment, server
@@ -116,13 +117,13 @@ DECOMMISSIONING = {
 @pytest.mark.parametrize(
     ("scenario", "settings", "loss", "losses", "counted"),
     [
-        ("slow_insert", SPECULATION, SIGKILL, 2, [4_000_000, 4_000_000, 2_000_000 * 128 + 2_000_000 * 8]),
+        ("slow_insert", SPECULATION, SIGKILL, 2, [ROWS, ROWS, ROWS // 2 * 128 + ROWS // 2 * 8]),
         pytest.param(
             "shuffled_insert",
             {},
             SIGKILL,
             1,
-            [2_000_000, 2_000_000, 2_000_000 * 128],
+            [ROWS, ROWS, ROWS * 128],
             marks=pytest.mark.long,
         ),
         pytest.param(
@@ -130,7 +131,7 @@ DECOMMISSIONING = {
             DECOMMISSIONING,
             SIGPWR,
             2,
-            [4_000_000, 4_000_000, 2_000_000 * 128 + 2_000_000 * 8],
+            [ROWS, ROWS, ROWS // 2 * 128 + ROWS // 2 * 8],
             marks=pytest.mark.long,
         ),
         pytest.param(
@@ -138,7 +139,7 @@ DECOMMISSIONING = {
             DECOMMISSIONING,
             SIGPWR,
             1,
-            [2_000_000, 2_000_000, 2_000_000 * 128],
+            [ROWS, ROWS, ROWS * 128],
             marks=pytest.mark.long,
         ),
     ],
@@ -213,6 +214,7 @@ def test_a_server_of_connect_on_a_cluster(tmp_path: Path, worker: Path) -> None:
     assert json.loads(run.stdout.splitlines()[-1]) == [["a", 1_333_333], ["b", 666_667]]
 
 
+@pytest.mark.long
 def test_a_missing_dependency_is_named(tmp_path: Path) -> None:
     lacking = worker_python(tmp_path / "worker", "pyroaring", "fastavro")
     refused = found(driver(tmp_path, lacking, LOCAL_CLUSTER, "changes", folders(tmp_path)), tmp_path)["refused"]

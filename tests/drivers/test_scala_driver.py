@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from drivers.spark_servers import run
 
 DRIVER = """
@@ -50,6 +52,7 @@ System.exit(0)
 """
 
 
+@pytest.mark.long
 def test_a_scala_driver(tmp_path: Path) -> None:
     script = tmp_path / "driver.scala"
     script.write_text(DRIVER)

@@ -38,6 +38,7 @@ def _litter(folder: Path, told: str) -> set[str]:
     return require_changelogs(process, process.catalog.load_table(TABLE), told)
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("operation", RECORDED)
 def test_errors_lost_answers_and_kills(tmp_path: Path, operation: str) -> None:
     outcomes: Counter[str] = Counter()

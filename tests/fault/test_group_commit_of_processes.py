@@ -27,7 +27,7 @@ from simulator.statements import Change, Create
 from small_tables import serves
 
 # The soak has more.
-KILLS = int(os.environ.get("SQLEXT_KILLS", "8"))
+KILLS = int(os.environ.get("SQLEXT_KILLS", "5"))
 WRITERS = 5
 
 

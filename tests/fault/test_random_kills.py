@@ -17,10 +17,11 @@ from fault.writing_process import TABLE, LocalProcess, processes, write_until_ki
 from simulator.statements import Change, Create
 
 # The soak runs more.
-RUNS = int(os.environ.get("SQLEXT_KILLS", "50"))
-RUNS_ON_POSTGRES = int(os.environ.get("SQLEXT_KILLS", "30"))
+RUNS = int(os.environ.get("SQLEXT_KILLS", "20"))
+RUNS_ON_POSTGRES = int(os.environ.get("SQLEXT_KILLS", "12"))
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("catalog", CATALOGS)
 def test_processes_killed_at_random(tmp_path: Path, catalog: str, request: pytest.FixtureRequest) -> None:
     options = catalog_options(catalog, tmp_path, request)

@@ -13,6 +13,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,11 @@ from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
 from lowered_log import lowered_statements
+from sessions import compiled
 from sqlext.spark.shim.shim_jar import MINORS, installed_spark
 
+_PRINT_PLANS = ("explain", "pushdown")
+"""Areas with plans in their results, which mark what Spark compiles."""
 INPUTS = Path(__file__).parent / "inputs"
 RESULTS = Path(__file__).parent / "results"
 
@@ -89,7 +93,9 @@ def run_area(spark: SparkSession, warehouse: Path, area: str, catalog: str = "la
     try:
         text = re.sub(r"\blake\b", catalog, (INPUTS / f"{area}.sql").read_text())
         statements = split_statements(text)
-        return "\n\n".join(run_statement(spark, warehouse / area, statement, names) for statement in statements) + "\n"
+        with compiled(spark) if area in _PRINT_PLANS else nullcontext():
+            results = [run_statement(spark, warehouse / area, statement, names) for statement in statements]
+        return "\n\n".join(results) + "\n"
     finally:
         spark.catalog.setCurrentCatalog(previous[0])
         spark.catalog.setCurrentDatabase(previous[1])

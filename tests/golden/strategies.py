@@ -61,9 +61,9 @@ AREAS = (
     "upsert",
     "upsert_into",
 )
-FIRST_FOR_EVERY_FORCE = ("merge_clauses", "upsert")
+FIRST_FOR_EVERY_FORCE = ("upsert",)
 """Areas that each run of the tests goes through under every forced way."""
-FOR_EVERY_FORCE = ("delete", "update", *FIRST_FOR_EVERY_FORCE)
+FOR_EVERY_FORCE = ("delete", "merge_clauses", "update", *FIRST_FOR_EVERY_FORCE)
 """Areas that each long run goes through under every forced way; all others have their days."""
 _BY_EQUALITY = ("equality", "vectors_equality", "forced_equality")
 # those with upserts in them, and with no table whose partitioning or order of rows asks for the stored row

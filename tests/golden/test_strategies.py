@@ -1,6 +1,6 @@
 """Whatever way a change is written, its rows are the same.
 
-Two areas run under every plan that can be forced, and some under the way whose day it is: the end of a run names it,
+One area runs under every plan that can be forced, and four under the way whose day it is: the end of a run names it,
 and the environment variable `SQLEXT_GOLDEN_STRATEGY` asks for it on another day. The long run has more areas for each
 plan, and all for that way. `run_strategies.py` runs all areas under all ways.
 """

@@ -23,6 +23,11 @@ def with_tests(minor: str) -> Path:
     return _python(f"spark-{minor}", running(), requirements, ROOT / "pyproject.toml")
 
 
+def with_clone(minor: str) -> Path:
+    """The Python of an environment with this clone, its dependencies, and the newest PySpark of a version."""
+    return _python(f"clone-{minor}", running(), ["-e", str(ROOT), _pyspark(minor, "sql")], ROOT / "pyproject.toml")
+
+
 def with_wheel(
     spark: str, wheel: Path, *pins: str, interpreter: Interpreter | None = None, client_of_connect: bool = False
 ) -> Path:

@@ -215,6 +215,7 @@ def run(python: Path, step: list[str]) -> int:
         cwd=ROOT,
         env={
             **os.environ,
+            "SQLEXT_TESTS_COMPILE": "1",
             "PYTHONPATH": os.pathsep.join([ROOT, os.path.join(ROOT, "tests")]),
             JUDGE_PYTHON: sys.executable,
         },

@@ -18,15 +18,15 @@ from simulator.seeds import shares, simulate_all
 from simulator.simulation import simulate
 from simulator.world import CatalogKind
 
-SEEDS: Mapping[CatalogKind, int] = {"folder": 1_500, "sql": 500, "rest": 150}
+SEEDS: Mapping[CatalogKind, int] = {"folder": 600, "sql": 200, "rest": 75}
 _TRACE = "from simulator.simulation import simulate; print(simulate({seed}).told())"
 
 
 # A simulation in which nothing happens proves nothing.
 LEAST = {
-    "folder": {"acknowledged": 3_000, "refused": 300, "killed": 150, "unknown": 9},
-    "sql": {"acknowledged": 1_500, "refused": 300, "killed": 50},
-    "rest": {"acknowledged": 300, "refused": 40, "killed": 5},
+    "folder": {"acknowledged": 1_200, "refused": 120, "killed": 60, "unknown": 3},
+    "sql": {"acknowledged": 600, "refused": 120, "killed": 20},
+    "rest": {"acknowledged": 150, "refused": 20, "killed": 2},
 }
 
 

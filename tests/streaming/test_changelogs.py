@@ -35,6 +35,7 @@ def _batches() -> list[list[dict[str, Any]]]:
     return batches
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(mode.values()))
 def test_every_changelog_of_a_key(spark: SparkSession, table_name: str, tmp_path: Path, mode: dict[str, str]) -> None:
     properties = ", ".join(f"'{name}'='{value}'" for name, value in mode.items())

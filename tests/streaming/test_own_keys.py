@@ -23,6 +23,7 @@ WAYS = {
 }
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_the_newest_row_of_a_key_is_there(
     spark: SparkSession, tmp_path: Path, table_name: str, monkeypatch: pytest.MonkeyPatch, way: str

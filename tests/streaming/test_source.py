@@ -120,6 +120,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize(("mode", "options"), WAYS)
 def test_a_query_begins_again_behind_snapshots_that_have_expired(
     spark: SparkSession, iceberg: IcebergJudge, table_name: str, tmp_path: Path, mode: str, options: dict[str, str]

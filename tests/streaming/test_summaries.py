@@ -47,6 +47,7 @@ def _check(warehouse: Path, table: str) -> dict[int, dict[str, int]]:
     return {id: told for id, (told, _) in counted.items()}
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("kind", TABLES)
 def test_counters_of_what_streams_write(
     spark: SparkSession, warehouse: Path, table_name: str, tmp_path: Path, kind: str

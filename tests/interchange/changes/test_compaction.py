@@ -26,6 +26,7 @@ WAYS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize(
     "way", [pytest.param(way, marks=pytest.mark.long if at % 2 else ()) for at, way in enumerate(WAYS)]
 )

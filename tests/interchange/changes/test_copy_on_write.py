@@ -38,6 +38,7 @@ def last_snapshot(judged: Judged) -> dict[str, Any]:
     return {name: {**snapshot.summary, "operation": snapshot.operation}.get(name) for name in COUNTERS}
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("partitioning", ["", "PARTITIONED BY (kind)"], ids=["unpartitioned", "partitioned"])
 def test_snapshots_are_those_of_iceberg(judged: Judged, version: int, partitioning: str) -> None:

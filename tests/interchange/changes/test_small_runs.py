@@ -124,6 +124,7 @@ def _values(rng: random.Random, kinds: list[str], columns: list[str], step: int)
     return ", ".join(f"({', '.join(row)})" for row in rows)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", range(int(os.environ.get("SQLEXT_SMALL_RUNS", "5"))))
 def test_the_driver_merges_as_a_query_does(judged: Judged, merged: list[int | None], seed: int) -> None:
     """Upserts, deletes and changes of the columns, and compactions that they make due or that are asked for;

@@ -72,6 +72,7 @@ def insert(spark: SparkSession, table: str, rows: list[Row]) -> None:
     frame.writeTo(table).append()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("partitioning", ["", "PARTITIONED BY (p)"])
 def test_rows_are_those_of_a_model(

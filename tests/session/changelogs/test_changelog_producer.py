@@ -41,6 +41,7 @@ def _statements(table: str) -> list[str]:
     ]
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize(
     ("version", "properties"),
     [

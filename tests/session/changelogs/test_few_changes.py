@@ -53,6 +53,7 @@ def _rows(found: pa.Table) -> Counter[str]:
     )
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize(
     ("version", "properties"),
     [(2, "'write.update.mode'='copy-on-write', 'write.merge.mode'='copy-on-write'"), (3, "'bucket'='2'")],

@@ -81,6 +81,7 @@ def _taken(spark: SparkSession, table: str, statement: str, expressions: list[st
     return taken
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("place", STATEMENTS)
 def test_a_value_or_condition_of_several_rows_is_refused(spark: SparkSession, table: str, place: str) -> None:
     number = list(STATEMENTS).index(place)

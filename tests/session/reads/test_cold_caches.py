@@ -92,6 +92,7 @@ def cold(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     most.set(answers, before)
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("mode", ["equality", "resolved"])
 def test_statements_do_as_they_do_with_caches(
     spark: SparkSession, table_name: str, request: pytest.FixtureRequest, mode: str

@@ -214,6 +214,7 @@ def calm(spark: SparkSession) -> Iterator[SparkSession]:
     spark.catalog.clearCache()
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_session_sees_what_it_has_to(calm: SparkSession, iceberg: IcebergJudge, table_name: str, seed: int) -> None:
     History(calm, iceberg, table_name, seed).run()

@@ -28,6 +28,7 @@ weight DECIMAL(12, 3), hash BINARY, at TIMESTAMP, origin STRUCT<kind: BIGINT, no
 DELETED = "id BETWEEN 4096 AND 8191 OR id % 7 = 0 OR id > 9990"
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("version", [2, 3])
 def test_batches(spark: SparkSession, table_name: str, version: int) -> None:
     spark.sql(f"CREATE TABLE {table_name} ({COLUMNS}) TBLPROPERTIES ('format-version'='{version}')")

@@ -56,6 +56,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("way", ["resolved", "equality"])
 def test_rows_are_the_same(spark: SparkSession, table_name: str, version: int, way: str) -> None:

@@ -33,6 +33,7 @@ def by_row(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]
     spark.conf.unset(request.param)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("by_row", READERS, indirect=True)
 @pytest.mark.parametrize("version", [2, 3])
 def test_columns_are_those_of_their_ids(spark: SparkSession, table_name: str, version: int, by_row: str) -> None:

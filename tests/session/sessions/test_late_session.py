@@ -8,10 +8,9 @@ import pytest
 
 from session.sessions.own_process import found_by
 
-_LONG = [pytest.param(how, marks=pytest.mark.long) for how in ("", "of a context")]
 
-
-@pytest.mark.parametrize("how", ["ADD JAR", "of a JVM session", *_LONG])
+@pytest.mark.turns(1)
+@pytest.mark.parametrize("how", ["", "ADD JAR", "of a context", "of a JVM session"])
 def test_a_session_that_is_there_already_becomes_whole(tmp_path: Path, how: str) -> None:
     assert found_by("late_process.py", str(tmp_path), how) == {
         "with a stream": "SESSION_HAS_STREAMS",

@@ -39,6 +39,7 @@ def _operations(spark: SparkSession, table: str) -> list[str]:
     return [row.operation for row in spark.sql(query).collect()]
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("mode", ["equality", "resolved"])
 def test_a_stream_keeps_its_table_compact(spark: SparkSession, changes: JsonStream, table_name: str, mode: str) -> None:
     _create(spark, table_name, **{"write.upsert.mode": mode, "format_version": "3" if mode == "resolved" else "2"})
@@ -133,6 +134,7 @@ def test_a_transaction_does_not_compact(spark: SparkSession, table_name: str) ->
     assert _rows(spark, table_name) == [(1, "A"), (2, "B"), (3, "C")]
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("upserts", [False, True])
 def test_one_task_writes_a_bucket(spark: SparkSession, table_name: str, upserts: bool) -> None:
     """Rows of many tasks, so many that executors write them."""
