@@ -1,4 +1,4 @@
-"""The core script of this clone on a Spark that other tests do not run on, another each day; `run.py` takes the wheel."""
+"""The core script of this clone on a Spark that no other test runs on, another each day; `run.py` takes the wheel."""
 
 from __future__ import annotations
 
