@@ -1,4 +1,4 @@
-"""The core script of this clone on a Spark that no other test runs on, another each day; `run.py` takes the wheel."""
+"""The core script of this clone on each Spark that no other test runs on; `run.py` takes the wheel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from matrix.environments import with_clone
 from sqlext.spark.shim.shim_jar import MINORS
 
 
-@pytest.mark.turns(1)
 @pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != DEFAULT_SPARK])
 def test_every_step_passes(tmp_path: Path, minor: str) -> None:
     python = with_clone(minor)

@@ -86,16 +86,17 @@ def _removed(
     """The rows that the write removes. Only an enforced key needs the files; without one, they are not listed."""
     if mode.mode == "overwrite" or not is_enforced(target.table.metadata):
         return Removed(everything=mode.mode == "overwrite")
-    tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
     if removal is not None:
         gone = {file.file_path for file in removal.deleted_files}
         if removal.row_filter is not None:
             metadata = target.table.metadata
             whole = FileFilter(removal.row_filter, schema=metadata.schema(), specs=metadata.specs_by_id())
+            tasks = environment.scans.plan(target.version, removal.row_filter).tasks
             gone |= {task.file.file_path for task in tasks if whole.file_must_match(task.file)}
         return Removed(paths=frozenset(gone), positions=positions)
     if mode.mode == "append":
         return Removed()
+    tasks = environment.scans.plan(target.version, AlwaysTrue()).tasks
     partitions = {partition_key(file) for file in files}
     return Removed(paths=frozenset(t.file.file_path for t in tasks if partition_key(t.file) in partitions))
 
