@@ -175,6 +175,7 @@ def _assemble(
 ) -> ScanPlan:
     ordinals: dict[PartitionKey, int] = {}
     groups = _EqualityGroups()
+    has_deletes = bool(index)
     tasks = []
     for entry in data:
         ordinal = ordinals.setdefault(partition_key(entry.file), len(ordinals))
@@ -186,7 +187,7 @@ def _assemble(
                 ordinal,
                 positions.bitmap if positions else None,
                 positions.count if positions else 0,
-                groups.applying(index.equality_deletes(entry), index, ordinal) if index else (),
+                groups.applying(index.equality_deletes(entry), index, ordinal) if has_deletes else (),
             )
         )
     return ScanPlan(tuple(tasks), groups.freeze())
