@@ -60,7 +60,8 @@ QUICK = [
 ]
 _STATEMENTS = ["tests/golden/test_golden.py", "tests/streaming"]
 _NAMED = [
-    Part(["tests/session"]),
+    Part([f"tests/session/{room}" for room in ("changes", "commits", "names", "tables")]),
+    Part([f"tests/session/{room}" for room in ("changelogs", "reads", "sessions", "upserts")]),
     Part(["tests/bad_input", "tests/conflict", "tests/crossread", "tests/interchange"]),
     Part(_STATEMENTS),
     Part(["tests/cluster", "tests/drivers", "tests/notebooks", "tests/golden/test_strategies.py"]),
