@@ -67,6 +67,10 @@ class Environment:
         """A loaded table at the head of a branch."""
         return self.catalogs.version(replace(handle_of(catalog, table), branch=branch))
 
+    def plans_all_files(self, version: TableVersion) -> bool:
+        """Whether the driver may plan all data files of a table version, by `sqlext.plan.planned-files`."""
+        return self.scans.data_file_count(version) <= self.planning.thresholds.planned_files
+
     def commit(
         self, catalog: str, table: LoadedTable, action: Action, destination: Destination = MAIN
     ) -> CommitOutcome:

@@ -106,7 +106,7 @@ def require_unique_keys(
     key_ids = metadata.schema().identifier_field_ids
     limits = environment.planning.thresholds
     few = have_plain_keys(metadata.schema()) and sum(file.record_count for file in files) <= limits.checked_key_rows
-    if few and environment.scans.data_file_count(target.version) <= limits.planned_files:
+    if few and environment.plans_all_files(target.version):
         plan = environment.scans.plan(target.version, AlwaysTrue())
         if not plan.equality_groups and lookup_bytes(plan, key_ids) <= limits.checked_key_bytes:
             return _looked_up(environment, target, files, removed)

@@ -119,7 +119,7 @@ def _read_by_task(environment: Environment, target: Target, change: RowChange) -
     left = {field.name for field in fields if field and field.id not in used and has_positioned_values(field)}
     if not left:
         return frozenset()
-    if environment.scans.data_file_count(target.version) > environment.planning.thresholds.planned_files:
+    if not environment.plans_all_files(target.version):
         return frozenset()
     plan = environment.scans.plan(target.version, AlwaysTrue())
     local = not any(is_object(task.file.file_path) for task in plan.tasks)

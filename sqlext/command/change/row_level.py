@@ -148,8 +148,10 @@ def row_delta(
         return None
     tasks = touched_files(environment, target, positions)
     partitions = {task.file.file_path: (task.spec_id, task.partition) for task in tasks}
-    listed = environment.scans.data_file_count(target.version)
-    dropped = files_to_drop(tasks, positions, listed, environment.planning.thresholds)
+    dropped: Sequence[ContentFile] = ()
+    if tasks:
+        listed = environment.scans.data_file_count(target.version)
+        dropped = files_to_drop(tasks, positions, listed, environment.planning.thresholds)
     gone = {file.file_path for file in dropped}
     marked = {path: bitmap for path, bitmap in positions.items() if path not in gone}
     deletes = delete_rows(operation, marked, partitions)

@@ -60,7 +60,7 @@ def _keys_fit(environment: Environment, target: Target) -> bool:
     """Whether the driver can look up keys: data files have them as Spark does, they fit, and there are no equality
     deletes."""
     schema, limits = target.table.metadata.schema(), environment.planning.thresholds
-    if environment.scans.data_file_count(target.version) > limits.planned_files:
+    if not environment.plans_all_files(target.version):
         return False
     if not have_plain_keys(schema) or any(isinstance(schema.field(id).type, VariantType) for id in schema.field_ids):
         return False

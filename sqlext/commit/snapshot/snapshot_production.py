@@ -177,8 +177,9 @@ class SnapshotProduction:
             if content == ManifestContent.DELETES and base.format_version > 2:
                 data_files = frozenset(file.file_path for file in removed)
                 selection = WithVectors(selection, superseded, data_files)
+            paths = selection.listed()
             for manifest in (one for one in live if one.content == content):
-                remaining, gone = self._without_removed(manifest, selection, base)
+                remaining, gone = self._without_removed(manifest, selection, paths, base)
                 kept[manifest.path] = self._writer.counted(remaining, base)
                 removed.extend(gone)
         missing = self._change.removal.missing(removed)
@@ -188,9 +189,10 @@ class SnapshotProduction:
         return [kept[manifest.path] for manifest in live], removed
 
     def _without_removed(
-        self, manifest: ManifestFile, selection: Selection, base: TableMetadata
+        self, manifest: ManifestFile, selection: Selection, paths: frozenset[str] | None, base: TableMetadata
     ) -> tuple[ManifestFile, tuple[ContentFile, ...]]:
-        if not (selection.touches(manifest) and self._lists(manifest, selection.listed(), base)):
+        """The manifest without the selected files, and those; `paths` are those that the selection has listed."""
+        if not (selection.touches(manifest) and self._lists(manifest, paths, base)):
             return manifest, ()
         entries = self._context.manifests.entries(self._context.io, manifest, base)
         gone = tuple(entry.file for entry in entries if entry.is_live and selection.selects(entry.file))
