@@ -74,7 +74,7 @@ class MoveColumn:
 @dataclass(frozen=True, slots=True)
 class SetComment:
     path: Path
-    doc: str
+    doc: str | None
 
 
 @dataclass(frozen=True, slots=True)

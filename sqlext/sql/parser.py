@@ -21,7 +21,7 @@ from sqlext.sql.statements.statement import (
 from sqlext.sql.statements.table_resolution import TableResolution
 from sqlext.sql.statements.transaction_statement import TransactionStatement
 from sqlext.sql.statements.view_statement import ViewStatement
-from sqlext.sql.syntax.alter_table_syntax import parse_alter_table
+from sqlext.sql.syntax.alter_table_syntax import parse_alter_table, parse_comment_on_column
 from sqlext.sql.syntax.call_syntax import parse_call
 from sqlext.sql.syntax.constraint_syntax import parse_constraint_change
 from sqlext.sql.syntax.create_table_syntax import parse_create_table
@@ -35,7 +35,7 @@ from sqlext.sql.tokens.token_cursor import TokenCursor
 
 _HEADS = frozenset(
     {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
-    | {"DROP", "UNDROP", "TRUNCATE", "DESCRIBE", "DESC"}
+    | {"DROP", "UNDROP", "TRUNCATE", "DESCRIBE", "DESC", "COMMENT"}
 )
 # White space and comments. Nested comments do not match: text with them is left to the tokenizer.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
@@ -52,7 +52,7 @@ _TARGET = re.compile(
 )
 _OTHER_OBJECT = re.compile(
     rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE|VIEW)\b)|SHOW{_GAP}+(?!(?:CREATE|VIEWS|PROCEDURES)\b)"
-    rf"|DESC(?:RIBE)?{_GAP}+(?!(?:FUNCTION|PROCEDURE)\b)"
+    rf"|DESC(?:RIBE)?{_GAP}+(?!(?:FUNCTION|PROCEDURE)\b)|COMMENT{_GAP}+ON{_GAP}+(?!COLUMN\b)"
     rf"|(?:ALTER{_GAP}+(?!TABLE\b)|DROP{_GAP}+)(?!VIEW\b))[A-Za-z]",
     re.IGNORECASE,
 )
@@ -175,6 +175,8 @@ def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | V
         return parse_alter_view(cursor, tables)
     if cursor.at("ALTER"):
         return _parse_alter_table(cursor, tables)
+    if cursor.at("COMMENT"):
+        return parse_comment_on_column(cursor, tables)
     if cursor.at("UNDROP"):
         return _parse_undrop(cursor, tables)
     if cursor.at("RESTORE"):

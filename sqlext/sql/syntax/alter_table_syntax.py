@@ -1,10 +1,12 @@
-"""ALTER TABLE for columns, partition fields, the write order and identifier fields.
+"""ALTER TABLE for columns, partition fields, the write order and identifier fields; COMMENT ON COLUMN.
 
 ADD COLUMN[S] | DROP COLUMN[S] | RENAME COLUMN | ALTER COLUMN | CHANGE COLUMN | REPLACE COLUMNS
 ADD | DROP | REPLACE PARTITION FIELD
 WRITE [DISTRIBUTED BY PARTITION] [[LOCALLY] ORDERED BY term, … | UNORDERED]
 SET | DROP IDENTIFIER FIELDS
 CLUSTER BY (column, …) | CLUSTER BY NONE
+
+COMMENT ON COLUMN table.column IS 'text' | NULL, which Spark has from 4.3 on
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from sqlext.sql.statements.statement import (
     SortTerm,
     TableName,
 )
+from sqlext.sql.statements.table_resolution import TableResolution
 from sqlext.sql.syntax.create_table_syntax import type_slice
 from sqlext.sql.syntax.transform_syntax import parse_sort_term, parse_terms, parse_transform
 from sqlext.sql.tokens.token_cursor import TokenCursor
@@ -60,6 +63,23 @@ def parse_alter_table(cursor: TokenCursor, name: TableName) -> AlterTable | None
     if statement is not None:
         cursor.expect_end()
     return statement
+
+
+def parse_comment_on_column(cursor: TokenCursor, tables: TableResolution) -> AlterColumns | None:
+    """The statement, or None for a column of another catalog's table.
+
+    The last part of the name is the column, as in Spark, so that fields of structs have no such comment.
+    """
+    if not cursor.accept("COMMENT", "ON", "COLUMN"):
+        return None
+    *table, column = cursor.dotted_name("the name of a table and a column")
+    name = tables.resolve(tuple(table)) if table else None
+    if name is None:
+        return None
+    cursor.expect("IS")
+    comment = None if cursor.accept("NULL") else cursor.string("a comment in quotes or NULL")
+    cursor.expect_end()
+    return AlterColumns(name, (SetComment((column,), comment),))
 
 
 def _parse_change(cursor: TokenCursor, name: TableName) -> AlterTable | None:

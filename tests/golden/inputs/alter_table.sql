@@ -76,3 +76,14 @@ SELECT id, renamed FROM t VERSION AS OF ${snapshot:t:2} ORDER BY id;
 ALTER TABLE t SET LOCATION '/tmp/elsewhere';
 
 COMMENT ON TABLE t IS 'from Spark''s own statement';
+
+-- Spark's from 4.3 on, sqlext's with every version
+COMMENT ON COLUMN t.x IS 'of a column';
+
+DESCRIBE t;
+
+COMMENT ON COLUMN lake.alter_table.t.x IS NULL;
+
+DESCRIBE t;
+
+COMMENT ON COLUMN t.nothing IS 'x';

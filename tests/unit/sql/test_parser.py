@@ -64,6 +64,9 @@ def test_first_words_tell_whether_a_statement_may_be_ours(text, expected):
         "DELETE FROM global_temp.t WHERE a IN (SELECT a FROM lake.db.s)",
         "CREATE TABLE t (lake INT) USING parquet",
         "SET x = lake",
+        "COMMENT ON TABLE lake.db.t IS 'x'",
+        "COMMENT ON COLUMN db.t.a IS 'lake'",
+        "COMMENT ON COLUMN lake IS 'x'",
     ],
 )
 def test_what_does_not_concern_a_catalog_is_left_to_spark(text):

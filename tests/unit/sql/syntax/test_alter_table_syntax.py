@@ -185,3 +185,27 @@ def test_left_to_spark(text: str) -> None:
 def test_syntax_errors_say_what_was_expected(text: str, expected: str) -> None:
     with pytest.raises(ParseError, match=expected):
         parsed(f"ALTER TABLE t {text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("COMMENT ON COLUMN lake.db.t.a IS 'it''s'", SetComment(("a",), "it's")),
+        ("comment on /* c */ column t.`a.b` is null", SetComment(("a.b",), None)),
+    ],
+)
+def test_a_comment_on_a_column_is_a_change_of_its_table(text, change):
+    statement = parsed(text)
+    assert isinstance(statement, AlterColumns)
+    assert (statement.table.parts, statement.changes) == (("lake", "db", "t"), (change,))
+
+
+@pytest.mark.parametrize("text", ["COMMENT ON COLUMN other.db.t.a IS 'x'", "COMMENT ON COLUMN a IS 'x'"])
+def test_a_comment_on_a_column_of_another_catalog_is_left_to_spark(text):
+    assert parsed(text) is None
+
+
+@pytest.mark.parametrize("text", ["COMMENT ON COLUMN t.a IS x", "COMMENT ON COLUMN t.a 'x'", "COMMENT ON COLUMN t.a IS 'x' y"])
+def test_a_comment_on_a_column_that_is_misspelt_is_refused(text):
+    with pytest.raises(ParseError):
+        parsed(text)
