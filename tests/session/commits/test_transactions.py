@@ -210,4 +210,7 @@ def test_python_commits_at_the_end_and_rolls_back_on_an_error(spark: SparkSessio
 
 
 def test_scripts_are_left_to_spark(spark: SparkSession) -> None:
-    assert spark.sql("BEGIN SELECT 7 AS seven; END").collect()[0].seven == 7
+    session = spark.newSession()
+    # Spark 4.0 has them only so.
+    session.conf.set("spark.sql.scripting.enabled", True)
+    assert session.sql("BEGIN SELECT 7 AS seven; END").collect()[0].seven == 7

