@@ -207,7 +207,8 @@ def _nested(kinds: list[str], levels: int) -> tuple[str, str]:
 def test_types_of_the_most_levels_are_written_in_every_way(
     spark: SparkSession, table_name: str, kinds: list[str]
 ) -> None:
-    type, value = _nested(kinds, MAX_LEVELS)
+    # Spark 4.0 takes twice the time for each map in a map: minutes for twenty, in tables of Parquet files too.
+    type, value = _nested(kinds, MAX_LEVELS if spark.version >= "4.1" else 24)
     spark.sql(f"CREATE TABLE {table_name} (id INT, v INT, c {type})")
     spark.sql(f"INSERT INTO {table_name} SELECT -1, 0, {value}")
     # How many rows an array makes is not known before, so that workers write them.
