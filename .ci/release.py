@@ -14,7 +14,8 @@ import sparks
 
 environment.enter("demo")
 
-from sqlext.spark.shim.shim_jar import MINORS, compile_shim, jar_name, spark_in
+from sqlext.spark.shim.shim_jar import compile_shim, jar_name, spark_in
+from sqlext.spark.shim.supported_spark import MINORS
 
 ROOT = Path(environment.ROOT)
 TREE = ROOT / "build" / "release"

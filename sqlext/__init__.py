@@ -26,7 +26,19 @@ _MODULES = {
 }
 
 
+_FOR_DRIVERS = frozenset({"attach", "configure", "session"})
+
+
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'sqlext' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    if name in _FOR_DRIVERS:
+        import_module("sqlext.spark.shim.supported_spark").require_supported_pyspark()
+    try:
+        module = import_module(_MODULES[name])
+    except ModuleNotFoundError as error:
+        if name not in _FOR_DRIVERS or (error.name or "").startswith("sqlext"):
+            raise
+        errors = import_module("sqlext.errors")
+        raise errors.UnsupportedError("DRIVER_LACKS_PACKAGE", function=f"sqlext.{name}", package=error.name) from None
+    return getattr(module, name)

@@ -26,6 +26,7 @@ from sqlext.commit.group.group_committers import GroupCommitters
 from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.commit.loop.pace import RetryPace
 from sqlext.dispatch import Dispatch
+from sqlext.errors import SqlextError, UnsupportedError
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spark.bridge import interrupts
@@ -52,8 +53,8 @@ from sqlext.spark.executor_task import is_local
 from sqlext.spark.scan.executor_reader import ExecutorReader
 from sqlext.spark.scan.metadata_answers import MetadataAnswers
 from sqlext.spark.session.open_transactions import OpenTransactions
-from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER
-from sqlext.spark.shim.java_objects import active_context, builder_options
+from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER, require_known_settings
+from sqlext.spark.shim.java_objects import active_context, builder_options, is_stopped
 from sqlext.spark.shim.shim_jar import shim_jar
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
@@ -80,8 +81,15 @@ class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's t
         attached = attached_bridge(active_context())
         if attached is not None:
             attached.catalogs.opened.require_settings(_catalog_options(builder_options(self)))
+        is_new = active_context() is None
         session = super().getOrCreate()
-        return attach(session)
+        try:
+            return attach(session)
+        except SqlextError:
+            if is_new:
+                # Nobody else has it, and it would keep settings that have just been refused.
+                session.stop()
+            raise
 
 
 def _catalog_options(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
@@ -128,10 +136,13 @@ def attach(spark: SparkSession) -> SparkSession:
 
     An application has one Python side, which holds the open catalogs and transactions of all its sessions: a second
     call for a session does nothing. Raises UnsupportedError SHIM_NOT_LOADED if the JVM cannot load the jar any more,
-    and SESSION_HAS_STREAMS if the session lacks the rules and has streaming queries running.
+    SESSION_HAS_STREAMS if the session lacks the rules and has streaming queries running, and SESSION_STOPPED.
     """
+    if is_stopped(spark):
+        raise UnsupportedError("SESSION_STOPPED")
     is_attached = attached_bridge(spark.sparkContext) is not None
     if not is_attached:
+        require_known_settings(spark)
         load_shim(spark, shim_jar)
     make_whole(spark)
     if is_attached:

@@ -133,8 +133,8 @@ object Bridge {
 }
 
 /** An error of the Python side with its condition; Spark's Python API shows it as an AnalysisException. */
-class SqlextException(condition: String, state: String, text: String, parameters: Map[String, String])
-    extends AnalysisException(text, None, None, None, Some(condition), parameters, Array.empty[QueryContext]) {
+class SqlextException(condition: String, state: String, text: String, parameters: Map[String, String], cause: Option[Throwable] = None)
+    extends AnalysisException(text, None, None, cause, Some(condition), parameters, Array.empty[QueryContext]) {
   override def getCondition: String = condition
   override def getSqlState: String = state
 
@@ -144,16 +144,14 @@ class SqlextException(condition: String, state: String, text: String, parameters
 
 object SqlextException {
   /** An error that Python is not there to make. */
-  def ofShim(condition: String, state: String, text: String, parameters: Map[String, String] = Map.empty): SqlextException =
-    new SqlextException(condition, state, s"[$condition] $text SQLSTATE: $state", parameters)
+  def ofShim(condition: String, state: String, text: String, parameters: Map[String, String] = Map.empty,
+      cause: Option[Throwable] = None): SqlextException =
+    new SqlextException(condition, state, s"[$condition] $text SQLSTATE: $state", parameters, cause)
 
-  def processEnded(how: String, cause: Throwable): SqlextException = {
-    val ended = ofShim("PYTHON_ENDED", "58000", s"The Python side of sqlext ended ($how) while it ran the statement. If " +
+  def processEnded(how: String, cause: Throwable): SqlextException =
+    ofShim("PYTHON_ENDED", "58000", s"The Python side of sqlext ended ($how) while it ran the statement. If " +
       "it changes tables, look in their snapshots whether it has committed. The next statement starts Python anew; a " +
-      "transaction that was open is lost, and none of it is committed.")
-    ended.initCause(cause)
-    ended
-  }
+      "transaction that was open is lost, and none of it is committed.", cause = Some(cause))
 
   /** What Python says of a missing file too: Spark's own text advises REFRESH TABLE, which brings no file back. */
   def fileNotFound(path: String): SqlextException = ofShim("FILE_NOT_FOUND", "58030",

@@ -5,7 +5,7 @@ package io.sqlext
 import java.util
 
 import com.fasterxml.jackson.databind.JsonNode
-import org.apache.spark.sql.catalyst.analysis.{NoSuchFunctionException, NoSuchNamespaceException, NoSuchTableException}
+import org.apache.spark.sql.catalyst.analysis.{NamespaceAlreadyExistsException, NoSuchFunctionException, NoSuchNamespaceException, NoSuchTableException}
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction
 import org.apache.spark.sql.connector.expressions.{Literal, NamedReference, Transform}
@@ -36,18 +36,22 @@ object Catalog {
 /** Spark's catalog interface, every method one question to Python. */
 class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog {
   private var catalog: String = _
+  private var namespace: Array[String] = Array.empty
 
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     catalog = name
     val wanted = if (name == SessionCatalog.name) classOf[SessionCatalog] else classOf[Catalog]
     if (getClass != wanted) throw Bridge.refusal("refuse catalog class",
       Map("catalog" -> name, "given" -> getClass.getName, "wanted" -> wanted.getName))
+    namespace = Option(options.get("default-namespace")).fold(Array.empty[String])(_.split('.'))
     Bridge.open(name, options.asCaseSensitiveMap.asScala.toMap)
   }
 
   override def name: String = catalog
 
   override def toString: String = name
+
+  override def defaultNamespace: Array[String] = namespace
 
   /** Whether a name in this catalog is that of a table of sqlext, if it is that of any. */
   private[sqlext] def holds(namespace: Seq[String], table: String): Boolean = true
@@ -119,7 +123,8 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
       .map(e => e.getKey -> e.getValue.asText).toMap.asJava
 
   override def createNamespace(namespace: Array[String], metadata: util.Map[String, String]): Unit =
-    askNamespace("create namespace", namespace, Map("properties" -> metadata.asScala.toMap))
+    try askNamespace("create namespace", namespace, Map("properties" -> metadata.asScala.toMap))
+    catch { case taken: SqlextException if taken.getCondition == "SCHEMA_ALREADY_EXISTS" => throw new NamespaceTaken(namespace, taken) }
 
   override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit =
     askNamespace("alter namespace", namespace, Map("changes" -> changes.map {
@@ -161,4 +166,9 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
     more ++ Map("catalog" -> catalog, "namespace" -> namespace.toSeq, "session" -> SparkInternals.sessionId)
 
   private def texts(node: JsonNode): Array[String] = node.elements.asScala.map(_.asText).toArray
+}
+
+/** What Spark 4.3 expects of a name that is taken: with IF NOT EXISTS it logs any other exception with its stack. */
+private class NamespaceTaken(namespace: Array[String], told: SqlextException) extends NamespaceAlreadyExistsException(namespace) {
+  override def getMessage: String = told.getMessage
 }

@@ -113,12 +113,18 @@ class SqlextTable(val description: JsonNode, val role: Role, val takesAnyColumns
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
     refusal.foreach(throw _)
-    if (!LiveSession.isWhole(SparkInternals.activeSession)) throw Bridge.refusal("refuse session", Map.empty)
+    requireRules()
     if (isMetadataTable) new MetadataScanBuilder(this) else new SqlextScanBuilder(this)
   }
 
-  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
+  /** Nothing of Spark's: a rule has handed the write to Python. */
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
+    requireRules()
     throw new UnsupportedOperationException("writes are handed to Python by an analysis rule")
+  }
+
+  private def requireRules(): Unit =
+    if (!LiveSession.isWhole(SparkInternals.activeSession)) throw Bridge.refusal("refuse session", Map.empty)
 
   override def equals(other: Any): Boolean = other match {
     case t: SqlextTable => t.handle == handle && t.role == role && t.takesAnyColumns == takesAnyColumns && t.refusal.isEmpty && refusal.isEmpty

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.catalog_options import require_known_options
 from sqlext.catalog.dropped_table import UNDROP_RETENTION
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient
 from sqlext.catalog.rest.rest_catalog import RestCatalog
@@ -54,14 +55,15 @@ def open_catalog(
 ) -> Catalog:
     """The catalog that `options` describe. `learned` is called with each folder that a server vends credentials for.
 
-    Raises AnalysisError CATALOG_OPTION_REQUIRED or CATALOG_OPTION_INVALID, and StorageError CATALOG_UNREACHABLE,
-    CATALOG_LOGIN_FAILED or CATALOG_FAILURE.
+    Raises AnalysisError CATALOG_OPTION_REQUIRED, CATALOG_OPTION_INVALID or CATALOG_OPTION_REFUSED, and StorageError
+    CATALOG_UNREACHABLE, CATALOG_LOGIN_FAILED or CATALOG_FAILURE.
     """
     group_commit(name, options)
     kind = _KINDS.get(options.get("type", _FILESYSTEM).lower())
     if kind is None:
         allowed = "hadoop, jdbc or rest"
         raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="type", value=options["type"], allowed=allowed)
+    require_known_options(name, kind, options)
     if kind == _REST:
         client = _connected(name, options)
         return RestCatalog(name, client, VendedIO(with_expiry(client.settings), _allowed(name, options)), learned)

@@ -219,10 +219,10 @@ class WarehouseCommits:
             )
         except FileNotFoundError:
             raise self._names.not_found(identifier) from None
-        except CommitConflict:
+        except CommitConflict as lost:
             with suppress(Exception):
                 self._take_back_aborted(identifier)
-            raise
+            raise self._stale(identifier, str(lost.parameters["reason"])) from lost
         with self.landed(identifier):
             self._require_in_history(identifier, folder, base, version)
         return LoadedTable(identifier, logged, version.location)

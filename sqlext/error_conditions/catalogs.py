@@ -40,6 +40,10 @@ CATALOGS: Mapping[str, Condition] = {
     "CATALOG_OPTION_INVALID": Condition(
         "42616", "The catalog {name} has {option}={value}. Set spark.sql.catalog.{name}.{option} to {allowed}."
     ),
+    "CATALOG_OPTION_REFUSED": Condition(
+        "42616",
+        "The catalog {name} is not opened: its option {option} is refused, as {reason}. {way_out}.",
+    ),
     "CATALOG_OPTION_REQUIRED": Condition(
         "42616", "The catalog {name} has no {option}. Set spark.sql.catalog.{name}.{option}."
     ),
@@ -75,6 +79,7 @@ CATALOGS: Mapping[str, Condition] = {
         " metadata begin. Catalogs in a database rename tables; here, copy it: CREATE TABLE … LIKE, then INSERT.",
     ),
     "SETTING_INVALID": Condition("42616", "The session has {name}={value}. Set it to {allowed}, or leave it out."),
+    "SETTING_UNKNOWN": Condition("42616", "sqlext has no setting {name}. {way_out}"),
     "SNAPSHOT_NOT_FOUND": Condition(
         "42704",
         "The snapshot {snapshot} of {name} cannot be found. SELECT * FROM {name}.snapshots lists what there is.",
@@ -114,8 +119,8 @@ CATALOGS: Mapping[str, Condition] = {
     "NO_TRANSACTION": Condition("25P01", "{statement} is refused: the session has no transaction. BEGIN opens one."),
     "TRANSACTION_LOST": Condition(
         "25006",
-        "The Python process that held the session's transaction has ended. None of the transaction is committed:"
-        " ROLLBACK, and begin it anew.",
+        "The Python process that held the session's transaction has ended. None of the transaction is committed."
+        " End it by ROLLBACK, unless this was its COMMIT, and begin it anew.",
     ),
     "TRANSACTION_OF_ANOTHER_SESSION": Condition(
         "25006",

@@ -146,7 +146,8 @@ ROWS: Mapping[str, Condition] = {
     ),
     "DUPLICATE_KEY": Condition(
         "23505",
-        "The rows for {table} hold a key more than once: {keys}. Keep one row per key, for instance the latest.",
+        "The rows for {table} hold a key more than once: {keys}. Keep one row per key, for instance the latest;"
+        " for upserts the property write.upsert.sequence-field does so.",
     ),
     "KEY_ALREADY_EXISTS": Condition(
         "23505",

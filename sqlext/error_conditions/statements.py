@@ -196,6 +196,12 @@ STATEMENTS: Mapping[str, Condition] = {
         "The session cannot be given the rules of sqlext while its streaming queries run, which would be lost from"
         " spark.streams: {streams}. Stop them and call sqlext.attach(spark) again.",
     ),
+    "DRIVER_LACKS_PACKAGE": Condition(
+        "58000",
+        "{function} is for drivers, and needs the package {package}, which this Python lacks. Install sqlext's wheel"
+        " with its dependencies. A client of Spark Connect needs none of them, and has sqlext.transaction, upsert and"
+        " write_stream; the server's own settings make it one of sqlext.",
+    ),
     "SPARK_NOT_FOUND": Condition(
         "58000",
         "No Spark was found: {folder} has no spark-core jar. Install one with pip install 'pyspark[sql]>=4.0,<4.4', or"
@@ -205,6 +211,10 @@ STATEMENTS: Mapping[str, Condition] = {
         "0A000",
         "sqlext does not run on Spark {spark}, but on {versions}. Install one of them, or set SPARK_HOME to the folder"
         " of one.",
+    ),
+    "SESSION_STOPPED": Condition(
+        "55000",
+        "The session is stopped. Begin another one, by sqlext.session or by the builder that sqlext.configure returns.",
     ),
     "SHIM_NOT_LOADED": Condition(
         "55000",

@@ -31,7 +31,7 @@ TABLE_FORMAT: Mapping[str, Condition] = {
         "0A000", "{operation} is not supported by the catalog {catalog}: {reason}. {way_out}"
     ),
     "UNSUPPORTED_LOCATION": Condition(
-        "0A000", "The location {location} is refused: {reason}. Use an absolute path or a file:/// location."
+        "0A000", "The location {location} is refused: {reason}. Use an absolute path, a file:/// or an s3:// location."
     ),
     # storage
     "CREATE_IF_ABSENT_UNSUPPORTED": Condition(

@@ -64,7 +64,7 @@ def test_without_the_package_one_error_says_what_to_install(tmp_path: Path) -> N
     done = run("spark-sql", tmp_path, "-e", "SHOW NAMESPACES IN lake", settings={PYTHON: str(python)})
     assert "[PYTHON_NOT_STARTED]" in done.stderr
     assert "No module named" in done.stderr
-    assert "pip install sqlext" in done.stderr
+    assert "to a Python that has sqlext's wheel" in done.stderr
 
 
 def test_serve_is_for_spark_alone() -> None:

@@ -23,7 +23,8 @@ from pyspark.sql import SparkSession
 from judges.canonical import canonical_rows
 from lowered_log import lowered_statements
 from sessions import compiled
-from sqlext.spark.shim.shim_jar import MINORS, installed_spark
+from sqlext.spark.shim.shim_jar import installed_spark
+from sqlext.spark.shim.supported_spark import MINORS
 
 _PRINT_PLANS = ("explain", "pushdown")
 """Areas with plans in their results, which mark what Spark compiles."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from matrix.ability import WAYS, Ability, abilities
 from matrix.core_runs import DOCUMENTED, CoreRun
 from matrix.outcomes import REFUSED, YES, Kept, Outcome
-from sqlext.spark.shim.shim_jar import MINORS
+from sqlext.spark.shim.supported_spark import MINORS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "compatibility.md"

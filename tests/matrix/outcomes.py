@@ -14,7 +14,7 @@ from pathlib import Path
 from matrix.ability import WAYS, Ability, abilities
 from matrix.attempts import Attempt
 from matrix.core_runs import CoreRun
-from sqlext.spark.shim.shim_jar import MINORS
+from sqlext.spark.shim.supported_spark import MINORS
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "matrix" / "outcomes"

@@ -42,7 +42,7 @@ from matrix.environments import with_tests, with_wheel
 from matrix.interpreters import interpreter, java
 from matrix.lower_bounds import lower_bounds
 from matrix.outcomes import FAILED, PROJECT, YES, Kept, Outcome, Versions, is_missing, judged, made_of
-from sqlext.spark.shim.shim_jar import MINORS
+from sqlext.spark.shim.supported_spark import MINORS
 
 PARTS = {
     "golden": ["-m", "pytest", "tests/golden/test_golden.py"],

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import sparks
 
-from sqlext.spark.shim.shim_jar import MINORS
+from sqlext.spark.shim.supported_spark import MINORS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "spark-classes.md"

@@ -11,7 +11,7 @@ from matrix.attempts import Attempt
 from matrix.compatibility import ABSENT, DOCUMENT, header, link, rows, sections
 from matrix.core_runs import DOCUMENTED
 from matrix.outcomes import FAILED, REFUSED, YES, Versions, judged
-from sqlext.spark.shim.shim_jar import MINORS
+from sqlext.spark.shim.supported_spark import MINORS
 
 VERSIONS = Versions("4.1.4", "3.12.1", "17.0.15", "2026-01-01")
 

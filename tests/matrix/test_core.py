@@ -11,7 +11,7 @@ import pytest
 
 from golden.runner import DEFAULT_SPARK
 from matrix.environments import with_clone
-from sqlext.spark.shim.shim_jar import MINORS
+from sqlext.spark.shim.supported_spark import MINORS
 
 
 @pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != DEFAULT_SPARK])

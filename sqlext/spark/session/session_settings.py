@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from sqlext.errors import AnalysisError
 from sqlext.scan.files.manifest_cache import DEFAULT_CAPACITY, DEFAULT_DRIVER_BYTES
 from sqlext.spark.shim.java_objects import java_session
+from sqlext.spec.name_suggestion import suggestion
 
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)b?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -41,6 +42,17 @@ MANIFESTS_ON_DRIVER = SizeSetting("spark.sqlext.manifests-on-driver.max-bytes", 
 
 
 _TRANSACTION_OF = "spark.sqlext.transaction-of"
+_PREFIX = "spark.sqlext."
+# The last one is read by the JVM, which starts the Python side by it.
+_KNOWN = (MANIFEST_CACHE.name, MANIFESTS_ON_DRIVER.name, "spark.sqlext.python")
+
+
+def require_known_settings(spark: SparkSession) -> None:
+    """Raises AnalysisError SETTING_UNKNOWN for a setting of the session that has sqlext's prefix and is none."""
+    for name in sorted(key for key in spark.conf.getAll if key.startswith(_PREFIX)):
+        if name not in (*_KNOWN, _TRANSACTION_OF):
+            way_out = suggestion(name, _KNOWN, f"There are {', '.join(_KNOWN)}.")
+            raise AnalysisError("SETTING_UNKNOWN", name=name, way_out=way_out)
 
 
 def session_id(spark: SparkSession) -> str:

@@ -33,6 +33,11 @@ def active_context() -> SparkContext | None:
     return SparkContext._active_spark_context
 
 
+def is_stopped(spark: SparkSession) -> bool:
+    """Whether the session's application has ended."""
+    return spark.sparkContext._jsc is None
+
+
 def builder_options(builder: SparkSession.Builder) -> dict[str, Any]:
     """The settings that a session's builder has been given so far, which may be changed."""
     options: dict[str, Any] = builder._options

@@ -25,9 +25,7 @@ from pathlib import Path
 import pyspark
 
 from sqlext.errors import SqlextError, UnsupportedError
-
-MINORS = ("4.0", "4.1", "4.2", "4.3")
-"""The minor versions of Spark that sqlext runs on."""
+from sqlext.spark.shim.supported_spark import MINORS, require_supported
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _CHECKOUT = _PACKAGE.parent / "jvm-shim"
@@ -37,7 +35,8 @@ JARS = _PACKAGE / "jars"
 
 _SHOWN_ERRORS = 3
 _BRIDGE = "io/sqlext/Bridge.class"
-_CORE = re.compile(r"spark-core_2\.13-(\d+\.\d+)(\.\S+)\.jar")
+_CORE = re.compile(r"spark-core_(2\.\d+)-(\d+\.\d+)(\.\S+)\.jar")
+_SCALA = "2.13"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +66,8 @@ def spark_in(jars: Path) -> Spark:
     found = [named for path in jars.glob("spark-core_*.jar") if (named := _CORE.fullmatch(path.name))]
     if not found:
         raise UnsupportedError("SPARK_NOT_FOUND", folder=str(jars))
-    minor, rest = found[0].groups()
-    if minor not in MINORS:
-        raise UnsupportedError("SPARK_NOT_SUPPORTED", spark=minor + rest, versions=f"{MINORS[0]} to {MINORS[-1]}")
+    scala, minor, rest = found[0].groups()
+    require_supported(minor + rest if scala == _SCALA else f"{minor}{rest} for Scala {scala}")
     return Spark(jars, minor, minor + rest)
 
 

@@ -21,6 +21,7 @@ from sqlext.sql.statements.table_resolution import TableResolution
 from sqlext.sql.syntax.on_conflict_syntax import at_on_conflict, parse_on_conflict
 from sqlext.sql.syntax.options_hint import misplaced_hint, parse_options_hint
 from sqlext.sql.syntax.property_syntax import parse_properties
+from sqlext.sql.tokens.quoting import quote_name
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
 _QUERY_HEADS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "FROM", "(", "MAP", "REDUCE"})
@@ -50,11 +51,14 @@ def parse_insert(cursor: TokenCursor, tables: TableResolution, ctes: Slice | Non
         return None
     cursor.accept("TABLE")
     at = cursor.position
-    table = tables.resolve(cursor.dotted_name("a table name"))
+    name = cursor.dotted_name("a table name")
+    table = tables.resolve(name)
     if table is None and upsert:
         cursor.position = at
+        catalogs = ", ".join(sorted(tables.catalogs)) or "none in this session"
         cursor.refuse(
-            "UPSERT into this name", "it is a temporary view or a table of another catalog. Name one of sqlext's"
+            f"UPSERT into {quote_name(name)}",
+            f"it is a temporary view, or in no catalog of sqlext, which are {catalogs}. Name a table of one of them",
         )
     by_hint = cursor.peek().kind == "hint"
     options = {} if table is None else _write_options(cursor)

@@ -85,6 +85,7 @@ def main() -> None:
     settings.set("spark.sql.shuffle.partitions", "5")
     found["settings"] = [spark.conf.get(key) for key in ("spark.sql.shuffle.partitions", "spark.sql.catalog.lake")]
     found["other session"] = refused(lambda: other.table("lake.db.t").collect())
+    found["written in it"] = refused(lambda: other.sql("INSERT INTO lake.db.t VALUES (3, 'd')"))
     found["other session attached"] = sqlext.attach(other).table("lake.db.t").count()
     found["later session"] = spark.newSession().sql("SELECT count(*) FROM values (1)").collect()[0][0]
     print(json.dumps(found))

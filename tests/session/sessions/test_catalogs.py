@@ -25,13 +25,25 @@ builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "fa
 for name, folder in zip(("first", "second"), sys.argv[1:]):
     builder = builder.config(f"spark.sql.catalog.{name}", "io.sqlext.Catalog")
     builder = builder.config(f"spark.sql.catalog.{name}.warehouse", folder)
+try:
+    sqlext.configure(builder.config("spark.sqlext.manifest-cach.max-bytes", "1g")).getOrCreate()
+except sqlext.SqlextError as refused:
+    assert "SETTING_UNKNOWN" in str(refused) and "Did you mean spark.sqlext.manifest-cache.max-bytes?" in str(refused)
+assert SparkSession.getActiveSession() is None
+del builder._options["spark.sqlext.manifest-cach.max-bytes"]
+builder = builder.config("spark.sql.catalog.second.default-namespace", "db")
 spark = sqlext.configure(builder.config("spark.sql.defaultCatalog", "second")).getOrCreate()
 spark.sql("CREATE NAMESPACE first.db")
 spark.sql("CREATE TABLE first.db.t (id INT PRIMARY KEY)")
 spark.sql("INSERT INTO first.db.t VALUES (1), (2)")
 spark.sql("CREATE NAMESPACE db")
-spark.sql("CREATE TABLE db.t AS SELECT id + 10 AS id FROM first.db.t")
+spark.sql("CREATE TABLE t AS SELECT id + 10 AS id FROM first.db.t")
 print(sorted(row[0] for row in spark.table("db.t").collect()))
+spark.stop()
+try:
+    sqlext.attach(spark)
+except sqlext.SqlextError as refused:
+    print(refused.condition)
 """
 
 
@@ -161,7 +173,7 @@ def test_plain_settings(tmp_path: Path) -> None:
         [sys.executable, "-c", PLAIN_SETTINGS, *folders], capture_output=True, text=True, timeout=300, check=False
     )
     assert ended.returncode == 0, ended.stderr[-3000:]
-    assert ended.stdout.splitlines()[-1] == "[11, 12]"
+    assert ended.stdout.splitlines()[-2:] == ["[11, 12]", "SESSION_STOPPED"]
     assert all(Path(folder, "db", "t", "metadata", "v1.metadata.json").exists() for folder in folders)
 
 

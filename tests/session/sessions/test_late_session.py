@@ -20,6 +20,7 @@ def test_a_session_that_is_there_already_becomes_whole(tmp_path: Path, how: str)
         "before": [2, 3, "own"],
         "settings": ["5", "io.sqlext.Catalog"],
         "other session": "SESSION_NOT_ATTACHED",
+        "written in it": "SESSION_NOT_ATTACHED",
         "other session attached": 2,
         "later session": 1,
     }

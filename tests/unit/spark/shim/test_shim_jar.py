@@ -9,7 +9,8 @@ import pytest
 
 from sqlext.errors import UnsupportedError
 from sqlext.spark.shim import shim_jar as module
-from sqlext.spark.shim.shim_jar import MINORS, Spark, compile_shim, installed_spark, scala_sources, shim_jar, spark_in
+from sqlext.spark.shim.shim_jar import Spark, compile_shim, installed_spark, scala_sources, shim_jar, spark_in
+from sqlext.spark.shim.supported_spark import MINORS
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.999, "a byte", "another archive"])
@@ -51,7 +52,8 @@ def test_spark_is_known_by_its_jars_not_by_pysparks_version(tmp_path: Path, monk
     [
         ("spark-core_2.13-3.5.9.jar", "SPARK_NOT_SUPPORTED"),
         ("spark-core_2.13-4.4.0.jar", "SPARK_NOT_SUPPORTED"),
-        ("spark-core_2.12-4.1.0.jar", "SPARK_NOT_FOUND"),
+        ("spark-core_2.12-3.5.9.jar", "SPARK_NOT_SUPPORTED"),
+        ("spark-core_2.12-4.1.0.jar", "SPARK_NOT_SUPPORTED"),
         ("other.jar", "SPARK_NOT_FOUND"),
     ],
 )

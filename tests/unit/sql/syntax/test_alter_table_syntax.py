@@ -205,7 +205,9 @@ def test_a_comment_on_a_column_of_another_catalog_is_left_to_spark(text):
     assert parsed(text) is None
 
 
-@pytest.mark.parametrize("text", ["COMMENT ON COLUMN t.a IS x", "COMMENT ON COLUMN t.a 'x'", "COMMENT ON COLUMN t.a IS 'x' y"])
+@pytest.mark.parametrize(
+    "text", ["COMMENT ON COLUMN t.a IS x", "COMMENT ON COLUMN t.a 'x'", "COMMENT ON COLUMN t.a IS 'x' y"]
+)
 def test_a_comment_on_a_column_that_is_misspelt_is_refused(text):
     with pytest.raises(ParseError):
         parsed(text)
