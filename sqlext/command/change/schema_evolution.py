@@ -20,6 +20,7 @@ from sqlext.spark.catalog.data_type import schema_from_spark
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.metadata.metadata_update import apply_updates
 from sqlext.spec.name_case import name_key
+from sqlext.spec.nesting import require_levels
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema_change import SchemaChange, changed_schema
 from sqlext.spec.schema_union import union_changes
@@ -48,12 +49,14 @@ def grown(
 ) -> Target:
     """The target with the schema changes applied; `target` itself if nothing changes.
 
-    Its metadata location is known to this process only. Raises as `changed_schema`.
+    Its metadata location is known to this process only. Raises as `changed_schema` and `require_levels`, before
+    Spark takes time for a type that the commit would refuse.
     """
     base = target.table.metadata
     schema = changed_schema(
         base.schema(), tuple(changes), base.last_column_id, base.format_version, case_sensitive=case_sensitive
     )
+    require_levels(schema, base.schema())
     updates = schema_updates(base, schema)
     if not updates:
         return target
