@@ -24,8 +24,6 @@ _MODULES = {
     "upsert": "sqlext.any_session",
     "write_stream": "sqlext.streaming.stream_write",
 }
-
-
 _FOR_DRIVERS = frozenset({"attach", "configure", "session"})
 
 

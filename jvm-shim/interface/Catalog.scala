@@ -36,14 +36,14 @@ object Catalog {
 /** Spark's catalog interface, every method one question to Python. */
 class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog {
   private var catalog: String = _
-  private var namespace: Array[String] = Array.empty
+  private var namespaceOfUse: Array[String] = Array.empty
 
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     catalog = name
     val wanted = if (name == SessionCatalog.name) classOf[SessionCatalog] else classOf[Catalog]
     if (getClass != wanted) throw Bridge.refusal("refuse catalog class",
       Map("catalog" -> name, "given" -> getClass.getName, "wanted" -> wanted.getName))
-    namespace = Option(options.get("default-namespace")).fold(Array.empty[String])(_.split('.'))
+    namespaceOfUse = Option(options.get("default-namespace")).fold(Array.empty[String])(_.split('.'))
     Bridge.open(name, options.asCaseSensitiveMap.asScala.toMap)
   }
 
@@ -51,7 +51,7 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
 
   override def toString: String = name
 
-  override def defaultNamespace: Array[String] = namespace
+  override def defaultNamespace: Array[String] = namespaceOfUse
 
   /** Whether a name in this catalog is that of a table of sqlext, if it is that of any. */
   private[sqlext] def holds(namespace: Seq[String], table: String): Boolean = true

@@ -1,7 +1,7 @@
 """Which options a catalog may have: those that sqlext reads, and Iceberg's that change nothing here.
 
 Any other option is refused, so that none is accepted and dropped. A REST catalog may have more, as its server may know
-names that sqlext does not; there only one that looks misspelt is refused.
+names that sqlext does not; there one is refused that looks misspelt, or that is of Iceberg's client and not of sqlext's.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ _OF_DATABASES = (
 _OF_SERVERS = ("uri", "token", "credential", "scope", "audience", "resource", "oauth2-server-uri", "prefix")
 
 _TABLE_DEFAULTS, _HEADERS = "table-default.", "header."
+# No server knows these, such as s3.sse.type, which asks for encryption, or rest.sigv4-enabled.
+_OF_CLIENTS = ("s3.", "rest.", "client.")
 
 READ: Mapping[str, tuple[str, ...]] = {
     "filesystem": _OF_ALL,
@@ -69,13 +71,13 @@ _WITHOUT_EFFECT = (
 )
 # Iceberg's that would change what statements do.
 _REFUSED = {
-    "catalog-impl": ("a Java class cannot be called", "Choose by the option type: hadoop, jdbc or rest"),
-    "encryption.": ("files are not written encrypted", "Encrypt the storage"),
-    "hadoop.": ("it has no Hadoop settings of its own", "Set spark.hadoop.*"),
-    "table-override.": ("a table may have other properties than the default", "Set table-default.*"),
-    "unique-table-location": ("the name of a table decides its folder", "Name a LOCATION in CREATE TABLE"),
-    "view-default.": ("views get only the properties of their CREATE VIEW", "Write it there"),
-    "view-override.": ("views get only the properties of their CREATE VIEW", "Write it there"),
+    "catalog-impl": ("a Java class cannot be called", "Choose by the option type: hadoop, jdbc or rest."),
+    "encryption.": ("files are not written encrypted", "Encrypt the storage."),
+    "hadoop.": ("it has no Hadoop settings of its own", "Set spark.hadoop.* instead."),
+    "table-override.": ("a table may have other properties than the default", "Set table-default.* instead."),
+    "unique-table-location": ("the name of a table decides its folder", "Name a LOCATION in CREATE TABLE."),
+    "view-default.": ("views get only the properties of their CREATE VIEW", "Write it there."),
+    "view-override.": ("views get only the properties of their CREATE VIEW", "Write it there."),
 }
 
 
@@ -91,9 +93,9 @@ def require_known_options(name: str, kind: str, options: Mapping[str, str]) -> N
         refusal = next((said for head, said in _REFUSED.items() if _begins(lowered, (head,))), None)
         if refusal is None:
             near = nearest(lowered, known)
-            if kind == "rest" and near is None:
+            if kind == "rest" and near is None and not lowered.startswith(_OF_CLIENTS):
                 continue
-            refusal = ("there is no such option", f"Did you mean {near}?" if near else f"It takes {', '.join(known)}")
+            refusal = ("there is no such option", f"Did you mean {near}?" if near else f"It takes {', '.join(known)}.")
         reason, way_out = refusal
         raise AnalysisError("CATALOG_OPTION_REFUSED", name=name, option=option, reason=reason, way_out=way_out)
 

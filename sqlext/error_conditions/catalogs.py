@@ -42,7 +42,7 @@ CATALOGS: Mapping[str, Condition] = {
     ),
     "CATALOG_OPTION_REFUSED": Condition(
         "42616",
-        "The catalog {name} is not opened: its option {option} is refused, as {reason}. {way_out}.",
+        "The catalog {name} is not opened: its option {option} is refused, as {reason}. {way_out}",
     ),
     "CATALOG_OPTION_REQUIRED": Condition(
         "42616", "The catalog {name} has no {option}. Set spark.sql.catalog.{name}.{option}."

@@ -41,6 +41,8 @@ def test_a_slip_is_refused_with_what_was_meant(kind: str, slip: str, meant: str)
 def test_a_name_that_only_a_server_may_know() -> None:
     assert refusal("rest", "tenant") is None
     assert refusal("rest", "header.X-Tenant") is None
+    for not_done in ("s3.sse.type", "rest.sigv4-enabled", "s3.remote-signing-enabled"):
+        assert "there is no such option" in str(refusal("rest", not_done))
     assert "there is no such option" in str(refusal("filesystem", "tenant"))
     assert "there is no such option" in str(refusal("sql", "jdbc.sslpassword2"))
 
