@@ -26,7 +26,7 @@ from sqlext.commit.group.group_committers import GroupCommitters
 from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.commit.loop.pace import RetryPace
 from sqlext.dispatch import Dispatch
-from sqlext.errors import SqlextError, UnsupportedError
+from sqlext.errors import UnsupportedError
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spark.bridge import interrupts
@@ -53,7 +53,7 @@ from sqlext.spark.executor_task import is_local
 from sqlext.spark.scan.executor_reader import ExecutorReader
 from sqlext.spark.scan.metadata_answers import MetadataAnswers
 from sqlext.spark.session.open_transactions import OpenTransactions
-from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER, require_known_settings
+from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER, require_settings
 from sqlext.spark.shim.java_objects import active_context, builder_options, is_stopped
 from sqlext.spark.shim.shim_jar import shim_jar
 from sqlext.storage.location import is_object
@@ -77,19 +77,13 @@ class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's t
 
     def getOrCreate(self) -> SparkSession:
         """The session that Spark's builder creates or finds. Raises UnsupportedError if a running JVM lacks the shim,
-        and AnalysisError CATALOG_IS_OPEN for other settings of an open catalog."""
+        and AnalysisError CATALOG_IS_OPEN for other settings of an open catalog, SETTING_UNKNOWN or SETTING_INVALID."""
+        # Refused before there is a JVM, which would keep them for all of its applications.
+        require_settings(builder_options(self))
         attached = attached_bridge(active_context())
         if attached is not None:
             attached.catalogs.opened.require_settings(_catalog_options(builder_options(self)))
-        is_new = active_context() is None
-        session = super().getOrCreate()
-        try:
-            return attach(session)
-        except SqlextError:
-            if is_new:
-                # Nobody else has it, and it would keep settings that have just been refused.
-                session.stop()
-            raise
+        return attach(super().getOrCreate())
 
 
 def _catalog_options(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
@@ -141,8 +135,9 @@ def attach(spark: SparkSession) -> SparkSession:
     if is_stopped(spark):
         raise UnsupportedError("SESSION_STOPPED")
     is_attached = attached_bridge(spark.sparkContext) is not None
+    settings = {} if is_attached else spark.conf.getAll
+    require_settings(settings)
     if not is_attached:
-        require_known_settings(spark)
         load_shim(spark, shim_jar)
     make_whole(spark)
     if is_attached:
@@ -162,9 +157,9 @@ def attach(spark: SparkSession) -> SparkSession:
 
     catalogs = Catalogs(OpenCatalogs(open_told, SparkNames(spark)), RememberedMetadata(), io)
     manifests = ManifestCache(
-        MANIFEST_CACHE.of(spark),
+        MANIFEST_CACHE.of(settings),
         elsewhere=ExecutorReader(spark.sparkContext),
-        driver_bytes=MANIFESTS_ON_DRIVER.of(spark),
+        driver_bytes=MANIFESTS_ON_DRIVER.of(settings),
     )
     scans = ScanBridge(catalogs, manifests, PositionDeleteCache())
     answers = MetadataAnswers(catalogs, manifests)

@@ -1,7 +1,7 @@
 """Which options a catalog may have: those that sqlext reads, and Iceberg's that change nothing here.
 
 Any other option is refused, so that none is accepted and dropped. A REST catalog may have more, as its server may know
-names that sqlext does not; there one is refused that looks misspelt, or that is of Iceberg's client and not of sqlext's.
+names that sqlext does not; there one is refused that looks misspelt, or that Iceberg's client reads and sqlext's not.
 """
 
 from __future__ import annotations

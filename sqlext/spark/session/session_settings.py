@@ -6,7 +6,9 @@ Sizes are read when the session is attached: bytes, or a text that ends in k, m 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -26,12 +28,13 @@ class SizeSetting:
     name: str
     default: int
 
-    def of(self, spark: SparkSession) -> int:
-        """The session's value, or the default. Raises AnalysisError SETTING_INVALID for a text that is no size."""
-        text = spark.conf.get(self.name, None)
+    def of(self, settings: Mapping[str, Any]) -> int:
+        """The value among a session's settings, or the default. Raises AnalysisError SETTING_INVALID for a text that is
+        no size."""
+        text = settings.get(self.name)
         if text is None:
             return self.default
-        size = _SIZE.fullmatch(text.strip())
+        size = _SIZE.fullmatch(str(text).strip())
         if size is None:
             raise AnalysisError("SETTING_INVALID", name=self.name, value=text, allowed="a size such as 400m")
         return int(size[1]) * _UNITS[size[2].lower()]
@@ -47,12 +50,14 @@ _PREFIX = "spark.sqlext."
 _KNOWN = (MANIFEST_CACHE.name, MANIFESTS_ON_DRIVER.name, "spark.sqlext.python")
 
 
-def require_known_settings(spark: SparkSession) -> None:
-    """Raises AnalysisError SETTING_UNKNOWN for a setting of the session that has sqlext's prefix and is none."""
-    for name in sorted(key for key in spark.conf.getAll if key.startswith(_PREFIX)):
+def require_settings(settings: Mapping[str, Any]) -> None:
+    """Raises AnalysisError SETTING_UNKNOWN for a setting that has sqlext's prefix and is none, and SETTING_INVALID."""
+    for name in sorted(key for key in settings if key.startswith(_PREFIX)):
         if name not in (*_KNOWN, _TRANSACTION_OF):
             way_out = suggestion(name, _KNOWN, f"There are {', '.join(_KNOWN)}.")
             raise AnalysisError("SETTING_UNKNOWN", name=name, way_out=way_out)
+    for size in (MANIFEST_CACHE, MANIFESTS_ON_DRIVER):
+        size.of(settings)
 
 
 def session_id(spark: SparkSession) -> str:

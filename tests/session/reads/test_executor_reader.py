@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.errors import NotFoundError
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.spark.scan.executor_reader import ExecutorReader
-from sqlext.spark.session.session_settings import MANIFEST_CACHE
 from sqlext.spec.expression import Comparison
 from sqlext.spec.manifests.manifest import ManifestEntry
 from sqlext.storage.file_io import LocalFileIO
@@ -42,21 +41,3 @@ def test_an_error_on_an_executor_is_that_of_the_driver(spark: SparkSession, tabl
     (tmp_path / "b.avro").unlink()
     with pytest.raises(NotFoundError, match=r"FILE_NOT_FOUND.*b\.avro"):
         found(table, ManifestCache(elsewhere=ExecutorReader(spark.sparkContext), driver_bytes=0))
-
-
-@pytest.mark.parametrize(("text", "size"), [("400m", 400 * 2**20), ("7", 7), ("2 GB", 2 * 2**30)])
-def test_sizes(spark: SparkSession, text: str, size: int) -> None:
-    spark.conf.set(MANIFEST_CACHE.name, text)
-    try:
-        assert MANIFEST_CACHE.of(spark) == size
-    finally:
-        spark.conf.unset(MANIFEST_CACHE.name)
-
-
-def test_what_is_no_size_is_refused(spark: SparkSession) -> None:
-    spark.conf.set(MANIFEST_CACHE.name, "much")
-    try:
-        with pytest.raises(AnalysisError, match=r"SETTING_INVALID.*manifest-cache.*much"):
-            MANIFEST_CACHE.of(spark)
-    finally:
-        spark.conf.unset(MANIFEST_CACHE.name)
