@@ -126,6 +126,8 @@ def test_tables_partitioned_alike_join_without_a_shuffle(spark: SparkSession, pa
     assert len(expected) == 40
     settings = {
         "spark.sql.iceberg.planning.preserve-data-grouping": "true",
+        # The default since Spark 4.1.
+        "spark.sql.sources.v2.bucketing.enabled": "true",
         "spark.sql.requireAllClusterKeysForCoPartition": "false",
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.adaptive.enabled": "false",
