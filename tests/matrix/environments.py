@@ -19,7 +19,7 @@ FOLDER = ROOT / "build" / "matrix"
 
 def with_tests(minor: str) -> Path:
     """The Python of an environment with this clone, what its tests need, and the newest PySpark of a version."""
-    requirements = ["-e", f"{ROOT}[tests]", _pyspark(minor, "sql")]
+    requirements = ["-e", f"{ROOT}[tests]", _pyspark(minor, "sql,connect")]
     return _python(f"spark-{minor}", running(), requirements, ROOT / "pyproject.toml")
 
 
