@@ -54,7 +54,7 @@ from sqlext.spark.scan.executor_reader import ExecutorReader
 from sqlext.spark.scan.metadata_answers import MetadataAnswers
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER, require_settings
-from sqlext.spark.shim.java_objects import active_context, builder_options, is_stopped
+from sqlext.spark.shim.java_objects import active_context, builder_options, is_stopped, settings_of
 from sqlext.spark.shim.shim_jar import shim_jar
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
@@ -134,14 +134,13 @@ def attach(spark: SparkSession) -> SparkSession:
     """
     if is_stopped(spark):
         raise UnsupportedError("SESSION_STOPPED")
-    is_attached = attached_bridge(spark.sparkContext) is not None
-    settings = {} if is_attached else spark.conf.getAll
-    require_settings(settings)
-    if not is_attached:
-        load_shim(spark, shim_jar)
-    make_whole(spark)
-    if is_attached:
+    if attached_bridge(spark.sparkContext) is not None:
+        make_whole(spark)
         return spark
+    settings = settings_of(spark)
+    require_settings(settings)
+    load_shim(spark, shim_jar)
+    make_whole(spark)
     context = spark.sparkContext
     if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable  # local-cluster's executors are on this machine too

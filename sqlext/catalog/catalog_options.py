@@ -8,17 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlext.catalog.dropped_table import UNDROP_RETENTION
 from sqlext.errors import AnalysisError
 from sqlext.spec.name_suggestion import nearest
+from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS
+
+GROUP_COMMIT = "group-commit"
+"""Which processes' commits to a table may be grouped."""
+GROUP_COMMIT_MIN_FILE_SIZE = "group-commit.min-file-size-bytes"
+"""Appended data files below this size are merged when their commits are grouped."""
+TABLE_DEFAULT = "table-default."
+"""Before the name of a property: its value in new tables that do not set it."""
+LIBPQ_SETTINGS = ("user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey")
+"""Settings of JDBC drivers, behind `jdbc.`, that libpq has under the same names."""
 
 _OF_ALL = (
     "type",
     "warehouse",
     "default-namespace",
-    "allowed-locations",
-    "undrop-retention",
-    "group-commit",
-    "group-commit.min-file-size-bytes",
+    ALLOWED_LOCATIONS,
+    UNDROP_RETENTION,
+    GROUP_COMMIT,
+    GROUP_COMMIT_MIN_FILE_SIZE,
     "s3.endpoint",
     "s3.path-style-access",
     "client.region",
@@ -29,18 +40,13 @@ _OF_ALL = (
 )
 _OF_DATABASES = (
     "uri",
-    "jdbc.user",
-    "jdbc.password",
-    "jdbc.sslmode",
-    "jdbc.sslrootcert",
-    "jdbc.sslcert",
-    "jdbc.sslkey",
+    *(f"jdbc.{setting}" for setting in LIBPQ_SETTINGS),
     "jdbc.init-catalog-tables",
     "jdbc.schema-version",
 )
 _OF_SERVERS = ("uri", "token", "credential", "scope", "audience", "resource", "oauth2-server-uri", "prefix")
 
-_TABLE_DEFAULTS, _HEADERS = "table-default.", "header."
+_HEADERS = "header."
 # No server knows these, such as s3.sse.type, which asks for encryption, or rest.sigv4-enabled.
 _OF_CLIENTS = ("s3.", "rest.", "client.")
 
@@ -52,7 +58,8 @@ READ: Mapping[str, tuple[str, ...]] = {
 """The options that each kind of catalog reads, beside `table-default.<property>` and, of a REST catalog,
 `header.<name>`."""
 
-# Iceberg's that tune its caches, pools, locks and metrics: none of them changes what statements do.
+# Of Iceberg's names below one that ends in a dot stands for all that begin with it.
+# These tune its caches, pools, locks and metrics: none of them changes what statements do.
 _WITHOUT_EFFECT = (
     "app-id",
     "app-name",
@@ -62,14 +69,15 @@ _WITHOUT_EFFECT = (
     "client.pool.",
     "clients",
     "io-impl",
-    "io.manifest.cache",
+    "io.manifest.cache-enabled",
+    "io.manifest.cache.",
     "lock-impl",
     "lock.",
     "metrics-reporter-impl",
     "rest-metrics-reporting-enabled",
     "user",
 )
-# Iceberg's that would change what statements do.
+# These would change what statements do.
 _REFUSED = {
     "catalog-impl": ("a Java class cannot be called", "Choose by the option type: hadoop, jdbc or rest."),
     "encryption.": ("files are not written encrypted", "Encrypt the storage."),
@@ -85,12 +93,12 @@ def require_known_options(name: str, kind: str, options: Mapping[str, str]) -> N
     """Raises AnalysisError CATALOG_OPTION_REFUSED for an option of the catalog `name` that would be dropped; `kind` is
     one of `READ`."""
     known = READ[kind]
-    open_ended = (_TABLE_DEFAULTS, _HEADERS) if kind == "rest" else (_TABLE_DEFAULTS,)
+    open_ended = (TABLE_DEFAULT, _HEADERS) if kind == "rest" else (TABLE_DEFAULT,)
     for option in options:
         lowered = option.lower()
-        if lowered in known or lowered.startswith(open_ended) or _begins(lowered, _WITHOUT_EFFECT):
+        if lowered in known or lowered.startswith(open_ended) or any(_is_of(lowered, one) for one in _WITHOUT_EFFECT):
             continue
-        refusal = next((said for head, said in _REFUSED.items() if _begins(lowered, (head,))), None)
+        refusal = next((said for one, said in _REFUSED.items() if _is_of(lowered, one)), None)
         if refusal is None:
             near = nearest(lowered, known)
             if kind == "rest" and near is None and not lowered.startswith(_OF_CLIENTS):
@@ -100,6 +108,5 @@ def require_known_options(name: str, kind: str, options: Mapping[str, str]) -> N
         raise AnalysisError("CATALOG_OPTION_REFUSED", name=name, option=option, reason=reason, way_out=way_out)
 
 
-def _begins(option: str, heads: tuple[str, ...]) -> bool:
-    """Whether the option is one of the names, or begins with one that ends in a dot."""
-    return any(option == head or (head.endswith((".", "cache")) and option.startswith(head)) for head in heads)
+def _is_of(option: str, name: str) -> bool:
+    return option.startswith(name) if name.endswith(".") else option == name

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlext.catalog.catalog import Catalog
-from sqlext.catalog.catalog_options import require_known_options
+from sqlext.catalog.catalog_options import GROUP_COMMIT, GROUP_COMMIT_MIN_FILE_SIZE, require_known_options
 from sqlext.catalog.dropped_table import UNDROP_RETENTION
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient
 from sqlext.catalog.rest.rest_catalog import RestCatalog
@@ -31,11 +31,6 @@ _KINDS = {"filesystem": _FILESYSTEM, "hadoop": _FILESYSTEM, "sql": _SQL, "jdbc":
 _KEPT_BY_DATABASES = "7d"
 _DURATION = re.compile(r"([0-9]{1,9})(d|h|m|s|)")
 _UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "": 1000}
-
-GROUP_COMMIT = "group-commit"
-"""Catalog setting: which processes' commits to a table may be grouped."""
-GROUP_COMMIT_MIN_FILE_SIZE = "group-commit.min-file-size-bytes"
-"""Catalog setting: appended data files below this size are merged when their commits are grouped."""
 
 
 @dataclass(frozen=True, slots=True)

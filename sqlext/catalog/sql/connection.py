@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
+from sqlext.catalog.catalog_options import LIBPQ_SETTINGS
 from sqlext.catalog.sql.database import Database, PostgresDatabase, SqliteDatabase
 from sqlext.errors import AnalysisError
 
 _POSTGRESQL = ("postgresql", "postgres")
 _SQLITE = "sqlite"
 _ALLOWED = "jdbc:sqlite:/path/of/a/file or jdbc:postgresql://host:port/database"
-# JDBC driver settings that libpq has under the same name.
-_SHARED_SETTINGS = frozenset({"user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey"})
 
 
 def open_database(name: str, options: Mapping[str, str]) -> Database:
@@ -29,7 +28,7 @@ def open_database(name: str, options: Mapping[str, str]) -> Database:
     if scheme in _POSTGRESQL:
         address, settings = _postgres_address(name, uri)
         shared = {key.removeprefix("jdbc."): value for key, value in options.items() if key.startswith("jdbc.")}
-        settings.update({key: value for key, value in shared.items() if key in _SHARED_SETTINGS})
+        settings.update({key: value for key, value in shared.items() if key in LIBPQ_SETTINGS})
         return PostgresDatabase(name, address, settings)
     raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="uri", value=f"{scheme}:…", allowed=_ALLOWED)
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from threading import Lock
 
 from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.catalog_options import TABLE_DEFAULT
 from sqlext.catalog.catalog_settings import GroupCommit, group_commit
 from sqlext.catalog.session_catalog import SessionNames
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG
-
-_TABLE_DEFAULT = "table-default."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +38,9 @@ class OpenCatalog:
     def table_defaults(self) -> Mapping[str, str]:
         """Properties of a new table that sets none of these itself: the options under `table-default.`."""
         return {
-            key.removeprefix(_TABLE_DEFAULT): value
+            key.removeprefix(TABLE_DEFAULT): value
             for key, value in self.options.items()
-            if key.startswith(_TABLE_DEFAULT)
+            if key.startswith(TABLE_DEFAULT)
         }
 
 

@@ -12,6 +12,9 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
+# A character that no setting has.
+_BETWEEN = "\x1f"
+
 
 def java_session(spark: SparkSession) -> Any:
     """The `org.apache.spark.sql.classic.SparkSession`."""
@@ -36,6 +39,12 @@ def active_context() -> SparkContext | None:
 def is_stopped(spark: SparkSession) -> bool:
     """Whether the session's application has ended."""
     return spark.sparkContext._jsc is None
+
+
+def settings_of(spark: SparkSession) -> dict[str, str]:
+    """All settings of the session, in one call: PySpark's `conf.getAll` makes several for each of them."""
+    text: str = java_session(spark).conf().getAll().mkString(_BETWEEN)
+    return dict(setting.split(" -> ", 1) for setting in text.split(_BETWEEN) if setting)
 
 
 def builder_options(builder: SparkSession.Builder) -> dict[str, Any]:

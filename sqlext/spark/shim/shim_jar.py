@@ -36,7 +36,6 @@ JARS = _PACKAGE / "jars"
 _SHOWN_ERRORS = 3
 _BRIDGE = "io/sqlext/Bridge.class"
 _CORE = re.compile(r"spark-core_(2\.\d+)-(\d+\.\d+)(\.\S+)\.jar")
-_SCALA = "2.13"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ def spark_in(jars: Path) -> Spark:
     if not found:
         raise UnsupportedError("SPARK_NOT_FOUND", folder=str(jars))
     scala, minor, rest = found[0].groups()
-    require_supported(minor + rest if scala == _SCALA else f"{minor}{rest} for Scala {scala}")
+    require_supported(minor + rest, scala)
     return Spark(jars, minor, minor + rest)
 
 

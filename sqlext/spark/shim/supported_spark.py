@@ -10,10 +10,14 @@ MINORS = ("4.0", "4.1", "4.2", "4.3")
 """The minor versions of Spark that sqlext runs on."""
 
 
-def require_supported(version: str) -> None:
+_SCALA = "2.13"
+
+
+def require_supported(version: str, scala: str = _SCALA) -> None:
     """Raises UnsupportedError SPARK_NOT_SUPPORTED for another version, such as 3.5.9, or one for another Scala."""
-    if " " in version or ".".join(version.split(".")[:2]) not in MINORS:
-        raise UnsupportedError("SPARK_NOT_SUPPORTED", spark=version, versions=f"{MINORS[0]} to {MINORS[-1]}")
+    if scala != _SCALA or ".".join(version.split(".")[:2]) not in MINORS:
+        shown = version if scala == _SCALA else f"{version} for Scala {scala}"
+        raise UnsupportedError("SPARK_NOT_SUPPORTED", spark=shown, versions=f"{MINORS[0]} to {MINORS[-1]}")
 
 
 def require_supported_pyspark() -> None:

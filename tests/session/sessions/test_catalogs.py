@@ -25,12 +25,12 @@ builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "fa
 for name, folder in zip(("first", "second"), sys.argv[1:]):
     builder = builder.config(f"spark.sql.catalog.{name}", "io.sqlext.Catalog")
     builder = builder.config(f"spark.sql.catalog.{name}.warehouse", folder)
+slip = SparkSession.builder.master("local[1]").config("spark.sqlext.manifest-cach.max-bytes", "1g")
 try:
-    sqlext.configure(builder.config("spark.sqlext.manifest-cach.max-bytes", "1g")).getOrCreate()
+    sqlext.configure(slip).getOrCreate()
 except sqlext.SqlextError as refused:
     assert "SETTING_UNKNOWN" in str(refused) and "Did you mean spark.sqlext.manifest-cache.max-bytes?" in str(refused)
 assert SparkSession.getActiveSession() is None
-del builder._options["spark.sqlext.manifest-cach.max-bytes"]
 builder = builder.config("spark.sql.catalog.second.default-namespace", "db")
 spark = sqlext.configure(builder.config("spark.sql.defaultCatalog", "second")).getOrCreate()
 spark.sql("CREATE NAMESPACE first.db")
