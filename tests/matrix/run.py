@@ -48,6 +48,8 @@ PARTS = {
     "golden": ["-m", "pytest", "tests/golden/test_golden.py"],
     "session": ["-m", "pytest", "tests/session"],
     "streaming": ["-m", "pytest", "tests/streaming"],
+    "drivers": ["-m", "pytest", "tests/drivers"],
+    "cluster": ["-m", "pytest", "tests/cluster"],
     "fuzz": ["tests/fuzz/run.py", "--count", "60", "--seed", "23000"],
 }
 _WAY_S = 3600
