@@ -18,18 +18,21 @@ folder, canary = Path(sys.argv[1]), sys.argv[2]
 logging.basicConfig(level=logging.DEBUG)
 # At that level Py4J logs each of its calls, and so the settings as PySpark hands them to the JVM.
 logging.getLogger("py4j").setLevel(logging.INFO)
-SECRETS = ("jdbc.password", "s3.secret-access-key", "s3.session-token", "token", "credential", "header.X-Api-Token")
+OF_STORES = {"s3.access-key-id": "key", "s3.secret-access-key": canary, "s3.session-token": canary}
+OF_DATABASES = {**OF_STORES, "type": "jdbc", "jdbc.password": canary}
+OF_SERVERS = {**OF_STORES, **dict.fromkeys(("token", "credential", "header.X-Api-Token"), canary)}
 CATALOGS = {
-    "lake": {"warehouse": f"{folder}/warehouse"},
-    "base": {"type": "jdbc", "uri": f"jdbc:sqlite:{folder}/catalog.db", "warehouse": f"{folder}/base"},
-    "away": {"type": "jdbc", "uri": "jdbc:postgresql://127.0.0.1:1/none", "warehouse": f"{folder}/away"},
-    "served": {"type": "rest", "uri": "http://127.0.0.1:1"},
+    "lake": {"warehouse": f"{folder}/warehouse", **OF_STORES},
+    "base": {"uri": f"jdbc:sqlite:{folder}/catalog.db", "warehouse": f"{folder}/base", **OF_DATABASES},
+    "away": {"uri": "jdbc:postgresql://127.0.0.1:1/none", "warehouse": f"{folder}/away", **OF_DATABASES},
+    "served": {"type": "rest", "uri": "http://127.0.0.1:1", **OF_SERVERS},
+    "odd": {"warehouse": f"{folder}/odd", **OF_SERVERS},
 }
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 builder = builder.config("spark.eventLog.enabled", "true").config("spark.eventLog.dir", f"file://{folder}/events")
 for name, settings in CATALOGS.items():
     builder = builder.config(f"spark.sql.catalog.{name}", "io.sqlext.Catalog")
-    for key, value in {**settings, **dict.fromkeys(SECRETS, canary), "s3.access-key-id": "key"}.items():
+    for key, value in settings.items():
         builder = builder.config(f"spark.sql.catalog.{name}.{key}", value)
 spark = sqlext.configure(builder).getOrCreate()
 
@@ -67,13 +70,13 @@ for name in ("lake", "base"):
     tried(f"ALTER TABLE {name}.db.t SET TBLPROPERTIES ('s3.secret-access-key' = '{canary}')")
     tried(f"ALTER VIEW {name}.db.seen SET TBLPROPERTIES ('token' = '{canary}')")
     print(spark.table(f"{name}.db.t")._jdf.queryExecution().toString())
-for name in ("away", "served"):
+for name in ("away", "served", "odd"):
     tried(f"SHOW NAMESPACES IN {name}")
     tried(f"SELECT * FROM {name}.db.t")
 tried("SET")
 tried("SHOW CATALOGS")
 for name in ("lake", "base"):
-    catalog = open_catalog(name, {**CATALOGS[name], **dict.fromkeys(SECRETS, canary), "s3.access-key-id": "key"})
+    catalog = open_catalog(name, CATALOGS[name])
     print(repr(catalog), vars(catalog), repr(catalog.io), vars(catalog.io), catalog.io.objects._settings)
 spark.stop()
 print("ended")
