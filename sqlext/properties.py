@@ -241,6 +241,11 @@ DISTRIBUTION_MODE = TableProperty("write.distribution-mode", "hash", _one_of("no
 
 GC_ENABLED = TableProperty("gc.enabled", True, _boolean)
 
+# expiry of snapshots, branches and tags
+MAX_SNAPSHOT_AGE_MS = TableProperty("history.expire.max-snapshot-age-ms", 5 * 86_400_000, _integer(0))
+MIN_SNAPSHOTS_TO_KEEP = TableProperty("history.expire.min-snapshots-to-keep", 1, _integer(1))
+MAX_REF_AGE_MS: TableProperty[int | None] = TableProperty("history.expire.max-ref-age-ms", None, _integer(0))
+
 # row-level changes
 AUTO = "auto"
 _ROW_LEVEL_MODE = _one_of("copy-on-write", "merge-on-read", AUTO)

@@ -42,7 +42,7 @@ ALLOWED = {
 }
 ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],
-    "command": ["plan", "", "changelog", "change", "compaction", "upsert", "dml", "ddl", "view"],
+    "command": ["plan", "", "changelog", "change", "compaction", "upsert", "maintenance", "dml", "ddl", "view"],
     "commit": ["", "rules", "snapshot", "loop", "actions", "group"],
     "scan": ["filter", "files", "deletes", "", "metadata_tables"],
     "spark": ["", "shim", "catalog", "scan", "session", "query", "bridge"],

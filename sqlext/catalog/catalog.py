@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -96,6 +96,13 @@ class Catalog(Protocol):
 
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """The folder of a table that is created without a location."""
+
+    def owned_by(self, table: LoadedTable) -> Callable[[str], bool]:
+        """A function: whether a file is the table's to delete once nothing needs it, by its location.
+
+        A file in a folder of another table is not, as far as the catalog knows the folders of its tables. Raises
+        UnsupportedError in a transaction, since a deletion cannot be taken back.
+        """
 
     def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         """Removes the empty folders of a failed creation; never a table or a file."""

@@ -1,4 +1,4 @@
-"""Which files PURGE deletes: those that a table's metadata names, in folders that are the table's own.
+"""Which files are a table's to delete, by PURGE, expiry of snapshots, and the removal of orphan files.
 
 Metadata may have been written by anybody and may name any file. A file is deleted only in one of the table's folders,
 within the catalog's locations, and in no other table's folder.
@@ -39,15 +39,44 @@ def owned_files(
     Files elsewhere are not, such as those added from another folder. `is_of_another` says whether a location, with
     links resolved, is in another table's folder.
     """
+    owns = owned_by(metadata, allowed, is_of_another)
     statistics = [str(one["statistics-path"]) for one in (*metadata.statistics, *metadata.partition_statistics)]
     log = [entry.metadata_file for entry in metadata.metadata_log]
-    roots = [resolved(root) for root in own_folders(metadata)]
     changelogs = [file.path for _, file in changelog_files(io, metadata)]
     for path in [*reachable_files(io, metadata), *changelogs, *statistics, *log, current_metadata_file]:
-        if allowed.owns(path):
-            place = resolved(path)
-            if any(is_below(root, place) for root in roots) and not is_of_another(place):
-                yield path
+        if owns(path):
+            yield path
+
+
+def owned_by(
+    metadata: TableMetadata, allowed: AllowedLocations | None, is_of_another: Callable[[str], bool]
+) -> Callable[[str], bool]:
+    """A function: whether a file is the table's to delete, by its location.
+
+    `is_of_another` is as in `owned_files`; without `allowed` any place may hold the table's folders. A symbolic link in
+    an own folder is the table's, and not what it leads to.
+    """
+    roots = [resolved(root) for root in own_folders(metadata)]
+    known: dict[str, str | None] = {}
+
+    def place_of(folder: str) -> str | None:
+        """The folder with links resolved; None if files in it are not the catalog's to delete."""
+        try:
+            return resolved(folder) if allowed is None or allowed.owns(folder) else None
+        except SqlextError:
+            return None
+
+    def owns(location: str) -> bool:
+        folder, _, name = location.rpartition("/")
+        if folder not in known:
+            known[folder] = place_of(folder)
+        place = known[folder]
+        if place is None or name in ("", ".", ".."):
+            return False
+        file = f"{place}/{name}"
+        return any(is_below(root, file) for root in roots) and not is_of_another(file)
+
+    return owns
 
 
 def in_any_folder(is_folder: Callable[[str], bool]) -> Callable[[str], bool]:

@@ -228,6 +228,9 @@ class PendingCatalog:
     def default_table_location(self, identifier: TableIdentifier) -> str:
         return self._catalog.default_table_location(identifier)
 
+    def owned_by(self, table: LoadedTable) -> Callable[[str], bool]:
+        raise _refused("Deleting files of a table")
+
     def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         self._catalog.remove_empty_folders(identifier)
 

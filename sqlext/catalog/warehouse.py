@@ -16,7 +16,7 @@ from sqlext.catalog.dropped_folders import DroppedFolders
 from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion
-from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, owned_files
+from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, owned_by, owned_files
 from sqlext.catalog.transaction_outcomes import Outcomes
 from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.catalog.warehouse_commit import WarehouseCommits
@@ -168,6 +168,9 @@ class WarehouseCatalog:
             "a table in a folder is there as soon as its first file is",
             "Make the table before the transaction.",
         )
+
+    def owned_by(self, table: LoadedTable) -> Callable[[str], bool]:
+        return owned_by(table.metadata, self._allowed, self._is_of_another(table))
 
     def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         location = self.default_table_location(identifier)
@@ -387,10 +390,16 @@ class WarehouseCatalog:
             table = self.load_table(identifier)
         except SqlextError:
             return ()
-        root = resolved(self._root)
-        is_of_another = in_any_folder(lambda folder: is_below(root, folder) and self._is_table(folder))
+        is_of_another = self._is_of_another(table)
         owned = owned_files(self._io, table.metadata, table.metadata_location, self._allowed, is_of_another)
         return tuple(path for path in owned if not is_below(location, path))
+
+    def _is_of_another(self, table: LoadedTable) -> Callable[[str], bool]:
+        """A function: whether a location, with links resolved, is in the folder of another table or view."""
+        root, own = resolved(self._root), resolved(self.default_table_location(table.identifier))
+        others = in_any_folder(lambda folder: is_below(root, folder) and folder != own and self._is_table(folder))
+        # No table is in the folder of another one, so nothing below the own folder has to be looked at.
+        return lambda location: not is_below(own, location) and others(location)
 
     def _contents(self, namespace: Namespace) -> str:
         names = [str(identifier) for identifier in self._list_folders(namespace)]

@@ -234,11 +234,41 @@ STATEMENTS: Mapping[str, Condition] = {
         "{count} of the files are in {name} already, such as {path}, and their rows would count twice. Name others,"
         " or give check_duplicate_files => false.",
     ),
+    "FILES_ARE_SHARED": Condition(
+        "0A000",
+        "{operation} of {name} is refused: its property gc.enabled is false, so other tables may use its files. If none"
+        " does, set it to true.",
+    ),
     "FILES_NOT_ADDED": Condition("0A000", "Files are not added to {name}: {reason}. {way_out}"),
     "INVALID_SOURCE_TABLE": Condition(
         "42601",
         "The source {source} is refused: {reason}. Name a folder, such as `parquet`.`/path`, or a table of"
         " spark_catalog.",
+    ),
+    "FOLDER_OF_TWO_TABLES": Condition(
+        "55006",
+        "Orphan files of {name} are not removed: {path}, in its metadata folder, is of another table, which may need"
+        " any file there. If no catalog has that table, remove its metadata files first.",
+    ),
+    "LOCATION_NOT_OF_TABLE": Condition(
+        "42601",
+        "The location {location} is not looked through: it is in none of the folders of {name}, which are {folders}."
+        " Name one of them, or a folder in it.",
+    ),
+    "ORPHANS_TOO_YOUNG": Condition(
+        "42601",
+        "Orphan files of {name} that are younger than a day are not removed: a statement or stream that is still"
+        " running may commit them. Give an earlier older_than, or force => true if nothing else writes to the table.",
+    ),
+    "PREFIX_MISMATCH": Condition(
+        "42601",
+        "Whether {path} is an orphan file of {name} is uncertain: a file of its path is needed, which begins with"
+        " {needed} and not with {listed}. No file was removed. If they are one place, say so with equal_schemes or"
+        " equal_authorities, such as map('s3a', 's3'); prefix_mismatch_mode => 'IGNORE' keeps such files.",
+    ),
+    "SNAPSHOT_IN_USE": Condition(
+        "55006",
+        "The snapshot {snapshot} of {name} is not expired: the {type} {ref} needs it. Move or drop the {type} first.",
     ),
     "TABLE_OF_OTHER_CATALOG": Condition(
         "42601", "The table {name} is not one of the catalog {catalog}, whose procedure is called. Name its table."

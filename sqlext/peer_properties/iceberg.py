@@ -18,6 +18,9 @@ ICEBERG = (
         commit.status-check.num-retries
         format-version
         gc.enabled
+        history.expire.max-ref-age-ms
+        history.expire.max-snapshot-age-ms
+        history.expire.min-snapshots-to-keep
         identifier-fields.rely
         schema.name-mapping.default
         write.data.path
@@ -104,14 +107,6 @@ ICEBERG = (
         """
         engine.hive.enabled
         engine.hive.lock-enabled
-        """,
-    ),
-    *no_effect(
-        "snapshots are not expired here; Iceberg's procedure expire_snapshots reads it",
-        """
-        history.expire.max-ref-age-ms
-        history.expire.max-snapshot-age-ms
-        history.expire.min-snapshots-to-keep
         """,
     ),
     *no_effect(

@@ -62,7 +62,7 @@ PAIMON = (
     ),
     *refused(
         "commits expire neither snapshots nor stored changelogs",
-        "Run Iceberg's procedure expire_snapshots, which reads history.expire.*",
+        "Run CALL <catalog>.system.expire_snapshots('<table>'), which reads history.expire.*",
         """
         changelog.num-retained.max
         changelog.num-retained.min

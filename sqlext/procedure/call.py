@@ -9,7 +9,6 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
-from sqlext.errors import AnalysisError
 from sqlext.procedure.procedure import Invocation, Procedure
 from sqlext.procedure.registry import find_procedure
 from sqlext.spark.query.cached_tables import renew_caches
@@ -38,16 +37,16 @@ def _bound(procedure: Procedure, statement: Call) -> Mapping[str, Argument]:
     names = [parameter.name for parameter in procedure.parameters]
     for position, argument in enumerate(statement.arguments):
         if argument.name is None and position >= len(names):
-            raise _refused(procedure, f"it has {len(statement.arguments)} arguments")
+            raise procedure.refused(f"it has {len(statement.arguments)} arguments")
         name = names[position] if argument.name is None else argument.name
         if name not in names:
-            raise _refused(procedure, f"it has no parameter {name}")
+            raise procedure.refused(f"it has no parameter {name}")
         if name in bound:
-            raise _refused(procedure, f"{name} is given twice")
+            raise procedure.refused(f"{name} is given twice")
         bound[name] = argument
     missing = [one.name for one in procedure.parameters if one.required and one.name not in bound]
     if missing:
-        raise _refused(procedure, f"{', '.join(missing)} is missing")
+        raise procedure.refused(f"{', '.join(missing)} is missing")
     return bound
 
 
@@ -59,9 +58,5 @@ def _evaluated(spark: SparkSession, procedure: Procedure, bound: Mapping[str, Ar
         arguments.update(lowered_query(spark, f"SELECT {values}").collect()[0].asDict())
     for parameter in procedure.parameters:
         if parameter.required and arguments[parameter.name] is None:
-            raise _refused(procedure, f"{parameter.name} is null")
+            raise procedure.refused(f"{parameter.name} is null")
     return arguments
-
-
-def _refused(procedure: Procedure, reason: str) -> AnalysisError:
-    return AnalysisError("PROCEDURE_ARGUMENT", procedure=procedure.name, reason=reason, parameters=procedure.signature)

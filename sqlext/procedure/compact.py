@@ -11,7 +11,6 @@ from typing import Any
 from sqlext.command.compaction.compaction import Compacted, compact_table
 from sqlext.commit.actions.bucket_change import ChangeBuckets
 from sqlext.commit.rules.bucket_layout import DYNAMIC, bucket_count
-from sqlext.errors import AnalysisError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.procedure.where_argument import condition, require_branch
 from sqlext.spec.metadata.reference import MAIN_BRANCH
@@ -49,12 +48,7 @@ def rescale(invocation: Invocation) -> Sequence[Sequence[Any]]:
     name = TableName(invocation.table_parts(arguments["table"]))
     table, count = invocation.load(arguments["table"]), arguments["bucket_num"]
     if count == 0 or count < DYNAMIC:
-        raise AnalysisError(
-            "PROCEDURE_ARGUMENT",
-            procedure=RESCALE.name,
-            reason=f"bucket_num is {count}, and no number of buckets, or -1",
-            parameters=RESCALE.signature,
-        )
+        raise RESCALE.refused(f"bucket_num is {count}, and no number of buckets, or -1")
     dynamic = count == DYNAMIC
     wanted = (bucket_count(table.metadata) or 1) if dynamic else count
     environment.commit(name.catalog, table, ChangeBuckets(wanted, arguments["bucket_key"], dynamic))

@@ -69,3 +69,14 @@ class Procedure:
         """The parameters with their types, optional ones in brackets."""
         texts = (f"{one.name} {one.type}" if one.required else f"[{one.name} {one.type}]" for one in self.parameters)
         return f"({', '.join(texts)})"
+
+    def refused(self, reason: str) -> AnalysisError:
+        """The error for arguments that the procedure does not take."""
+        return AnalysisError("PROCEDURE_ARGUMENT", procedure=self.name, reason=reason, parameters=self.signature)
+
+    def at_least_one(self, arguments: Mapping[str, Any], name: str) -> int | None:
+        """A number among `arguments`. Raises AnalysisError if it is less than 1."""
+        value: int | None = arguments[name]
+        if value is not None and value < 1:
+            raise self.refused(f"{name} is {value}, and must be at least 1")
+        return value

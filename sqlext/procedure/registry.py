@@ -13,12 +13,14 @@ from sqlext.procedure.compact import COMPACT, RESCALE
 from sqlext.procedure.consumers import CONSUMERS, DROP_CONSUMER, RESET_CONSUMER
 from sqlext.procedure.convert_equality_deletes import CONVERT_EQUALITY_DELETES
 from sqlext.procedure.dropped_tables import DROPPED_TABLES
+from sqlext.procedure.expire_snapshots import EXPIRE_SNAPSHOTS
 from sqlext.procedure.fast_forward import FAST_FORWARD
 from sqlext.procedure.migrate import MIGRATE
 from sqlext.procedure.procedure import Procedure
 from sqlext.procedure.publish_changes import PUBLISH_CHANGES
 from sqlext.procedure.register_table import REGISTER_TABLE
 from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
+from sqlext.procedure.remove_orphan_files import REMOVE_ORPHAN_FILES
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
 from sqlext.procedure.snapshot_table import SNAPSHOT
@@ -36,11 +38,13 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             CONVERT_EQUALITY_DELETES,
             DROP_CONSUMER,
             DROPPED_TABLES,
+            EXPIRE_SNAPSHOTS,
             FAST_FORWARD,
             MIGRATE,
             PUBLISH_CHANGES,
             REGISTER_TABLE,
             REMOVE_EXPIRED_CHANGELOGS,
+            REMOVE_ORPHAN_FILES,
             RESCALE,
             RESET_CONSUMER,
             ROLLBACK_TO_SNAPSHOT,

@@ -18,7 +18,11 @@ from sqlext.catalog.catalog import Catalog, TableCommit
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.reference_change import CreateReference, DropReference
 from sqlext.commit.actions.registration import RegisterTable
+from sqlext.commit.actions.schema_change import ChangeSchema
+from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
+from sqlext.commit.actions.spec_change import AddField, ChangeSpec, FieldTerm
 from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
@@ -28,6 +32,9 @@ from sqlext.errors import (
     UnsupportedError,
     ValidationConflict,
 )
+from sqlext.spec.schema_change import AddColumn
+from sqlext.spec.transform import IdentityTransform
+from sqlext.spec.types import LongType
 from unit.spec.metadata.test_view_metadata import LONGS, version
 
 RACERS = 3
@@ -135,6 +142,42 @@ class CatalogContract:
             catalog.drop_table(ORDERS, purge=True)
         assert caught.value.condition == "UNSUPPORTED_CATALOG_OPERATION"
         assert catalog.load_table(ORDERS).metadata == table.metadata
+
+    def test_expired_snapshots_and_unused_definitions_leave(self, catalog: Catalog) -> None:
+        """What a server has to be told apart from the other changes of a table."""
+        table = create(catalog)
+        table = land(catalog, ChangeSpec((AddField(FieldTerm(("region",), IdentityTransform())),)), ORDERS, table)
+        table = land(catalog, ChangeSchema((AddColumn(("n",), LongType()),)), ORDERS, table)
+        for _ in range(3):
+            table = land(catalog, AppendFiles(()), ORDERS, table)
+        ids = [one.snapshot_id for one in table.metadata.snapshots]
+        table = land(catalog, CreateReference("kept", "tag", ids[0]), ORDERS, table)
+        expiry = ExpireSnapshots(older_than_ms=2**50, clean_definitions=True)
+        landed = land(catalog, expiry, ORDERS, table)
+        current = catalog.load_table(ORDERS).metadata
+        assert current == landed.metadata
+        assert [one.snapshot_id for one in current.snapshots] == [ids[0], ids[2]]
+        assert current.refs.keys() == {"main", "kept"}
+        assert current.partition_specs == (current.spec(),)
+        assert current.schemas == (current.schema(),)
+        table = land(catalog, DropReference("kept", "tag"), ORDERS, landed)
+        land(catalog, expiry, ORDERS, table)
+        assert [one.snapshot_id for one in catalog.load_table(ORDERS).metadata.snapshots] == ids[2:]
+
+    def test_what_is_a_tables_to_delete_is_in_its_folders(self, catalog: Catalog) -> None:
+        """Metadata may name any file, and a folder of another table as the table's own."""
+        other = create(catalog, OTHER)
+        table = create(catalog)
+        owns = catalog.owned_by(table)
+        here, there = table.metadata.location, other.metadata.location
+        assert owns(f"{here}/data/region=eu/a.parquet")
+        assert owns(f"{here}/metadata/snap-1.avro")
+        for path in (here, f"{here}/", f"{there}/data/a.parquet", f"{here}/../other/data/a", "/etc/passwd", "", "a"):
+            assert not owns(path), path
+        hostile = replace(table.metadata, properties={"write.data.path": f"{there}/data"})
+        if self.keeps_locations_apart:
+            assert not catalog.owned_by(replace(table, metadata=hostile))(f"{there}/data/a.parquet")
+        assert catalog.owned_by(replace(table, metadata=hostile))(f"{here}/data/a.parquet")
 
     def test_metadata_that_is_there_is_registered(self, catalog: Catalog) -> None:
         table = create(catalog)

@@ -122,8 +122,8 @@ def record(spark: SparkSession, warehouse: Path, area: str) -> None:
     own = RESULTS / f"{area}.out" if minor == DEFAULT_SPARK else RESULTS / f"spark-{minor}" / f"{area}.out"
     if minor != DEFAULT_SPARK:
         own.unlink(missing_ok=True)
-    if not own.exists() and given == result_path(area).read_text():
-        return
+        if given == result_path(area).read_text():
+            return
     own.parent.mkdir(exist_ok=True)
     own.write_text(given)
 

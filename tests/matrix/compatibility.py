@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "compatibility.md"
 SQL = ROOT / "docs" / "sql.md"
 ABSENT = "–"
+_DAY = "run on"
 NOT_FROM_PYTHON = "An ability of Python's API, which this way to run has none of."
 _INTRODUCTION = (
     "# What was run where",
@@ -22,6 +23,7 @@ _INTRODUCTION = (
     "`python3 tests/matrix/run.py --only abilities,core` runs the abilities of sqlext, each the file that its row",
     "leads to, and writes this page from the outcomes. A wrong answer, or an error that the file does not name, fails",
     "the command. `yes` is the outcome on every Spark; otherwise the cell has the Sparks that are able, and a note.",
+    "Each row has the day of its run, since when sqlext may have changed.",
     "",
 )
 _WAYS = (
@@ -40,6 +42,7 @@ _OF_CORE = (
     "the first release of a Spark.",
     "",
 )
+CORE_HEADER = ["Spark", "Python", "Java", "packages", "outcome", _DAY]
 _HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
 
 
@@ -56,7 +59,7 @@ def rows() -> list[Ability]:
 
 def header() -> list[str]:
     """The columns of the table of abilities."""
-    return ["ability", *WAYS]
+    return ["ability", *WAYS, _DAY]
 
 
 def link(ability: Ability) -> str:
@@ -71,14 +74,15 @@ def document(kept: Kept) -> str:
     before = None
     for ability in rows():
         if ability.section != before:
-            table.append(_line([f"**[{ability.section}](sql.md#{_anchor(ability.section)})**", *[""] * len(WAYS)]))
+            table.append(_line([f"**[{ability.section}](sql.md#{_anchor(ability.section)})**", *[""] * len(WAYS), ""]))
             before = ability.section
-        table.append(_line([link(ability), *(_cell(kept, ability, way, notes) for way in WAYS)]))
-    told = list(_outcomes(kept))
+        cells = [_cell(kept, ability, way, notes) for way in WAYS]
+        table.append(_line([link(ability), *cells, _day(_outcomes(kept, ability))]))
+    told = [outcome for ability in abilities() for outcome in _outcomes(kept, ability)]
     lines = [
         *_INTRODUCTION,
         f"- Spark {_and(one.versions.spark for one in told)}; Python {_and(one.versions.python for one in told)};"
-        f" Java {_and(one.versions.java for one in told)}; run {_dates(told)}.",
+        f" Java {_and(one.versions.java for one in told)}.",
         *_WAYS,
         "",
         *table,
@@ -86,8 +90,8 @@ def document(kept: Kept) -> str:
         *(f"<sup>{number}</sup> {note}<br>" for number, note in enumerate(notes, 1)),
         "",
         *_OF_CORE,
-        _line(["Spark", "Python", "Java", "packages", "outcome"]),
-        _line(["---"] * 5),
+        _line(CORE_HEADER),
+        _line(["---"] * len(CORE_HEADER)),
         *(_core_row(run, kept) for run in DOCUMENTED),
     ]
     return "\n".join(lines) + "\n"
@@ -118,7 +122,7 @@ def _core_row(run: CoreRun, kept: Kept) -> str:
     outcome = _known(kept.core(run))
     versions = outcome.versions
     packages = "oldest" if run.oldest else "newest"
-    return _line([versions.spark, versions.python, versions.java, packages, outcome.told])
+    return _line([versions.spark, versions.python, versions.java, packages, outcome.told, versions.date])
 
 
 def _known(outcome: Outcome | None) -> Outcome:
@@ -126,15 +130,14 @@ def _known(outcome: Outcome | None) -> Outcome:
     return outcome
 
 
-def _outcomes(kept: Kept) -> Iterator[Outcome]:
-    for ability in abilities():
-        for minor in MINORS:
-            yield from (_known(kept.ability(minor, way, ability)) for way in ability.ways())
+def _outcomes(kept: Kept, ability: Ability) -> Iterator[Outcome]:
+    for minor in MINORS:
+        yield from (_known(kept.ability(minor, way, ability)) for way in ability.ways())
 
 
-def _dates(outcomes: Iterable[Outcome]) -> str:
-    dates = sorted({one.versions.date for one in outcomes})
-    return f"on {dates[0]}" if len(dates) == 1 else f"from {dates[0]} to {dates[-1]}"
+def _day(outcomes: Iterable[Outcome]) -> str:
+    """That of the first of several runs."""
+    return min(one.versions.date for one in outcomes)
 
 
 def _and(parts: Iterable[str]) -> str:

@@ -1,13 +1,14 @@
-"""Outcomes of the runs of the matrix, kept in `build/matrix/outcomes` for docs/compatibility.md.
+"""Outcomes of the runs of the matrix, kept in `outcomes.csv` for docs/compatibility.md.
 
-One is of the sources that it was run with: a change of sqlext, of an ability or of the core script makes it void.
+One is that of an ability, or of the core script, as its file was: a change of the file makes the outcome void. A change
+of sqlext does not, but the document tells the day of each row, and `run.py --missing` runs what is of earlier sources.
 """
 
 from __future__ import annotations
 
-import json
+import csv
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,11 +18,13 @@ from matrix.core_runs import CoreRun
 from sqlext.spark.shim.supported_spark import MINORS
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "build" / "matrix" / "outcomes"
+RECORD = Path(__file__).parent / "outcomes.csv"
 PROJECT = ROOT / "pyproject.toml"
 CORE = Path(__file__).parent / "core.py"
 
 YES, REFUSED, FAILED = "yes", "refused", "FAILED"
+_COLUMNS = ("run", "kind", "told", "spark", "python", "java", "date", "source", "tried")
+_HASH_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +84,36 @@ def _found(ability: Ability, attempt: Attempt) -> str:
 
 
 class Kept:
-    """The outcomes of this clone, by what was run."""
+    """The outcomes of all runs, each the last one of its kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, record: Path = RECORD) -> None:
+        self._record = record
         self._source = _hash(made_of())
+        with record.open(newline="") as file:
+            self._rows = {row["run"]: row for row in csv.DictReader(file)}
 
     def put_ability(self, minor: str, way: str, ability: Ability, outcome: Outcome) -> None:
         self._put(_cell(minor, way, ability), [ability.path()], outcome)
 
     def ability(self, minor: str, way: str, ability: Ability) -> Outcome | None:
-        """The outcome of these sources, or None."""
+        """The last outcome, or None."""
         return self._get(_cell(minor, way, ability), [ability.path()])
 
     def put_core(self, run: CoreRun, outcome: Outcome) -> None:
         self._put(f"core-{run.name()}", _of_core(run), outcome)
 
     def core(self, run: CoreRun) -> Outcome | None:
-        """The outcome of these sources, or None."""
+        """The last outcome, or None."""
         return self._get(f"core-{run.name()}", _of_core(run))
 
+    def is_newest(self, run: tuple[str, str, Ability] | CoreRun) -> bool:
+        """Whether the last outcome, in a Spark and way or of the core, passed with the sources as they are."""
+        name = f"core-{run.name()}" if isinstance(run, CoreRun) else _cell(*run)
+        row = self._rows.get(name)
+        return row is not None and row["source"] == self._source and row["kind"] != FAILED
+
     def missing(self, runs: Sequence[CoreRun]) -> list[str]:
-        """What has no outcome with these sources, or a failed one, in words."""
+        """What has no outcome, or a failed one, in words."""
         of_abilities = {
             f"{way} on {minor}": [self.ability(minor, way, one) for one in abilities() if way in one.ways()]
             for minor in MINORS
@@ -111,18 +123,19 @@ class Kept:
         return [name for name, outcomes in found.items() if any(map(is_missing, outcomes))]
 
     def _put(self, name: str, tried: Sequence[Path], outcome: Outcome) -> None:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        told = {**asdict(outcome), "source": self._source, "tried": _hash(tried)}
-        (FOLDER / f"{name}.json").write_text(json.dumps(told, indent=1))
+        versions = outcome.versions
+        values = (name, outcome.kind, outcome.told, versions.spark, versions.python, versions.java, versions.date)
+        self._rows[name] = dict(zip(_COLUMNS, (*values, self._source, _hash(tried)), strict=True))
+        with self._record.open("w", newline="") as file:
+            writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self._rows[one] for one in sorted(self._rows))
 
     def _get(self, name: str, tried: Sequence[Path]) -> Outcome | None:
-        path = FOLDER / f"{name}.json"
-        if not path.exists():
+        row = self._rows.get(name)
+        if row is None or row["tried"] != _hash(tried):
             return None
-        told = json.loads(path.read_text())
-        if told["source"] != self._source or told["tried"] != _hash(tried):
-            return None
-        return Outcome(told["kind"], told["told"], Versions(**told["versions"]))
+        return Outcome(row["kind"], row["told"], Versions(row["spark"], row["python"], row["java"], row["date"]))
 
 
 def _of_core(run: CoreRun) -> list[Path]:
@@ -131,7 +144,7 @@ def _of_core(run: CoreRun) -> list[Path]:
 
 
 def _hash(files: Sequence[Path]) -> str:
-    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:_HASH_DIGITS]
 
 
 def _cell(minor: str, way: str, ability: Ability) -> str:

@@ -8,9 +8,9 @@ Each version has an environment of its own in `build/matrix`. `--only` takes the
   dependencies. A Python and a Java are looked for by version, or given by path;
 - those of PARTS: the tests of these folders in an environment with their tools.
 
-Once all abilities and the documented runs of the core have passed with the sources as they are, it writes
-docs/compatibility.md. With `--missing` it runs only those of them that have not. `--regenerate` records
-the golden results that differ from those of the default version, and `--classes` writes `docs/spark-classes.md`.
+It writes docs/compatibility.md, if all abilities and the documented runs of the core have passed when they last ran. With
+`--missing` it runs only those that have not with the sources as they are. `--regenerate` records the golden results that
+differ from those of the default version, and `--classes` writes `docs/spark-classes.md`.
 """
 
 import os
@@ -41,7 +41,7 @@ from matrix.core_runs import DOCUMENTED, CoreRun
 from matrix.environments import with_tests, with_wheel
 from matrix.interpreters import interpreter, java
 from matrix.lower_bounds import lower_bounds
-from matrix.outcomes import FAILED, PROJECT, YES, Kept, Outcome, Versions, is_missing, judged, made_of
+from matrix.outcomes import FAILED, PROJECT, YES, Kept, Outcome, Versions, judged, made_of
 from sqlext.spark.shim.supported_spark import MINORS
 
 PARTS = {
@@ -69,10 +69,10 @@ def main() -> int:
             for way in arguments.way:
                 those = [one for one in chosen if way in one.ways()]
                 if arguments.missing:
-                    those = [one for one in those if is_missing(Kept().ability(minor, way, one))]
+                    those = [one for one in those if not Kept().is_newest((minor, way, one))]
                 failed += run_abilities(minor, way, those)
     if "core" in arguments.only:
-        runs = [one for one in core_runs(arguments) if not arguments.missing or is_missing(Kept().core(one))]
+        runs = [one for one in core_runs(arguments) if not (arguments.missing and Kept().is_newest(one))]
         failed += [f"core: {one.name()}" for one in runs if run_core(one).kind == FAILED]
     for minor in arguments.spark:
         for part in filter(PARTS.__contains__, arguments.only):
@@ -192,7 +192,7 @@ def _versions(python: Path, java_home: Path) -> Versions:
 
 
 def write_document() -> None:
-    """Writes docs/compatibility.md, or says what has not passed with the sources as they are."""
+    """Writes docs/compatibility.md, or says what has not passed."""
     kept = Kept()
     missing = kept.missing(DOCUMENTED)
     if missing:

@@ -17,8 +17,10 @@ from sqlext.spec.metadata.metadata_update import (
     AddSpec,
     AssignUUID,
     RemoveProperties,
+    RemoveSchemas,
     RemoveSnapshotRef,
     RemoveSnapshots,
+    RemoveSpecs,
     SetCurrentSchema,
     SetDefaultSortOrder,
     SetDefaultSpec,
@@ -79,7 +81,12 @@ def may_still_hold(base: TableMetadata, updated: TableMetadata, current: TableMe
 
 def updates(base: TableMetadata | None, updated: TableMetadata) -> list[Json]:
     """Updates from `base` to `updated`; `base` None: for a new table."""
-    return [*_definition(base, updated), *_properties(base, updated), *_snapshots(base, updated)]
+    return [
+        *_definition(base, updated),
+        *_properties(base, updated),
+        *_snapshots(base, updated),
+        *_removed_definitions(base, updated),
+    ]
 
 
 def _definition(base: TableMetadata | None, updated: TableMetadata) -> Iterator[Json]:
@@ -144,6 +151,19 @@ def _snapshots(base: TableMetadata | None, updated: TableMetadata) -> Iterator[J
     if gone:
         yield RemoveSnapshots(gone).to_json()
     yield from _statistics(base, updated, kept)
+
+
+def _removed_definitions(base: TableMetadata | None, updated: TableMetadata) -> Iterator[Json]:
+    """Specs and schemas that are gone. They come last, since a server refuses to remove what a snapshot uses."""
+    if base is None:
+        return
+    specs, schemas = updated.specs_by_id(), updated.schemas_by_id()
+    gone = tuple(one for one in base.specs_by_id() if one not in specs)
+    if gone:
+        yield RemoveSpecs(gone).to_json()
+    gone = tuple(one for one in base.schemas_by_id() if one not in schemas)
+    if gone:
+        yield RemoveSchemas(gone).to_json()
 
 
 def _statistics(base: TableMetadata | None, updated: TableMetadata, kept: set[int]) -> Iterator[Json]:

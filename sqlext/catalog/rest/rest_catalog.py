@@ -11,6 +11,7 @@ from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
+from sqlext.catalog.owned_files import owned_by
 from sqlext.catalog.rest.client import NoAnswer, NotAllowed, Refusal, RestClient, names_in, table_path, understanding
 from sqlext.catalog.rest.lost_answer import looked_for
 from sqlext.catalog.rest.metadata_difference import may_still_hold, requirements, updates
@@ -182,6 +183,10 @@ class RestCatalog:
         except (Refusal, NoAnswer):
             return self._location_of(identifier)
         return location
+
+    def owned_by(self, table: LoadedTable) -> Callable[[str], bool]:
+        """By the table's own folders: the server decides where its tables are, and this client may not see them all."""
+        return owned_by(table.metadata, None, lambda location: False)
 
     def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         """No change: staged tables are the server's."""

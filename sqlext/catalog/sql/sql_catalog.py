@@ -13,7 +13,7 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
-from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, owned_files
+from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, owned_by, owned_files
 from sqlext.catalog.owned_files import purge as purge_files
 from sqlext.catalog.sql.database import DuplicateKey, answered
 from sqlext.catalog.sql.records import TABLE, VIEW, CatalogRecords, Record
@@ -207,6 +207,9 @@ class SqlCatalog:
             return plain
         return f"{plain}-{self._new_uuid().hex[:_DISTINCT_DIGITS]}"
 
+    def owned_by(self, table: LoadedTable) -> Callable[[str], bool]:
+        return owned_by(table.metadata, self._allowed, self._is_of_another(table))
+
     def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         """No change: the location is not determined by the name."""
 
@@ -247,11 +250,14 @@ class SqlCatalog:
 
     def _owned_files(self, table: LoadedTable) -> tuple[str, ...]:
         """The files that PURGE deletes. The table has left the catalog, but may be among retained dropped tables."""
-        metadata, location = table.metadata, table.metadata_location
-        others = {_place(_folder_of(one)) for one in self._records.metadata_locations()} - {
-            _place(_folder_of(location))
-        }
-        return tuple(owned_files(self._io, metadata, location, self._allowed, in_any_folder(others.__contains__)))
+        is_of_another = self._is_of_another(table)
+        return tuple(owned_files(self._io, table.metadata, table.metadata_location, self._allowed, is_of_another))
+
+    def _is_of_another(self, table: LoadedTable) -> Callable[[str], bool]:
+        """A function: whether a location, with links resolved, is in the folder of another table, retained dropped ones
+        included."""
+        others = {_place(_folder_of(one)) for one in self._records.metadata_locations()}
+        return in_any_folder((others - {_place(_folder_of(table.metadata_location))}).__contains__)
 
     def _removed(self, identifier: TableIdentifier, record: Record, purge: bool) -> bool:
         if purge or not self._undrop_retention_ms:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlext.commit.action import CommitContext, StagedChange
@@ -29,6 +30,8 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _TAG_PREFIX = "sqlext-consumer-"
 _VERSION = 1
+# A consumer has its own expiration time, so its tag must not expire by the table's `history.expire.max-ref-age-ms`.
+_FOR_EVER_MS = 2**63 - 1
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 
 
@@ -57,19 +60,34 @@ class Consumer:
 
 def consumers(metadata: TableMetadata, name: str) -> Mapping[str, Consumer]:
     """The table's consumers by id. Raises CorruptionError CONSUMER_UNREADABLE for a property that does not parse."""
-    found = {}
+    return {consumer_id: _decoded(name, consumer_id, text) for consumer_id, text in _stored(metadata)}
+
+
+def _stored(metadata: TableMetadata) -> Iterator[tuple[str, str]]:
     for key, text in sorted(metadata.properties.items()):
         if key.startswith(CONSUMER_PREFIX):
-            consumer_id = key.removeprefix(CONSUMER_PREFIX)
-            try:
-                value = json.loads(text)
-                if value["version"] != _VERSION:
-                    raise ValueError(f"its version is {value['version']}")
-                ids = [None if value[key] is None else int(value[key]) for key in ("snapshot", "needed")]
-                found[consumer_id] = Consumer(ids[0], ids[1], int(value["at"]), str(value["branch"]))
-            except (ValueError, TypeError, KeyError) as error:
-                raise CorruptionError("CONSUMER_UNREADABLE", name=name, consumer=consumer_id, reason=error) from None
-    return found
+            yield key.removeprefix(CONSUMER_PREFIX), text
+
+
+def _decoded(name: str, consumer_id: str, text: str) -> Consumer:
+    try:
+        value = json.loads(text)
+        if value["version"] != _VERSION:
+            raise ValueError(f"its version is {value['version']}")
+        ids = [None if value[key] is None else int(value[key]) for key in ("snapshot", "needed")]
+        return Consumer(ids[0], ids[1], int(value["at"]), str(value["branch"]))
+    except (ValueError, TypeError, KeyError) as error:
+        raise CorruptionError("CONSUMER_UNREADABLE", name=name, consumer=consumer_id, reason=error) from None
+
+
+def tags_of_expired_consumers(metadata: TableMetadata, now_ms: int) -> frozenset[str]:
+    """The tags that no longer protect a snapshot. One of a consumer that cannot be read protects it."""
+    found = set()
+    for consumer_id, text in _stored(metadata):
+        with suppress(CorruptionError):
+            if is_expired(metadata, _decoded("", consumer_id, text), now_ms):
+                found.add(_TAG_PREFIX + consumer_id)
+    return frozenset(found)
 
 
 def is_expired(metadata: TableMetadata, consumer: Consumer, now_ms: int) -> bool:
@@ -107,7 +125,7 @@ class MoveConsumer:
         needed = None if self.to is None else self.to.needed_id
         if needed is not None and base.snapshot_or_none(needed) is not None:
             if known is None or known.snapshot_id != needed:
-                updates.append(SetSnapshotRef(tag, SnapshotReference(needed, "tag")))
+                updates.append(SetSnapshotRef(tag, SnapshotReference(needed, "tag", max_ref_age_ms=_FOR_EVER_MS)))
         elif known is not None:
             updates.append(RemoveSnapshotRef(tag))
         requirements = (

@@ -10,7 +10,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -24,7 +25,7 @@ from sqlext.commit.loop.conflict import SNAPSHOT
 from sqlext.commit.rules.merge_rules import merge_properties
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.commit.snapshot.manifest_writer import ManifestWriter
-from sqlext.errors import SqlextError
+from sqlext.errors import CorruptionError, SqlextError
 from sqlext.properties import UPSERT_ENABLED
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.constraint import row_rule_properties
@@ -36,6 +37,8 @@ from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join, metadata_location
 
 _VERSION = 1
+# The token is that of an attempt; manifests have a number behind it.
+_STAGED_NAME = re.compile(r"stream-(.+)-([0-9]+)-[^-]+(?:-m[0-9]+\.avro|\.json)")
 
 StagedAction: TypeAlias = AppendFiles | RowDelta | OverwriteFiles
 
@@ -114,6 +117,28 @@ def staged_files(io: FileIO, metadata: TableMetadata, query_id: str) -> Sequence
     prefix = f"stream-{query_id}-"
     files = (file.path for file in io.list(metadata_location(metadata)))
     return [path for path in files if path.rpartition("/")[2].startswith(prefix)]
+
+
+def staged_query_and_batch(location: str) -> tuple[str, int] | None:
+    """The query and batch that a file is staged for, by its name; None for any other file."""
+    found = _STAGED_NAME.match(location.rpartition("/")[2])
+    return None if found is None else (found[1], int(found[2]))
+
+
+def files_of_staged(io: FileIO, metadata: TableMetadata, location: str) -> Iterator[str]:
+    """The locations in a staged batch's JSON file: of manifests, and of the content files in them.
+
+    Raises CorruptionError for a file that is damaged, FileNotFoundError for one that is gone.
+    """
+    try:
+        value = json.loads(io.read(location))
+        described = [*value["manifests"], *value["touched"]]
+        paths = [str(one["path"]) for one in described]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptionError("CORRUPT_FILE", path=location, kind="staged batch", reason=error) from error
+    yield from paths
+    for one in described:
+        yield from (file.file_path for file in _files(io, metadata, one))
 
 
 def load_staged(io: FileIO, metadata: TableMetadata, location: str, how: str) -> StagedBatch | None:

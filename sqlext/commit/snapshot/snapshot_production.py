@@ -96,6 +96,7 @@ class SnapshotProduction:
         if base is None:
             raise ValueError("a snapshot needs a table")
         _require_writable(base, self._context.name, self._change.added)
+        _require_specs(base, self._context.name, self._change.added)
         _require_branch(base, self._context)
         self._require_same_rules(base)
         self._action.validate(self._context, base)
@@ -283,6 +284,14 @@ class SnapshotProduction:
 def _require_writable(base: TableMetadata, name: str, added: Sequence[ContentFile]) -> None:
     if base.format_version == 1 and any(file.content for file in added):
         raise UnsupportedError("FORMAT_VERSION_1_ROW_LEVEL", verb="A change of single rows", name=name)
+
+
+def _require_specs(base: TableMetadata, name: str, added: Sequence[ContentFile]) -> None:
+    """Raises `ValidationConflict` if the spec of an added file was removed after the file had been planned."""
+    missing = {file.spec_id for file in added} - base.specs_by_id().keys()
+    if missing:
+        reason = f"another statement removed the partition spec {min(missing)}"
+        raise ValidationConflict("CONCURRENT_CHANGE", name=name, reason=reason)
 
 
 def _require_branch(base: TableMetadata, context: CommitContext) -> None:

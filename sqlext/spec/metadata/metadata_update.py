@@ -272,6 +272,38 @@ class RemoveSnapshots:
         return {"action": "remove-snapshots", "snapshot-ids": list(self.snapshot_ids)}
 
 
+@dataclass(frozen=True, slots=True)
+class RemoveSpecs:
+    """Removes partition specs, of which none is the default; ids that the table does not have are ignored."""
+
+    spec_ids: tuple[int, ...]
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        """Raises CommitConflict for the default spec."""
+        _require_not_in_use(metadata, "partition spec", metadata.default_spec_id, self.spec_ids)
+        kept = tuple(spec for spec in metadata.partition_specs if spec.spec_id not in self.spec_ids)
+        return replace(metadata, partition_specs=kept)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "remove-partition-specs", "spec-ids": list(self.spec_ids)}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveSchemas:
+    """Removes schemas, of which none is the current one; ids that the table does not have are ignored."""
+
+    schema_ids: tuple[int, ...]
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        """Raises CommitConflict for the current schema."""
+        _require_not_in_use(metadata, "schema", metadata.current_schema_id, self.schema_ids)
+        kept = tuple(schema for schema in metadata.schemas if schema.schema_id not in self.schema_ids)
+        return replace(metadata, schemas=kept)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "remove-schemas", "schema-ids": list(self.schema_ids)}
+
+
 MetadataUpdate: TypeAlias = Union[  # noqa: UP007 - as every union of spec/
     AssignUUID,
     UpgradeFormatVersion,
@@ -288,6 +320,8 @@ MetadataUpdate: TypeAlias = Union[  # noqa: UP007 - as every union of spec/
     SetSnapshotRef,
     RemoveSnapshotRef,
     RemoveSnapshots,
+    RemoveSpecs,
+    RemoveSchemas,
 ]
 
 
@@ -358,6 +392,11 @@ def _log_after_gap(log: tuple[SnapshotLogEntry, ...], gone: frozenset[int]) -> t
 def _require_free_id(metadata: TableMetadata, kind: str, id: int, taken: Iterable[int]) -> None:
     if id in set(taken):
         raise CommitConflict("COMMIT_CONFLICT", name=metadata.location, reason=f"{kind} id {id} is taken")
+
+
+def _require_not_in_use(metadata: TableMetadata, kind: str, used: int, removed: Sequence[int]) -> None:
+    if used in removed:
+        raise CommitConflict("COMMIT_CONFLICT", name=metadata.location, reason=f"{kind} {used} is in use again")
 
 
 def _existing_id(metadata: TableMetadata, kind: str, id: int, ids: Sequence[int]) -> int:

@@ -18,7 +18,7 @@ DESCRIBE FUNCTION lake.system.nothing;
 -- names of other systems, slips, and names that mean nothing here
 CALL lake.system.rewrite_data_files('db.t');
 
-CALL lake.system.expire_snapshots('db.t');
+CALL lake.system.expire_tags('db.t');
 
 CALL lake.system.fast_foward('db.t');
 

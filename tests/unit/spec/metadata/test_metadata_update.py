@@ -15,8 +15,10 @@ from sqlext.spec.metadata.metadata_update import (
     AssignUUID,
     MetadataUpdate,
     RemoveProperties,
+    RemoveSchemas,
     RemoveSnapshotRef,
     RemoveSnapshots,
+    RemoveSpecs,
     SetCurrentSchema,
     SetDefaultSortOrder,
     SetDefaultSpec,
@@ -186,6 +188,8 @@ def test_the_metadata_log_is_trimmed() -> None:
         SetSnapshotRef("main", SnapshotReference(1)),
         RemoveSnapshotRef("main"),
         RemoveSnapshots((1,)),
+        RemoveSpecs((1,)),
+        RemoveSchemas((1,)),
     ],
 )
 def test_updates_are_spelled_as_rest_does(update: MetadataUpdate) -> None:
@@ -217,3 +221,13 @@ def test_creation_requires_that_nothing_is_there() -> None:
     AssertCreate().check(None)
     with pytest.raises(CommitConflict):
         AssertCreate().check(BASE)
+
+
+def test_definitions_in_use_are_not_removed() -> None:
+    both = apply_updates(BASE, [AddSchema(WIDER), AddSpec(BUCKETED)], now_ms=2_000)
+    fewer = apply_updates(both, [RemoveSchemas((1, 7)), RemoveSpecs((1, 7))], now_ms=3_000)
+    assert (fewer.schemas, fewer.partition_specs) == (BASE.schemas, BASE.partition_specs)
+    assert (fewer.last_column_id, fewer.last_partition_id) == (both.last_column_id, both.last_partition_id)
+    for update in (RemoveSchemas((0,)), RemoveSpecs((0,))):
+        with pytest.raises(CommitConflict):
+            update.apply(both)

@@ -1,0 +1,75 @@
+"""Files that only expired snapshots needed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from sqlext.catalog.changelog_files import changelog_files
+from sqlext.command.maintenance.snapshot_files import SnapshotFiles
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.manifests.content_file import Content
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.stored_changelog import StoredChangelog
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+
+
+@dataclass(frozen=True, slots=True)
+class UnreachableFiles:
+    """Locations of files; `content` has the kind of each content file."""
+
+    content: Mapping[str, Content]
+    manifests: AbstractSet[str]
+    manifest_lists: AbstractSet[str]
+    statistics: AbstractSet[str]
+    changelogs: AbstractSet[str]
+
+    @property
+    def in_order(self) -> Iterable[AbstractSet[str]]:
+        """The files in the order to delete them in: what lists others comes after these, so that another call finds
+        what a killed one has left."""
+        return self.content.keys(), self.changelogs, self.statistics, self.manifests, self.manifest_lists
+
+
+def unreachable_files(
+    io: FileIO, manifests: ManifestCache, before: TableMetadata, after: TableMetadata
+) -> UnreachableFiles:
+    """Files that snapshots of `before` need and no snapshot of `after` does.
+
+    A file of an expired snapshot that cannot be read is passed over, with the files that it lists. Raises
+    NotFoundError, CorruptionError or StorageError if a file of a remaining snapshot cannot be read.
+    """
+    kept_ids = {one.snapshot_id for one in after.snapshots}
+    gone = [one for one in before.snapshots if one.snapshot_id not in kept_ids]
+    # What expired snapshots alone list is read once.
+    of_gone = SnapshotFiles(io, ManifestCache(0), lost_is_empty=True)
+    of_kept = SnapshotFiles(io, manifests)
+    kept = of_kept.listed(after.snapshots)
+    listed = of_gone.listed(gone)
+    unlisted = {path: one for path, one in listed.manifests.items() if path not in kept.manifests}
+    content = of_gone.live(unlisted.values(), before)
+    still_live = of_kept.live_among(content.keys(), kept.manifests.values(), after)
+    return UnreachableFiles(
+        content={path: kind for path, kind in content.items() if path not in still_live},
+        manifests=unlisted.keys(),
+        manifest_lists=listed.manifest_lists - kept.manifest_lists,
+        statistics=_statistics(before) - _statistics(after),
+        changelogs=_changelogs(io, before, gone, after.snapshots),
+    )
+
+
+def _statistics(metadata: TableMetadata) -> frozenset[str]:
+    return frozenset(str(one["statistics-path"]) for one in (*metadata.statistics, *metadata.partition_statistics))
+
+
+def _changelogs(
+    io: FileIO, metadata: TableMetadata, gone: Collection[Snapshot], kept: Collection[Snapshot]
+) -> frozenset[str]:
+    ids = _changelog_ids(gone) - _changelog_ids(kept)
+    return frozenset(file.path for id, file in changelog_files(io, metadata) if id in ids) if ids else frozenset()
+
+
+def _changelog_ids(snapshots: Iterable[Snapshot]) -> set[str]:
+    return {stored.id for stored in map(StoredChangelog.of, snapshots) if stored is not None}

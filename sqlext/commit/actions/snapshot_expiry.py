@@ -1,0 +1,132 @@
+"""Expiring snapshots, branches and tags (spec: Snapshot Retention Policy). Files are not this action's to delete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlext.commit.action import CommitContext, StagedChange
+from sqlext.commit.actions.consumer import tags_of_expired_consumers
+from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.properties import GC_ENABLED, MAX_REF_AGE_MS, MAX_SNAPSHOT_AGE_MS, MIN_SNAPSHOTS_TO_KEEP
+from sqlext.spec.metadata.metadata_update import (
+    MetadataUpdate,
+    RemoveSchemas,
+    RemoveSnapshotRef,
+    RemoveSnapshots,
+    RemoveSpecs,
+)
+from sqlext.spec.metadata.requirement import (
+    AssertCurrentSchemaId,
+    AssertDefaultSpecId,
+    AssertRefSnapshotId,
+    AssertTableUUID,
+)
+from sqlext.spec.metadata.retention import Expired, RetentionPolicy, expired
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireSnapshots:
+    """Removes expired references and snapshots, by the table's `history.expire.*` and those of its references.
+
+    `older_than_ms`, in milliseconds since 1970, and `retain_last` replace the table's properties. `snapshot_ids` expire
+    too, whatever their age; ids that the table does not have are ignored. With `clean_definitions` partition specs and
+    schemas are removed that no remaining snapshot uses.
+
+    Tags of expired consumers are removed. Raises UnsupportedError if `gc.enabled` is false, and AnalysisError for one
+    of `snapshot_ids` that a remaining branch or tag refers to.
+    """
+
+    older_than_ms: int | None = None
+    retain_last: int | None = None
+    snapshot_ids: frozenset[int] = frozenset()
+    clean_definitions: bool = False
+
+    def begin(self, context: CommitContext) -> _Staging:
+        return _Staging(self, context)
+
+    def expired(self, base: TableMetadata, name: str, now_ms: int) -> Expired:
+        """What the action removes from `base` at `now_ms`; raises as it. `name` is the table's, for messages."""
+        if not GC_ENABLED.of(base.properties):
+            raise UnsupportedError("FILES_ARE_SHARED", name=name, operation="Expiring snapshots")
+        gone = expired(base, self._policy(base, now_ms), now_ms, tags_of_expired_consumers(base, now_ms))
+        for ref, to in base.refs.items():
+            if to.snapshot_id in self.snapshot_ids and ref not in gone.refs:
+                raise AnalysisError("SNAPSHOT_IN_USE", snapshot=to.snapshot_id, name=name, type=to.type, ref=ref)
+        return gone
+
+    def _policy(self, metadata: TableMetadata, now_ms: int) -> RetentionPolicy:
+        properties = metadata.properties
+        least = MIN_SNAPSHOTS_TO_KEEP.of(properties) if self.retain_last is None else self.retain_last
+        older_than_ms = now_ms - MAX_SNAPSHOT_AGE_MS.of(properties)
+        return RetentionPolicy(
+            older_than_ms=older_than_ms if self.older_than_ms is None else self.older_than_ms,
+            min_snapshots_to_keep=least,
+            max_ref_age_ms=MAX_REF_AGE_MS.of(properties),
+            snapshot_ids=self.snapshot_ids,
+        )
+
+
+class _Staging:
+    def __init__(self, action: ExpireSnapshots, context: CommitContext) -> None:
+        self._action = action
+        self._context = context
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is None:
+            raise ValueError("snapshots are those of a table")
+        gone = self._action.expired(base, self._context.name, self._context.clock())
+        updates: list[MetadataUpdate] = [RemoveSnapshotRef(ref) for ref in gone.refs]
+        if gone.snapshot_ids:
+            updates.append(RemoveSnapshots(gone.snapshot_ids))
+        if self._action.clean_definitions:
+            updates.extend(self._unused_definitions(base, frozenset(gone.snapshot_ids)))
+        heads = (AssertRefSnapshotId(ref, reference.snapshot_id) for ref, reference in base.refs.items())
+        return StagedChange(
+            base,
+            tuple(updates),
+            (
+                AssertTableUUID(base.table_uuid),
+                *heads,
+                AssertCurrentSchemaId(base.current_schema_id),
+                AssertDefaultSpecId(base.default_spec_id),
+            ),
+        )
+
+    def finish(self, landed: Snapshot | None) -> None:
+        """No files."""
+
+    def abandon(self) -> None:
+        """No files."""
+
+    def _unused_definitions(self, base: TableMetadata, gone: frozenset[int]) -> Iterator[MetadataUpdate]:
+        """Removals of partition specs without manifests, and of schemas that neither a snapshot has nor a remaining
+        partition spec needs for the type of a column that was dropped."""
+        kept = [one for one in base.snapshots if one.snapshot_id not in gone]
+        used = {base.default_spec_id}
+        if len(base.partition_specs) > 1:
+            manifests = self._context.manifests
+            used.update(one.spec_id for snapshot in kept for one in manifests.manifests(self._context.io, snapshot))
+        specs = tuple(spec.spec_id for spec in base.partition_specs if spec.spec_id not in used)
+        if specs:
+            yield RemoveSpecs(specs)
+        schemas = {base.current_schema_id, *(one.schema_id for one in kept)}
+        if None in schemas:
+            # A snapshot of format version 1 does not tell its schema.
+            return
+        schemas.update(_schemas_of_sources(base, used))
+        unused = tuple(schema.schema_id for schema in base.schemas if schema.schema_id not in schemas)
+        if unused:
+            yield RemoveSchemas(unused)
+
+
+def _schemas_of_sources(base: TableMetadata, spec_ids: set[int]) -> Iterator[int]:
+    """For each source column of these specs that was dropped: the newest schema that has it."""
+    current = base.schema()
+    for spec_id in spec_ids:
+        for field in base.specs_by_id()[spec_id].fields:
+            if current.field_or_none(field.source_id) is None:
+                having = (one for one in reversed(base.schemas) if one.field_or_none(field.source_id) is not None)
+                yield from (one.schema_id for one in [*having][:1])

@@ -1,0 +1,89 @@
+"""Which snapshots and references of a table have expired (spec: Snapshot Retention Policy)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPolicy:
+    """What is kept, where a branch or tag does not say otherwise; times are milliseconds since 1970.
+
+    Of each branch the newest `min_snapshots_to_keep` snapshots are kept, and those that are not older than
+    `older_than_ms`. A branch or tag itself, other than main, is kept while its snapshot is at most `max_ref_age_ms`
+    old; None: for ever. `snapshot_ids` expire whatever their age.
+    """
+
+    older_than_ms: int
+    min_snapshots_to_keep: int
+    max_ref_age_ms: int | None
+    snapshot_ids: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """Names of references and ids of snapshots, in the order in which the table lists them."""
+
+    refs: tuple[str, ...]
+    snapshot_ids: tuple[int, ...]
+
+
+def expired(metadata: TableMetadata, policy: RetentionPolicy, now_ms: int, ended: frozenset[str]) -> Expired:
+    """What has expired by `policy`; the references `ended` count as expired.
+
+    A snapshot on no branch or tag that is kept expires by its age alone. The snapshot of a kept reference never
+    expires, even if it is one of `policy.snapshot_ids`.
+    """
+    by_id = {one.snapshot_id: one for one in metadata.snapshots}
+    refs = {
+        name: ref
+        for name, ref in metadata.refs.items()
+        if name == MAIN_BRANCH or (name not in ended and _is_kept(ref, by_id, policy, now_ms))
+    }
+    kept = {ref.snapshot_id for ref in refs.values()}
+    on_a_branch = set(kept)
+    for ref in refs.values():
+        if ref.type != "branch":
+            continue
+        history = list(_ancestors(by_id, ref.snapshot_id))
+        on_a_branch.update(one.snapshot_id for one in history)
+        kept.update(_newest(history, ref, policy, now_ms))
+    for snapshot in metadata.snapshots:
+        if snapshot.snapshot_id not in on_a_branch and snapshot.timestamp_ms >= policy.older_than_ms:
+            kept.add(snapshot.snapshot_id)
+    kept -= policy.snapshot_ids - {ref.snapshot_id for ref in refs.values()}
+    return Expired(
+        tuple(name for name in metadata.refs if name not in refs),
+        tuple(one for one in by_id if one not in kept),
+    )
+
+
+def _is_kept(ref: SnapshotReference, by_id: Mapping[int, Snapshot], policy: RetentionPolicy, now_ms: int) -> bool:
+    snapshot = by_id.get(ref.snapshot_id)
+    age_ms = policy.max_ref_age_ms if ref.max_ref_age_ms is None else ref.max_ref_age_ms
+    return snapshot is not None and (age_ms is None or now_ms - snapshot.timestamp_ms <= age_ms)
+
+
+def _newest(history: list[Snapshot], ref: SnapshotReference, policy: RetentionPolicy, now_ms: int) -> Iterator[int]:
+    """Ids of the snapshots of a branch, newest first, up to the first that the branch does not keep."""
+    older_than_ms = policy.older_than_ms if ref.max_snapshot_age_ms is None else now_ms - ref.max_snapshot_age_ms
+    least = policy.min_snapshots_to_keep if ref.min_snapshots_to_keep is None else ref.min_snapshots_to_keep
+    for number, snapshot in enumerate(history):
+        if number >= least and snapshot.timestamp_ms < older_than_ms:
+            return
+        yield snapshot.snapshot_id
+
+
+def _ancestors(by_id: Mapping[int, Snapshot], snapshot_id: int | None) -> Iterator[Snapshot]:
+    """The snapshot and its ancestors, as far as the table still has them; a damaged history that turns in a circle ends
+    where it meets itself."""
+    seen: set[int] = set()
+    while snapshot_id is not None and snapshot_id not in seen and snapshot_id in by_id:
+        seen.add(snapshot_id)
+        yield by_id[snapshot_id]
+        snapshot_id = by_id[snapshot_id].parent_snapshot_id
