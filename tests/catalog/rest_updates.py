@@ -120,8 +120,18 @@ def _apply(made: Json, one: Json, added: dict[str, Any]) -> None:
             gone = set(one["snapshot-ids"])
             made["snapshots"] = [kept for kept in made["snapshots"] if kept["snapshot-id"] not in gone]
             made["snapshot-log"] = [kept for kept in made["snapshot-log"] if kept["snapshot-id"] not in gone]
+        case "remove-partition-specs":
+            _remove(made, "partition-specs", "spec-id", one["spec-ids"], made["default-spec-id"])
+        case "remove-schemas":
+            _remove(made, "schemas", "schema-id", one["schema-ids"], made["current-schema-id"])
         case _:
             raise Refused(400, "BadRequestException", f"Unknown update {one['action']}")
+
+
+def _remove(made: Json, name: str, id: str, gone: list[int], used: int) -> None:
+    if used in gone:
+        raise Refused(400, "BadRequestException", f"Cannot remove {id} {used}, which is in use")
+    made[name] = [kept for kept in made[name] if kept[id] not in gone]
 
 
 def _field_ids(type: Any) -> list[int]:
