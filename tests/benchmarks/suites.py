@@ -8,6 +8,7 @@ from benchmarks.bench import Bench, Result
 from benchmarks.data import order_changes, tpch_table
 from benchmarks.evolved import evolved
 from benchmarks.libraries import LIBRARIES
+from benchmarks.maintenance import maintenance
 from benchmarks.measure import Cost, least
 from benchmarks.planning import planning
 from benchmarks.process_appends import process_appends
@@ -122,8 +123,9 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     **SMALL_COMMITS,
     "stream_upserts": stream_upserts,
     "process_appends": process_appends,
+    "maintenance": maintenance,
     **LIBRARIES,
 }
 
-OF_ICEBERG_TABLES = frozenset({"planning", "evolved"})
+OF_ICEBERG_TABLES = frozenset({"planning", "evolved", "maintenance"})
 """Suites that have nothing for Delta."""

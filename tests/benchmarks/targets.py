@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.evolved import ADDED_COLUMN
+from benchmarks.maintenance import EXPIRY, ORPHAN_FILES
 from benchmarks.planning import CASES, FILES
 from benchmarks.row_changes import COMMITS
 from benchmarks.small_commits import APPENDERS, EACH, GROUPED, THREADS
@@ -104,6 +105,8 @@ def _targets() -> Iterator[Target]:
 
     yield from _of_row_changes()
     yield from _of_small_commits()
+    for case, limit in ((EXPIRY, 0.2), (ORPHAN_FILES, 0.5)):
+        yield Target(_sqlext("maintenance", case, ""), limit, Figure("maintenance", case, "iceberg", ""))
 
 
 def _of_row_changes() -> Iterator[Target]:

@@ -8,9 +8,9 @@ Each version has an environment of its own in `build/matrix`. `--only` takes the
   dependencies. A Python and a Java are looked for by version, or given by path;
 - those of PARTS: the tests of these folders in an environment with their tools.
 
-It writes docs/compatibility.md, if all abilities and the documented runs of the core have passed when they last ran. With
-`--missing` it runs only those that have not with the sources as they are. `--regenerate` records the golden results that
-differ from those of the default version, and `--classes` writes `docs/spark-classes.md`.
+It writes docs/compatibility.md, if all abilities and the documented runs of the core have passed when they last ran.
+With `--missing` it runs only those that have not with the sources as they are. `--regenerate` records the golden
+results that differ from those of the default version, and `--classes` writes `docs/spark-classes.md`.
 """
 
 import os
