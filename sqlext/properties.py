@@ -322,6 +322,20 @@ CONSUMER_EXPIRATION: TableProperty[int | None] = TableProperty("consumer.expirat
 
 WAP_ENABLED = TableProperty("write.wap.enabled", False, _boolean)
 
+
+def looks_after_itself(properties: Mapping[str, str]) -> bool:
+    """Whether sqlext expires the table's snapshots and removes its old metadata files without being asked each time:
+    only where `write-only` is set to false, so that no table of another engine loses its history unasked."""
+    return WRITE_ONLY.of(properties) is False
+
+
+def deletes_old_metadata(properties: Mapping[str, str]) -> bool:
+    """Whether metadata files that have left the metadata log are deleted."""
+    if METADATA_DELETE_AFTER_COMMIT.name in properties:
+        return METADATA_DELETE_AFTER_COMMIT.of(properties)
+    return looks_after_itself(properties)
+
+
 ALL: Mapping[str, TableProperty[Any]] = {
     name: known
     for known in tuple(globals().values())

@@ -18,6 +18,7 @@ from sqlext.any_session import catalog_class
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.static_table import load_static_table
+from sqlext.command.care_tasks import CareTasks
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.changelog.changes_clause import ChangesClause
 from sqlext.command.ddl.table_changes import TableDefinitions
@@ -176,6 +177,7 @@ def attach(spark: SparkSession) -> SparkSession:
         transactions=transactions,
         queue=queue,
         groups=groups,
+        care=CareTasks(_milliseconds),
     )
     dispatch = Dispatch(environment)
     feed = ChangeFeed(environment)

@@ -16,8 +16,9 @@ from sqlext.catalog.decoded_metadata import DecodedMetadata
 from sqlext.errors import SqlextError, StorageError
 from sqlext.properties import (
     METADATA_COMPRESSION,
-    METADATA_DELETE_AFTER_COMMIT,
     METADATA_PREVIOUS_VERSIONS_MAX,
+    deletes_old_metadata,
+    looks_after_itself,
 )
 from sqlext.spec.metadata.metadata_update import with_metadata_log
 from sqlext.spec.metadata.table_metadata import TableMetadata, encode_table_metadata
@@ -25,6 +26,9 @@ from sqlext.spec.metadata.view_metadata import ViewMetadata, encode_view_metadat
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join, metadata_location, same_place
 
+# What the metadata files of a table that looks after itself may take, by the text of their snapshots.
+_LOG_BYTES, _SNAPSHOT_BYTES = 8 * 1024 * 1024, 700
+_FEWEST_VERSIONS = 3
 _NUMBERED = re.compile(r"v?([0-9]{1,18})(?:-[^/]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
 
 
@@ -67,7 +71,7 @@ class MetadataFiles:
         The log may name any file. Only one with a metadata file's name is deleted, in the folder of a file that the
         catalog's pointer has just led to.
         """
-        if not METADATA_DELETE_AFTER_COMMIT.of(after.properties):
+        if not deletes_old_metadata(after.properties):
             return
         kept = {entry.metadata_file for entry in after.metadata_log}
         folders = {same_place(_folder(pointer)) for pointer in pointers}
@@ -92,8 +96,19 @@ class MetadataFiles:
 
 def logged(updated: TableMetadata, previous: TableMetadata, previous_location: str) -> TableMetadata:
     """`updated` with the previous version in its metadata log."""
-    most = METADATA_PREVIOUS_VERSIONS_MAX.of(updated.properties)
-    return with_metadata_log(updated, previous_location, previous.last_updated_ms, most)
+    return with_metadata_log(updated, previous_location, previous.last_updated_ms, versions_kept(updated))
+
+
+def versions_kept(metadata: TableMetadata) -> int:
+    """The most previous versions in the metadata log.
+
+    A table that looks after itself, and does not set the number, has fewer if many snapshots make each file large.
+    """
+    most = METADATA_PREVIOUS_VERSIONS_MAX.of(metadata.properties)
+    if METADATA_PREVIOUS_VERSIONS_MAX.name in metadata.properties or not looks_after_itself(metadata.properties):
+        return most
+    fitting = _LOG_BYTES // (_SNAPSHOT_BYTES * max(1, len(metadata.snapshots)))
+    return min(most, max(_FEWEST_VERSIONS, fitting))
 
 
 def _folder(location: str) -> str:

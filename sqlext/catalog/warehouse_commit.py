@@ -16,6 +16,7 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.decoded_metadata import DecodedMetadata
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
+from sqlext.catalog.metadata_pointer import versions_kept
 from sqlext.catalog.reachable_files import snapshot_files
 from sqlext.catalog.transaction_mark import Mark, is_overdue, mark_of, unmarked
 from sqlext.catalog.transaction_outcomes import ABORTED, COMMITTED, Outcomes
@@ -27,7 +28,7 @@ from sqlext.errors import (
     SqlextError,
     ValidationConflict,
 )
-from sqlext.properties import METADATA_COMPRESSION, METADATA_DELETE_AFTER_COMMIT, METADATA_PREVIOUS_VERSIONS_MAX
+from sqlext.properties import METADATA_COMPRESSION, deletes_old_metadata
 from sqlext.spec.metadata.metadata_update import with_metadata_log
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
 from sqlext.storage.file_io import FolderIO
@@ -207,7 +208,7 @@ class WarehouseCommits:
             updated,
             base.metadata_location,
             base.metadata.last_updated_ms,
-            METADATA_PREVIOUS_VERSIONS_MAX.of(updated.properties),
+            versions_kept(updated),
         )
         try:
             version = self._written(
@@ -305,7 +306,7 @@ class WarehouseCommits:
         folder = self._folder_of(made.identifier)
         folder.advance_hint(MetadataVersion(_number(made), made.metadata_location))
         log = made.metadata.metadata_log
-        if METADATA_DELETE_AFTER_COMMIT.of(made.metadata.properties) and log:
+        if deletes_old_metadata(made.metadata.properties) and log:
             oldest = version_number(log[0].metadata_file)
             if oldest is not None:
                 folder.trim(oldest, lambda data: _names_table(data, made))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.care_tasks import CareTasks
 from sqlext.command.plan.planning import Planning
 from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.actions.recorded_action import RecordedAction
@@ -48,6 +49,7 @@ class Environment:
     transactions: OpenTransactions
     queue: AttemptQueue
     groups: GroupCommitters
+    care: CareTasks
     overtaken: Rerun | None = None
     planning: Planning = field(default_factory=Planning)
 

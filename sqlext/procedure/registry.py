@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sqlext.errors import NotFoundError
 from sqlext.procedure.add_files import ADD_FILES
 from sqlext.procedure.ancestors_of import ANCESTORS_OF
+from sqlext.procedure.care_status import CARE_STATUS
 from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
 from sqlext.procedure.compact import COMPACT, RESCALE
 from sqlext.procedure.consumers import CONSUMERS, DROP_CONSUMER, RESET_CONSUMER
@@ -32,6 +33,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
         for procedure in (
             ADD_FILES,
             ANCESTORS_OF,
+            CARE_STATUS,
             CHERRYPICK_SNAPSHOT,
             COMPACT,
             CONSUMERS,

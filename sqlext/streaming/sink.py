@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change.destination import written_table
 from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.change.row_level import Target
-from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.care import care_after_commit
 from sqlext.commit.actions.staged_batch import StagedBatch, load_staged, staged_files
 from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
 from sqlext.errors import ValidationConflict
@@ -61,7 +61,7 @@ class StreamingSink:
         after = run.passed_over() if written.commit is None else run.landed(batch.batch_id, clock())
         self._runs.put(_run_id(target, batch), after)
         for one in written.targets:
-            compact_after_commit(self._environment, spark, one, batch.trigger_ms)
+            care_after_commit(self._environment, spark, one, batch.trigger_ms)
         figures = BatchFigures(began_ms, clock(), written.rows, written.commit, claimed.committed_ms)
         how = {} if finished is None else {"finishedStaged": "true"}
         return {"metrics": {**figures.metrics(), **how}}

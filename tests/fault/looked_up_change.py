@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from simulator.statements import Change, Rows, live_rows_at
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.changelog_files import changelog_files
+from sqlext.command.care_tasks import CareTasks
 from sqlext.command.changelog.changelog_recorder import LookupRecorder
 from sqlext.command.environment import Environment
 from sqlext.commit.action import Action
@@ -49,6 +50,7 @@ def _environment(process: Any) -> Environment:
         **given,
         transactions=OpenTransactions(catalogs, process.rng),
         groups=GroupCommitters(**given, merge=merge_data_files),
+        care=CareTasks(process.clock),
     )
 
 

@@ -11,11 +11,11 @@ from sqlext.command.change.destination import written_branch
 from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.change.row_level import Target, load_target
 from sqlext.command.change.schema_evolution import grown_for_rows, merges_schema
-from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.dml.replaced_rows import ReplacedRows
 from sqlext.command.dml.row_write import write_rows_to
 from sqlext.command.dml.write_mode import WriteMode, asked_mode, in_tasks, is_upsert, with_options
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Way
 from sqlext.command.plan.planner import plan_insert
@@ -60,7 +60,7 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
         rows = align(spark, rows, name.parts, target.table.metadata.schema(), by_name=by_name)
         plan = plan_insert(writing.planning, Way(mode.mode))
         counts = Counts(inserted=write_rows_to(writing, target, in_tasks(rows, options.parallelism), mode, plan.writer))
-    compact_after_commit(environment, spark, target)
+    care_after_commit(environment, spark, target)
     return counts
 
 

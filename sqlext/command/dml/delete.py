@@ -11,8 +11,8 @@ from sqlext.command.change.change_facts import facts_of
 from sqlext.command.change.metadata_delete import covered_files
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, load_target
-from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.outcome import Outcome
 from sqlext.command.plan.facts import ChangeFacts, CoveredFiles
 from sqlext.command.plan.planner import plan_change
@@ -29,7 +29,7 @@ def delete(environment: Environment, spark: SparkSession, statement: Delete) -> 
     """Runs the statement; one row of counts."""
     target, planned = planned_delete(environment, spark, statement)
     counts = planned.carry_out(environment, spark, target)
-    compact_after_commit(environment, spark, target)
+    care_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 

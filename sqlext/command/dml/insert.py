@@ -13,7 +13,6 @@ from sqlext.command.change.enforced_key import is_enforced
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.row_level import Target, load_target
 from sqlext.command.change.schema_evolution import grown_for_rows, merges_schema
-from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.dml.literal_insert import append_literals, literal_rows
 from sqlext.command.dml.literal_upsert import plan_of_given, takes_whole_rows
 from sqlext.command.dml.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
@@ -21,6 +20,7 @@ from sqlext.command.dml.row_write import write_rows_to
 from sqlext.command.dml.static_partition import replaced_partition, require_constants, static_partition
 from sqlext.command.dml.write_mode import WriteMode, asked_mode, in_tasks, is_upsert, with_options
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.plan.change_plan import ChangePlan, Way
 from sqlext.command.plan.planner import plan_insert
@@ -151,7 +151,7 @@ def insert(environment: Environment, spark: SparkSession, statement: Insert) -> 
     writing = environment.writing_in(options.parallelism)
     target, planned = _planned_insert(writing, spark, statement, options)
     counts = planned.carry_out(writing, spark)
-    compact_after_commit(environment, spark, target)
+    care_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 

@@ -16,9 +16,9 @@ from sqlext.command.change.read_set import OWN_KEYS, ConflictScope
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids, load_target
 from sqlext.command.change.schema_evolution import changes_for_merge, grown
-from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.dml.literal_upsert import literal_source, merged_literals, plan_of_given
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.plan.change_plan import ChangePlan
 from sqlext.command.plan.planner import plan_change
@@ -83,7 +83,7 @@ def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Ou
     """Runs the statement. The outcome has one row of counts."""
     target, planned = planned_merge(environment, spark, statement)
     counts = planned.carry_out(environment, spark, target)
-    compact_after_commit(environment, spark, target)
+    care_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 

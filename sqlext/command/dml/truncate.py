@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from sqlext.command.change.row_level import commit_change, load_target
-from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.dml.row_write import commit_written
 from sqlext.command.dml.static_partition import replaced_partition, static_partition
 from sqlext.command.dml.write_mode import WriteMode
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.outcome import Outcome
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.spark.query.write_job import WrittenFiles
@@ -27,7 +27,7 @@ def truncate(environment: Environment, spark: SparkSession, statement: Truncate)
     if values:
         mode = WriteMode("overwrite where", replaced_partition(spark, values, target))
         commit_written(environment, spark, target, mode, lambda operation: WrittenFiles())
-        compact_after_commit(environment, spark, target)
+        care_after_commit(environment, spark, target)
     elif target.version.snapshot is not None:
         commit_change(environment, target, OverwriteFiles(delete_all=True))
     return Outcome()

@@ -10,8 +10,8 @@ from sqlext.command.change.carry_out import PlannedChange
 from sqlext.command.change.change_facts import facts_of
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids, load_target
-from sqlext.command.compaction.compaction import compact_after_commit
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.outcome import Outcome
 from sqlext.command.plan.planner import plan_change
 from sqlext.properties import UPDATE_ISOLATION_LEVEL, UPDATE_MODE
@@ -28,7 +28,7 @@ def update(environment: Environment, spark: SparkSession, statement: Update) -> 
     """Runs the statement; one row of counts."""
     target, planned = planned_update(environment, spark, statement)
     counts = planned.carry_out(environment, spark, target)
-    compact_after_commit(environment, spark, target)
+    care_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_names import CatalogNames
@@ -29,6 +29,10 @@ class ExpiredFiles:
     manifests: int = 0
     manifest_lists: int = 0
     statistics_files: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(astuple(self))
 
 
 def expire_snapshots(

@@ -64,6 +64,11 @@ CALL lake.system.expire_snapshots(table => 'evolved', older_than => TIMESTAMP '2
 
 SELECT * FROM evolved ORDER BY id;
 
+-- what is done in the background
+CALL lake.system.care_status('evolved');
+
+CALL lake.system.care_status('spark_catalog.default.t');
+
 -- refusals
 CALL lake.system.expire_snapshots(table => 't', retain_last => 0);
 

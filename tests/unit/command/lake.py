@@ -17,6 +17,7 @@ from small_tables import Clock, rows_of, with_namespace
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
+from sqlext.command.care_tasks import CareTasks
 from sqlext.command.change.read_set import ReadSet
 from sqlext.command.change.row_level import Target, commit_change, load_target, row_delta
 from sqlext.command.ddl.table_definition import define_table
@@ -91,6 +92,7 @@ class Lake:
             groups=GroupCommitters(
                 clock=self.clock, rng=rng, sleep=self.clock.sleep, queue=self.queue, merge=merge_data_files
             ),
+            care=CareTasks(self.clock),
         )
 
     def create(self, text: str) -> LoadedTable:

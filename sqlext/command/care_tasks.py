@@ -1,0 +1,93 @@
+"""Work on tables in the background of a process: one thread, which the end of the process may stop at any moment."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+_LOG = logging.getLogger("sqlext")
+_MOST_TOLD = 100
+# So long a table is left alone after a task of a kind has begun: what it could not do, it will not be able to soon.
+_PAUSE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class CareTask:
+    """One task, such as the expiry of a table's snapshots. Times are in milliseconds since 1970.
+
+    `told` is what the task did, or why it failed.
+    """
+
+    table: str
+    kind: str
+    state: Literal["waiting", "running", "done", "failed"]
+    asked_ms: int
+    begun_ms: int | None = None
+    ended_ms: int | None = None
+    told: str = ""
+
+
+class CareTasks:
+    """The tasks of a process, one after the other; thread-safe. `clock` gives milliseconds since 1970."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._waiting: deque[tuple[CareTask, Callable[[], str]]] = deque()
+        self._ended: deque[CareTask] = deque(maxlen=_MOST_TOLD)
+        self._asked_ms: dict[tuple[str, str], int] = {}
+        self._running: CareTask | None = None
+        self._thread: threading.Thread | None = None
+        self._changed = threading.Condition()
+
+    def ask(self, uuid: str, table: str, kind: str, work: Callable[[], str]) -> bool:
+        """Has `work` done for the table of that uuid, which returns what it did; False if work of this kind for the
+        table was asked for a short time ago."""
+        with self._changed:
+            now_ms = self._clock()
+            if now_ms - self._asked_ms.get((uuid, kind), -_PAUSE_MS) < _PAUSE_MS:
+                return False
+            self._asked_ms = {key: ms for key, ms in self._asked_ms.items() if now_ms - ms < _PAUSE_MS}
+            self._asked_ms[uuid, kind] = now_ms
+            self._waiting.append((CareTask(table, kind, "waiting", now_ms), work))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="sqlext-care", daemon=True)
+                self._thread.start()
+            return True
+
+    def tasks(self) -> Sequence[CareTask]:
+        """Those that wait or run, and the last that ended; in the order in which they were asked for."""
+        with self._changed:
+            running = [] if self._running is None else [self._running]
+            return [*self._ended, *running, *(task for task, _ in self._waiting)]
+
+    def wait(self, timeout_s: float) -> bool:
+        """Waits until nothing is left to do; whether that is so after `timeout_s` seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._thread is None, timeout_s)
+
+    def _work(self) -> None:
+        while (begun := self._next()) is not None:
+            task, work = begun
+            try:
+                ended = replace(task, state="done", told=work())
+            except Exception as failure:
+                _LOG.warning("%s of %s in the background failed: %s", task.kind, task.table, failure)
+                ended = replace(task, state="failed", told=str(failure))
+            with self._changed:
+                self._ended.append(replace(ended, ended_ms=self._clock()))
+                self._running = None
+
+    def _next(self) -> tuple[CareTask, Callable[[], str]] | None:
+        with self._changed:
+            if not self._waiting:
+                # The thread ends, so that none is left where nothing is cared for.
+                self._thread = None
+                self._changed.notify_all()
+                return None
+            task, work = self._waiting.popleft()
+            self._running = replace(task, state="running", begun_ms=self._clock())
+            return self._running, work

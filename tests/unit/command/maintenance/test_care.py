@@ -1,0 +1,104 @@
+"""When a table that looks after itself has snapshots expired, and that its old metadata files go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sqlext.catalog.metadata_pointer import versions_kept
+from sqlext.command.maintenance.care import ask_for_expiry, expiry_is_due
+from sqlext.properties import looks_after_itself
+from unit.command.lake import Lake
+from unit.command.maintenance.random_history import needed, stored
+
+_DAY_MS = 86_400_000
+KEYED = "CREATE TABLE t (id BIGINT, s STRING, PRIMARY KEY (id)) TBLPROPERTIES ({})"
+
+
+@pytest.mark.parametrize(
+    ("properties", "itself"),
+    [({}, False), ({"write-only": "true"}, False), ({"write-only": "false"}, True), ({"bucket": "4"}, False)],
+)
+def test_a_table_looks_after_itself_if_it_is_told_so(properties: dict[str, str], itself: bool) -> None:
+    assert looks_after_itself(properties) == itself
+
+
+@pytest.mark.parametrize(("age_days", "due"), [(0, False), (4, False), (6, True)])
+def test_expiry_is_due_once_snapshots_are_old(tmp_path: Path, age_days: int, due: bool) -> None:
+    lake = Lake(tmp_path)
+    lake.create(KEYED.format("'write-only'='false'"))
+    for id in range(5):
+        lake.append(id=[id], s=["a"])
+    assert expiry_is_due(lake.load().metadata, lake.clock() + age_days * _DAY_MS) == due
+
+
+def test_expiry_waits_until_it_is_worth_a_commit(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.create(KEYED.format("'write-only'='false'"))
+    lake.append(id=[0], s=["a"])
+    lake.clock.now_ms += 6 * _DAY_MS
+    for id in range(1, 5):
+        lake.append(id=[id], s=["a"])
+    assert not expiry_is_due(lake.load().metadata, lake.clock())
+    lake.clock.now_ms += 6 * _DAY_MS
+    assert expiry_is_due(lake.load().metadata, lake.clock())
+
+
+def test_shared_files_are_never_due(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.create(KEYED.format("'write-only'='false', 'gc.enabled'='false'"))
+    for id in range(5):
+        lake.append(id=[id], s=["a"])
+    assert not expiry_is_due(lake.load().metadata, lake.clock() + 6 * _DAY_MS)
+
+
+def test_the_background_expires_and_says_so(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.create(KEYED.format("'write-only'='false'"))
+    for id in range(5):
+        lake.append(id=[id], s=["a"])
+    lake.clock.now_ms += 6 * _DAY_MS
+    assert ask_for_expiry(lake.environment, lake.target())
+    assert not ask_for_expiry(lake.environment, lake.target())
+    assert lake.environment.care.wait(30)
+    (task,) = lake.environment.care.tasks()
+    assert (task.table, task.state, task.told) == ("lake.db.t", "done", "4 snapshots, 4 files")
+    assert needed(lake.load()) == stored(lake.load())
+    assert len(lake.rows()) == 5
+
+
+@pytest.mark.parametrize(
+    ("properties", "files"),
+    [
+        ("'write-only'='false'", 4),
+        ("'write-only'='false', 'write.metadata.delete-after-commit.enabled'='false'", 11),
+        ("'write-only'='true'", 11),
+        ("'write-only'='true', 'write.metadata.delete-after-commit.enabled'='true'", 4),
+    ],
+)
+def test_old_metadata_files_go(tmp_path: Path, properties: str, files: int) -> None:
+    lake = Lake(tmp_path)
+    lake.create(KEYED.format(f"'write.metadata.previous-versions-max'='3', {properties}"))
+    for id in range(10):
+        lake.append(id=[id], s=["a"])
+    assert len(list((tmp_path / "db" / "t" / "metadata").glob("v*.metadata.json"))) == files
+
+
+@pytest.mark.parametrize(
+    ("properties", "snapshots", "kept"),
+    [
+        ({"write-only": "false"}, 10, 100),
+        ({"write-only": "false"}, 1_000, 11),
+        ({"write-only": "false"}, 100_000, 3),
+        ({"write-only": "false", "write.metadata.previous-versions-max": "50"}, 100_000, 50),
+        ({}, 100_000, 100),
+    ],
+)
+def test_large_metadata_files_are_fewer(tmp_path: Path, properties: dict[str, str], snapshots: int, kept: int) -> None:
+    lake = Lake(tmp_path)
+    lake.create("CREATE TABLE t (id BIGINT)")
+    (snapshot,) = lake.append(id=[1]).metadata.snapshots
+    metadata = replace(lake.load().metadata, properties=properties, snapshots=(snapshot,) * snapshots)
+    assert versions_kept(metadata) == kept

@@ -1,0 +1,57 @@
+"""Work in the background: one after the other, told of, and not asked for again at once."""
+
+from __future__ import annotations
+
+import threading
+
+from small_tables import Clock
+from sqlext.command.care_tasks import CareTasks
+
+
+def test_tasks_run_one_after_the_other_and_are_told_of() -> None:
+    tasks, gate, order = CareTasks(Clock()), threading.Event(), list[str]()
+
+    def first() -> str:
+        gate.wait(10)
+        order.append("first")
+        return "all of it"
+
+    def second() -> str:
+        order.append("second")
+        raise OSError("no space")
+
+    assert tasks.ask("1", "lake.db.a", "expire", first)
+    assert tasks.ask("2", "lake.db.b", "expire", second)
+    assert not tasks.wait(0.01)
+    assert {one.state for one in tasks.tasks()} <= {"waiting", "running"}
+    gate.set()
+    assert tasks.wait(10)
+    assert order == ["first", "second"]
+    done, failed = tasks.tasks()
+    assert (done.table, done.state, done.told) == ("lake.db.a", "done", "all of it")
+    assert (failed.state, failed.told) == ("failed", "no space")
+    assert done.asked_ms < (done.begun_ms or 0) < (done.ended_ms or 0)
+
+
+def test_a_table_is_left_alone_for_a_while() -> None:
+    clock = Clock()
+    tasks = CareTasks(clock)
+    assert tasks.ask("1", "t", "expire", lambda: "")
+    assert not tasks.ask("1", "t", "expire", lambda: "")
+    assert tasks.ask("1", "t", "other", lambda: "")
+    assert tasks.ask("2", "u", "expire", lambda: "")
+    clock.now_ms += 60_000
+    assert tasks.ask("1", "t", "expire", lambda: "")
+    assert tasks.wait(10)
+    assert len(tasks.tasks()) == 4
+
+
+def test_a_thread_that_has_ended_is_followed_by_another() -> None:
+    tasks = CareTasks(Clock())
+    for number in range(200):
+        assert tasks.ask(str(number), "t", "expire", lambda: "")
+        if number % 3 == 0:
+            assert tasks.wait(10)
+    assert tasks.wait(10)
+    assert len(tasks.tasks()) == 100, "the last ones are told of"
+    assert {one.state for one in tasks.tasks()} == {"done"}
