@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import Any
 
 from sqlext.command.maintenance.expiry import expire_snapshots as expire
@@ -30,7 +29,9 @@ def expire_snapshots(invocation: Invocation) -> Sequence[Sequence[Any]]:
     )
     threads = EXPIRE_SNAPSHOTS.at_least_one(arguments, "max_concurrent_deletes") or DELETING_THREADS
     table = invocation.load(arguments["table"])
-    return [astuple(expire(invocation.environment, invocation.catalog, table, action, threads))]
+    files = expire(invocation.environment, invocation.catalog, table, action, threads)
+    deletes = files.position_delete_files, files.equality_delete_files
+    return [(files.data_files, *deletes, files.manifests, files.manifest_lists, files.statistics_files)]
 
 
 EXPIRE_SNAPSHOTS = Procedure(

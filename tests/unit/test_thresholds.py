@@ -13,6 +13,16 @@ NO_THRESHOLDS = {
     # what a message shows
     "alter_constraint._SHOWN_COLUMNS",
     "row_change._NAMED_ROWS",
+    "care_tasks._MOST_TOLD",
+    # when and how files are removed, which no change waits for
+    "care._FEWEST",
+    "care._PART",
+    "care._THREADS",
+    "care_tasks._PAUSE_MS",
+    "file_deletion.DELETING_THREADS",
+    "other_tables._HEAD_BYTES",
+    "snapshot_files._AHEAD",
+    "snapshot_files._THREADS",
     # waits, and tries of what a conflict ended
     "compaction._TRIES",
     "rerun._RERUNS_AT_ONCE",

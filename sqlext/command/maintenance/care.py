@@ -19,7 +19,8 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 _LOG = logging.getLogger("sqlext")
 EXPIRY = "expire_snapshots"
 # An expiry costs a commit, so it waits until so many snapshots are old enough, or this part of all of them.
-_FEWEST, _PART = 20, 10
+_FEWEST = 20
+_PART = 10
 # Few, since statements of the session are running.
 _THREADS = 2
 

@@ -149,7 +149,7 @@ def _not_needed(
         prefixes = needed.mismatch(path)
         if prefixes is None or prefix_mismatch == PrefixMismatch.DELETE:
             yield path
-        elif prefix_mismatch == PrefixMismatch.ERROR:
+        elif prefix_mismatch != PrefixMismatch.IGNORE:
             there, here = prefixes[1], prefixes[0]
             raise AnalysisError("PREFIX_MISMATCH", name=name, path=path, listed=here, needed=there)
 
