@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from sqlext.catalog.dropped_table import UNDROP_RETENTION
 from sqlext.errors import AnalysisError
+from sqlext.name_pattern import is_named_by
 from sqlext.spec.name_suggestion import nearest
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS
 
@@ -58,21 +59,21 @@ READ: Mapping[str, tuple[str, ...]] = {
 """The options that each kind of catalog reads, beside `table-default.<property>` and, of a REST catalog,
 `header.<name>`."""
 
-# Of Iceberg's names below one that ends in a dot stands for all that begin with it.
+# Of Iceberg's names below one may be a pattern, see `name_pattern`.
 # These tune its caches, pools, locks and metrics: none of them changes what statements do.
 _WITHOUT_EFFECT = (
     "app-id",
     "app-name",
     "cache-enabled",
-    "cache.",
+    "cache.*",
     "client-pool-cache-keys",
-    "client.pool.",
+    "client.pool.*",
     "clients",
     "io-impl",
     "io.manifest.cache-enabled",
-    "io.manifest.cache.",
+    "io.manifest.cache.*",
     "lock-impl",
-    "lock.",
+    "lock.*",
     "metrics-reporter-impl",
     "rest-metrics-reporting-enabled",
     "user",
@@ -80,12 +81,12 @@ _WITHOUT_EFFECT = (
 # These would change what statements do.
 _REFUSED = {
     "catalog-impl": ("a Java class cannot be called", "Choose by the option type: hadoop, jdbc or rest."),
-    "encryption.": ("files are not written encrypted", "Encrypt the storage."),
-    "hadoop.": ("it has no Hadoop settings of its own", "Set spark.hadoop.* instead."),
-    "table-override.": ("a table may have other properties than the default", "Set table-default.* instead."),
+    "encryption.*": ("files are not written encrypted", "Encrypt the storage."),
+    "hadoop.*": ("it has no Hadoop settings of its own", "Set spark.hadoop.* instead."),
+    "table-override.*": ("a table may have other properties than the default", "Set table-default.* instead."),
     "unique-table-location": ("the name of a table decides its folder", "Name a LOCATION in CREATE TABLE."),
-    "view-default.": ("views get only the properties of their CREATE VIEW", "Write it there."),
-    "view-override.": ("views get only the properties of their CREATE VIEW", "Write it there."),
+    "view-default.*": ("views get only the properties of their CREATE VIEW", "Write it there."),
+    "view-override.*": ("views get only the properties of their CREATE VIEW", "Write it there."),
 }
 
 
@@ -96,9 +97,11 @@ def require_known_options(name: str, kind: str, options: Mapping[str, str]) -> N
     open_ended = (TABLE_DEFAULT, _HEADERS) if kind == "rest" else (TABLE_DEFAULT,)
     for option in options:
         lowered = option.lower()
-        if lowered in known or lowered.startswith(open_ended) or any(_is_of(lowered, one) for one in _WITHOUT_EFFECT):
+        if lowered in known or lowered.startswith(open_ended):
             continue
-        refusal = next((said for one, said in _REFUSED.items() if _is_of(lowered, one)), None)
+        if any(is_named_by(one, lowered) for one in _WITHOUT_EFFECT):
+            continue
+        refusal = next((said for one, said in _REFUSED.items() if is_named_by(one, lowered)), None)
         if refusal is None:
             near = nearest(lowered, known)
             if kind == "rest" and near is None and not lowered.startswith(_OF_CLIENTS):
@@ -106,7 +109,3 @@ def require_known_options(name: str, kind: str, options: Mapping[str, str]) -> N
             refusal = ("there is no such option", f"Did you mean {near}?" if near else f"It takes {', '.join(known)}.")
         reason, way_out = refusal
         raise AnalysisError("CATALOG_OPTION_REFUSED", name=name, option=option, reason=reason, way_out=way_out)
-
-
-def _is_of(option: str, name: str) -> bool:
-    return option.startswith(name) if name.endswith(".") else option == name

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from sqlext.name_pattern import is_named_by
+
 Outcome: TypeAlias = Literal["done", "no effect", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of one property, or of all whose names have anything in the place of the `*` of `name`.
+    """Of one property, or of all that the pattern `name` stands for, see `name_pattern`.
 
     A value that is one of `idle`, in whatever case, asks for nothing that is not done anyway, and passes.
     """
@@ -24,8 +26,7 @@ class Verdict:
 
     def is_of(self, name: str) -> bool:
         """Whether it is a property of that name."""
-        head, star, tail = self.name.partition("*")
-        return name.startswith(head) and name.endswith(tail) and len(name) > len(head + tail) if star else name == head
+        return is_named_by(self.name, name)
 
     def is_idle(self, value: str) -> bool:
         """Whether the value asks for nothing that is not done anyway."""
