@@ -32,9 +32,11 @@ from sqlext.errors import (
     UnsupportedError,
     ValidationConflict,
 )
+from sqlext.properties import METADATA_PATH
 from sqlext.spec.schema_change import AddColumn
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType
+from sqlext.storage.location import join
 from unit.spec.metadata.test_view_metadata import LONGS, version
 
 RACERS = 3
@@ -281,10 +283,15 @@ class CatalogContract:
         with pytest.raises(NotFoundError):
             catalog.rename_table(ORDERS, TableIdentifier(DB, "third"))
 
-    def test_a_table_in_the_place_of_a_renamed_one_keeps_to_itself(self, catalog: Catalog) -> None:
+    @pytest.mark.parametrize("metadata", [None, "meta", "meta/orders/metadata"])
+    def test_a_table_in_the_place_of_a_renamed_one_keeps_to_itself(
+        self, catalog: Catalog, metadata: str | None
+    ) -> None:
+        """Wherever the metadata of the renamed one is."""
         if not self.renames:
             return
-        first = create(catalog)
+        beside = catalog.default_table_location(ORDERS).rpartition("/")[0]
+        first = create(catalog, properties={METADATA_PATH.name: join(beside, metadata)} if metadata else {})
         catalog.rename_table(ORDERS, OTHER)
         second = create(catalog)
         assert not self.keeps_locations_apart or second.metadata.location != first.metadata.location

@@ -48,6 +48,16 @@ class Record:
     metadata_location: str
 
 
+@dataclass(frozen=True, slots=True)
+class MetadataRow:
+    """The kind, name and metadata file of a table or view, of any catalog in the database."""
+
+    kind: str
+    namespace: Namespace
+    name: str
+    metadata_location: str
+
+
 class CatalogRecords:
     """The rows of one catalog. Every method raises as those of `Database`."""
 
@@ -181,13 +191,19 @@ class CatalogRecords:
         values = (self._joined(to.namespace), to.name, *self._key(identifier), *kinds)
         return self._database.change((statement, values)) == [1]
 
-    def metadata_locations(self, *, dropped: bool = True) -> Iterable[str]:
-        """Locations of the metadata of all tables and views in the database, also those of other catalogs and dropped
-        ones."""
-        rows = self._database.rows("SELECT metadata_location FROM iceberg_tables")
+    def metadata_rows(self, *, dropped: bool = True) -> list[MetadataRow]:
+        """The rows of all tables and views in the database that have metadata, also those of other catalogs and
+        dropped ones."""
+        kind = "iceberg_type" if self._has_kinds else "NULL"
+        columns = "table_namespace, table_name, metadata_location"
+        rows = self._database.rows(f"SELECT {kind}, {columns} FROM iceberg_tables")
         if dropped and self._database.columns(_DROPPED):
-            rows += self._database.rows(f"SELECT metadata_location FROM {_DROPPED}")
-        return [location for (location,) in rows if location]
+            rows += self._database.rows(f"SELECT NULL, {columns} FROM {_DROPPED}")
+        return [
+            MetadataRow(of_kind or TABLE, tuple(namespace.split(".")), name, location)
+            for of_kind, namespace, name, location in rows
+            if location
+        ]
 
     # namespaces
 

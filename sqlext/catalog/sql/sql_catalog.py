@@ -6,18 +6,19 @@ The database has the tables of Iceberg's JDBC catalog, which, as PyIceberg's `Sq
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
-from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, owned_by, owned_files
+from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, own_folders, owned_by, owned_files
 from sqlext.catalog.owned_files import purge as purge_files
 from sqlext.catalog.sql.database import DuplicateKey, answered
-from sqlext.catalog.sql.records import TABLE, VIEW, CatalogRecords, Record
+from sqlext.catalog.sql.records import TABLE, VIEW, CatalogRecords, MetadataRow, Record
 from sqlext.catalog.sql.sql_views import SqlViews
+from sqlext.catalog.sql.table_folders import TableFolders
 from sqlext.catalog.view_catalog import ViewCatalog
 from sqlext.errors import (
     AlreadyExistsError,
@@ -29,9 +30,9 @@ from sqlext.errors import (
 )
 from sqlext.properties import GC_ENABLED
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
-from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, resolved
+from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations
 from sqlext.storage.file_io import FolderIO
-from sqlext.storage.location import configured_location, is_below, join, require_below, same_place
+from sqlext.storage.location import configured_location, join, require_below
 
 _LOAD_ATTEMPTS = 3
 # Length of the suffix of a table's folder if another table uses the plain name.
@@ -67,6 +68,7 @@ class SqlCatalog:
         self._root = configured_location(warehouse)
         self._allowed = allowed or AllowedLocations((self._root,))
         self._files = MetadataFiles(io, new_uuid)
+        self._folders = TableFolders(io, records, self._root)
         self._views = SqlViews(self._names, io, records, self._files, self._location_of, self._require_namespace)
 
     @property
@@ -203,7 +205,7 @@ class SqlCatalog:
     def default_table_location(self, identifier: TableIdentifier) -> str:
         """`<warehouse>/<namespace>/<name>`, with a suffix if a table that has since been renamed uses that folder."""
         plain = self._location_of(identifier)
-        if _table_at(plain, self._records.metadata_locations()) is None or self._records.find(identifier) is not None:
+        if self._folders.user_of(plain) is None or self._records.find(identifier) is not None:
             return plain
         return f"{plain}-{self._new_uuid().hex[:_DISTINCT_DIGITS]}"
 
@@ -256,8 +258,9 @@ class SqlCatalog:
     def _is_of_another(self, table: LoadedTable) -> Callable[[str], bool]:
         """A function: whether a location, with links resolved, is in the folder of another table, retained dropped ones
         included."""
-        others = {_place(_folder_of(one)) for one in self._records.metadata_locations()}
-        return in_any_folder((others - {_place(_folder_of(table.metadata_location))}).__contains__)
+        folders = own_folders(table.metadata)
+        others = self._folders.of_others(table.metadata, table.metadata_location, folders)
+        return in_any_folder(others.__contains__)
 
     def _removed(self, identifier: TableIdentifier, record: Record, purge: bool) -> bool:
         if purge or not self._undrop_retention_ms:
@@ -271,8 +274,9 @@ class SqlCatalog:
             raise exists
         self._require_namespace(identifier.namespace)
         metadata = decode_table_metadata(self._io.read(metadata_location), metadata_location)
-        self._require_free(metadata.location, self._records.metadata_locations(dropped=False))
-        self._require_free(metadata_location.rpartition("/")[0], self._records.metadata_locations(dropped=False))
+        folder = metadata_location.rpartition("/")[0]
+        _require_free(metadata.location, self._folders.user_of(metadata.location, dropped=False))
+        _require_free(folder, self._folders.owner_of(folder, dropped=False))
         try:
             with answered(self._names.table(identifier)):
                 self._records.insert(identifier, Record(TABLE, metadata_location))
@@ -289,7 +293,8 @@ class SqlCatalog:
         for name, location, _ in self._records.dropped(identifier.namespace, since_ms):
             if name == identifier.name:
                 # The table may have been registered since.
-                self._require_free(_folder_of(location), self._records.metadata_locations(dropped=False))
+                folder = self._folders.location_of(MetadataRow(TABLE, identifier.namespace, name, location))
+                _require_free(folder, self._folders.user_of(folder, dropped=False))
                 try:
                     with answered(self._names.table(identifier)):
                         restored = self._records.restore(identifier, location)
@@ -381,11 +386,10 @@ class SqlCatalog:
         if self._records.find(identifier) is not None:
             raise self._exists(identifier)
         self._require_namespace(identifier.namespace)
-        there = _table_at(metadata.location, self._records.metadata_locations())
-        if there is not None:
-            if self._records.find(identifier) is not None:
-                raise self._exists(identifier)
-            raise AnalysisError("LOCATION_IN_USE", location=metadata.location, other=there)
+        there = self._folders.user_of(metadata.location)
+        if there is not None and self._records.find(identifier) is not None:
+            raise self._exists(identifier)
+        _require_free(metadata.location, there)
 
     def _exists(self, identifier: TableIdentifier) -> AlreadyExistsError:
         return self._names.taken(identifier)
@@ -426,11 +430,6 @@ class SqlCatalog:
         require_below(location, self._root)
         return location
 
-    def _require_free(self, location: str, taken: Iterable[str]) -> None:
-        there = _table_at(location, taken)
-        if there is not None:
-            raise AnalysisError("LOCATION_IN_USE", location=location, other=there)
-
     # records
 
     def _required(self, identifier: TableIdentifier) -> Record:
@@ -457,23 +456,6 @@ def _held(unchanged: Sequence[LoadedTable]) -> list[tuple[TableIdentifier, Loade
     return [(table.identifier, table) for table in unchanged]
 
 
-def _table_at(location: str, taken: Iterable[str]) -> str | None:
-    """The first of these metadata files whose table's folder is in `location`, or contains it; None without one."""
-    place = same_place(location)
-    for metadata_file in taken:
-        folder = _folder_of(metadata_file)
-        if same_place(folder) == place or is_below(location, folder) or is_below(folder, location):
-            return metadata_file
-    return None
-
-
-def _place(location: str) -> str:
-    """With links resolved, if the location's scheme is known."""
-    try:
-        return resolved(location)
-    except SqlextError:
-        return location
-
-
-def _folder_of(metadata_file: str) -> str:
-    return metadata_file.rpartition("/")[0].removesuffix("/metadata")
+def _require_free(location: str, user: str | None) -> None:
+    if user is not None:
+        raise AnalysisError("LOCATION_IN_USE", location=location, other=user)
