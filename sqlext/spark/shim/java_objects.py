@@ -6,14 +6,15 @@ attributes of PySpark; `tests/test_layering.py` checks that. They are the same i
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-# A character that no setting has.
-_BETWEEN = "\x1f"
+# Spark's own JSON writer, which is there before the shim's jar is.
+_JSON = "com.fasterxml.jackson.databind"
 
 
 def java_session(spark: SparkSession) -> Any:
@@ -42,9 +43,10 @@ def is_stopped(spark: SparkSession) -> bool:
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
-    """All settings of the session, in one call: PySpark's `conf.getAll` makes several for each of them."""
-    text: str = java_session(spark).conf().getAll().mkString(_BETWEEN)
-    return dict(setting.split(" -> ", 1) for setting in text.split(_BETWEEN) if setting)
+    """All settings of the session, read as one text: PySpark's `conf.getAll` calls the JVM several times for each."""
+    writer = _found_in(jvm(spark), _JSON, "ObjectMapper")()
+    settings: dict[str, str] = json.loads(writer.writeValueAsString(java_session(spark).conf().getAllAsJava()))
+    return settings
 
 
 def builder_options(builder: SparkSession.Builder) -> dict[str, Any]:

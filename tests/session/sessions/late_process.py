@@ -37,6 +37,8 @@ def made(how: str) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.log.level": "ERROR",
         "spark.sql.warehouse.dir": sys.argv[1] + "/own",
+        "spark.own.delimiter": "\x1f",
+        "spark.own.pair -> of": "a -> b",
     }
     if not how.startswith("of a"):
         return SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
