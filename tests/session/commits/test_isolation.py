@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from session.commits.racing_process import race
 from sqlext.command import environment
 
 LANDS = None
@@ -247,6 +252,111 @@ def test_merges_of_different_keys_all_land(spark: SparkSession, table_name: str)
     rows = {(part, id): v for part, id, v in _rows(spark, table_name)}
     assert len(rows) == 25
     assert sum(rows.values()) == 90 + 10 * 7
+
+
+KEYS, ROUNDS = 10, 4
+"""Keys of a thread that races others, and statements that change all of them."""
+MATCHED = "WHEN MATCHED THEN UPDATE SET n = t.n + 1"
+INTO_RANGE = f"MERGE INTO {{t}} AS t USING (SELECT id FROM range({{low}}, {{high}})) AS s ON t.id = s.id {MATCHED}"
+INSERTING = f"{INTO_RANGE} WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, 0)"
+OF_VIEW = INTO_RANGE.replace("FROM range({low}, {high})", "FROM race_source WHERE id >= {low} AND id < {high}")
+OF_TABLE = OF_VIEW.replace("race_source", "{t}_source")
+UPDATE = "UPDATE {t} SET n = n + 1 WHERE id >= {low} AND id < {high}"
+UPDATE_IN = "UPDATE {t} SET n = n + 1 WHERE id IN (SELECT id FROM range({low}, {high}))"
+DELETE = f"DELETE FROM {{t}} WHERE id >= {{low}} AND id < {{high}} AND id % {ROUNDS} = {{round}}"
+KEY, BY_PART, COPY, VERSION_3 = "key", "partitions", "copy-on-write", "version 3"
+RACES: list[tuple[str, int, set[str]]] = [
+    (INTO_RANGE, 8, set()),
+    (INTO_RANGE, 16, {VERSION_3}),
+    (INTO_RANGE, 8, {KEY}),
+    (INTO_RANGE, 8, {COPY}),
+    (INTO_RANGE, 8, {BY_PART, VERSION_3}),
+    (INTO_RANGE, 8, {BY_PART, COPY}),
+    (INTO_RANGE, 8, {COPY, KEY, VERSION_3}),
+    (INSERTING, 8, set()),
+    (INSERTING, 16, {KEY, VERSION_3}),
+    (OF_VIEW, 8, {KEY}),
+    (OF_TABLE, 8, {VERSION_3}),
+    (UPDATE, 16, {VERSION_3}),
+    (UPDATE, 8, {COPY}),
+    (UPDATE_IN, 8, {KEY}),
+    (DELETE, 16, set()),
+    (DELETE, 8, {COPY, BY_PART}),
+]
+
+
+def _race_table(spark: SparkSession, name: str, keys: int, traits: set[str]) -> None:
+    mode = COPY if COPY in traits else "merge-on-read"
+    modes = "".join(f", 'write.{verb}.mode'='{mode}'" for verb in ("update", "merge", "delete"))
+    spark.sql(
+        f"CREATE TABLE {name} (id BIGINT NOT NULL, n INT, part BIGINT{', PRIMARY KEY (id)' if KEY in traits else ''})"
+        f"{' PARTITIONED BY (part)' if BY_PART in traits else ''}"
+        f" TBLPROPERTIES ('format-version'='{3 if VERSION_3 in traits else 2}'{modes})"
+    )
+    spark.sql(f"INSERT INTO {name} SELECT id, 0, id % 3 FROM range({keys})")
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("number", range(len(RACES)))
+def test_all_changes_of_keys_that_no_other_thread_changes_land(
+    spark: SparkSession, table_name: str, number: int
+) -> None:
+    """Though all threads write to the same files, and each reads what the others change."""
+    statement, threads, traits = RACES[number]
+    _race_table(spark, table_name, threads * KEYS, traits)
+    spark.range(threads * KEYS).createOrReplaceTempView("race_source")
+    spark.sql(f"CREATE TABLE {table_name}_source AS SELECT id FROM race_source")
+
+    race(spark, statement.replace("{t}", table_name), range(threads), KEYS, ROUNDS)
+    rows = sorted(tuple(row) for row in spark.sql(f"SELECT id, n FROM {table_name}").collect())
+    assert rows == ([] if statement is DELETE else [(id, ROUNDS) for id in range(threads * KEYS)])
+
+
+@pytest.mark.parametrize("traits", [{COPY}, {KEY}, {VERSION_3}, {KEY, VERSION_3}], ids=" ".join)
+def test_merges_that_insert_the_same_keys_leave_one_row_of_each(
+    spark: SparkSession, table_name: str, traits: set[str]
+) -> None:
+    """A statement either sees the rows of those before it, or fails."""
+    _race_table(spark, table_name, 0, traits)
+    threads = 6
+    statement = INSERTING.format(t=table_name, low=0, high=KEYS)
+
+    def change(_: int) -> bool:
+        try:
+            spark.sql(statement)
+        except PySparkException as failure:
+            if failure.getCondition() != SAME_ROWS:
+                raise
+            return False
+        return True
+
+    with ThreadPoolExecutor(threads) as pool:
+        landed = sum(pool.map(change, range(threads)))
+    assert landed >= 1
+    rows = sorted(tuple(row) for row in spark.sql(f"SELECT id, n FROM {table_name}").collect())
+    assert rows == [(id, landed - 1) for id in range(KEYS)]
+
+
+def test_all_changes_of_keys_that_no_other_process_changes_land(
+    spark: SparkSession, warehouse: Path, table_name: str
+) -> None:
+    """The processes do not wait for one another."""
+    threads = 4
+    _race_table(spark, table_name, 2 * threads * KEYS, {VERSION_3})
+    script = Path(__file__).with_name("racing_process.py")
+    command = [sys.executable, str(script), str(warehouse), INTO_RANGE.replace("{t}", table_name)]
+    command += [str(number) for number in (threads, KEYS, ROUNDS)]
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=path) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        other.stdin.write("go\n")
+        other.stdin.flush()
+        race(spark, INTO_RANGE.replace("{t}", table_name), range(threads, 2 * threads), KEYS, ROUNDS)
+        assert other.wait(timeout=300) == 0
+    rows = sorted(tuple(row) for row in spark.sql(f"SELECT id, n FROM {table_name}").collect())
+    assert rows == [(id, ROUNDS) for id in range(2 * threads * KEYS)]
 
 
 def test_files_that_equality_deletes_touch_and_others_are_one_place_that_is_read(

@@ -58,6 +58,35 @@ def test_a_statement_that_is_slower_than_the_others_lands_in_its_turn(lake: Lake
     assert len(lake.load().metadata.snapshots) == 4
 
 
+def test_a_statement_that_conflicts_while_another_has_its_turn_runs_behind_it(lake: Lake) -> None:
+    """At once it would be overtaken by that one, and read in vain."""
+    landed: list[str] = []
+    seen: list[tuple[int, list[str]]] = []
+    runs = 0
+
+    def late(environment: Environment) -> None:
+        if environment.overtaken is None:
+            raise StaleRead("CONCURRENT_CHANGE", name="t", reason="it was changed")
+        seen.append((environment.overtaken.times, list(landed)))
+
+    other = threading.Thread(target=run_with_reruns, args=(lake.environment, TABLE, late))
+
+    def statement(environment: Environment) -> None:
+        nonlocal runs
+        runs += 1
+        if runs < 3:
+            raise StaleRead("CONCURRENT_CHANGE", name="t", reason="it was changed")
+        other.start()
+        while other.is_alive() and _waiting(lake) < 2:
+            """It is on its way."""
+        landed.append("the first")
+
+    run_with_reruns(lake.environment, TABLE, statement)
+    other.join()
+    assert seen == [(1, ["the first"])]
+    assert _waiting(lake) == 0
+
+
 def test_a_statement_keeps_no_turn_once_it_has_landed_or_failed(lake: Lake) -> None:
     runs: list[Environment] = []
 
