@@ -25,7 +25,7 @@ from sqlext.properties import MAX_RERUNS
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.catalog.remembered_metadata import HeldMetadata
 from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
-from sqlext.spark.catalog.time_travel import travel
+from sqlext.spark.catalog.time_travel import Pin, travel
 from sqlext.spark.query.write_job import WrittenFiles
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.reference import MAIN_BRANCH
@@ -68,8 +68,8 @@ class Target:
     def relation(self) -> str:
         """The table in lowered SQL, pinned to this version."""
         file, branch = self.table.metadata_location.rpartition("/")[2], self.destination.branch
-        pin = f"@{file}" if branch == MAIN_BRANCH else f"@{file}/{branch}"
-        return f"{'.'.join(quote_identifier(p) for p in self.name.parts)} VERSION AS OF {quote_string(pin)}"
+        pin = Pin(file, None if branch == MAIN_BRANCH else branch)
+        return f"{'.'.join(quote_identifier(p) for p in self.name.parts)} VERSION AS OF {quote_string(pin.version)}"
 
 
 def commit_change(environment: Environment, target: Target, action: Action) -> None:

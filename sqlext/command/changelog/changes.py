@@ -15,7 +15,7 @@ from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spark.bridge.catalog_bridge import ChangeView
 from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
 from sqlext.spark.catalog.table_handle import TableHandle
-from sqlext.spark.catalog.time_travel import pinned_snapshot, travel
+from sqlext.spark.catalog.time_travel import Pin, pinned_snapshot, travel
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -166,8 +166,8 @@ def snapshot_pairs(
 def _relation(handle: TableHandle, snapshot: Snapshot, *, changelog: bool = False) -> str:
     """The SQL name of the table at a snapshot, with the table's current columns, or of the snapshot's changelog."""
     file = handle.metadata_location.rpartition("/")[2]
-    pin = f"@{file}//{snapshot.snapshot_id}{'/changelog' if changelog else ''}"
-    return f"{quote_name(_name(handle))} VERSION AS OF {quote_string(pin)}"
+    pin = Pin(file, snapshot_id=snapshot.snapshot_id, changelog=changelog)
+    return f"{quote_name(_name(handle))} VERSION AS OF {quote_string(pin.version)}"
 
 
 def _name(handle: TableHandle) -> tuple[str, ...]:

@@ -21,6 +21,10 @@ from sqlext.sql.syntax.options_hint import options_in_version
 _SELECTOR = re.compile(r"(branch|tag)_(.+)|(snapshot_id|at_timestamp)_(\d+)", re.IGNORECASE | re.DOTALL)
 _PLACES = {"branch": "branch", "tag": "tag", "snapshot-id": "snapshot_id", "as-of-timestamp": "at_timestamp"}
 _OPTIONS = {**_PLACES, "versionasof": "version"}
+_PIN = re.compile(
+    r"@(?:/(?P<snapshot>\d+)/(?P<changelog>changelog/)?(?P<of_snapshot>[^/]+)|(?P<file>[^/]+)(?:/(?P<branch>.*))?)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +99,9 @@ def travel(handle: TableHandle, metadata: TableMetadata, at: Mapping[str, Any]) 
 
     `at` may have `branch`, `tag`, `snapshot_id`, `at_timestamp` in milliseconds, `timestamp` in microseconds, or
     `version`. That is a snapshot id, branch or tag, or a pin: `@<metadata file>`, `@<metadata file>/<branch>`, or
-    `@<metadata file>//<snapshot id>` for a snapshot read by the table's current schema, with `/changelog` for its
-    stored changelog. Raises AnalysisError TIME_TRAVEL_TWICE, or NotFoundError for a version that does not exist.
+    `@/<snapshot id>/<metadata file>` for a snapshot read by the table's current schema, with `changelog/` before the
+    file for its stored changelog. Raises AnalysisError TIME_TRAVEL_TWICE, or NotFoundError for a version that does not
+    exist.
     """
     pin = pin_of(at)
     if pin is not None:
@@ -116,17 +121,22 @@ class Pin:
     snapshot_id: int | None = None
     changelog: bool = False
 
+    @property
+    def version(self) -> str:
+        """The version that stands for it in SQL, see `travel`; a branch may have any name."""
+        if self.snapshot_id is not None:
+            return f"@/{self.snapshot_id}/{'changelog/' if self.changelog else ''}{self.metadata_file}"
+        return f"@{self.metadata_file}" if self.branch is None else f"@{self.metadata_file}/{self.branch}"
+
 
 def pin_of(at: Mapping[str, Any]) -> Pin | None:
     """The pin in the place's `version`, if it is one; see `travel`."""
-    version = str(at.get("version", ""))
-    if not version.startswith("@"):
+    pin = _PIN.fullmatch(str(at.get("version", "")))
+    if pin is None:
         return None
-    file, _, place = version[1:].partition("/")
-    if not place.startswith("/"):
-        return Pin(file, place or None)
-    snapshot_id, _, part = place[1:].partition("/")
-    return Pin(file, None, int(snapshot_id), changelog=part == "changelog")
+    if pin["snapshot"] is not None:
+        return Pin(pin["of_snapshot"], None, int(pin["snapshot"]), changelog=pin["changelog"] is not None)
+    return Pin(pin["file"], pin["branch"] or None)
 
 
 def pinned_snapshot(handle: TableHandle, snapshot_id: int) -> TableHandle:

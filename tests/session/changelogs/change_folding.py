@@ -49,7 +49,7 @@ def rows_at(spark: SparkSession, table: str, snapshot: int) -> Counter[str]:
     log = spark.sql(f"SELECT file FROM {table}.metadata_log_entries ORDER BY timestamp DESC LIMIT 1").first()
     assert log is not None
     file = log.file.rpartition("/")[2]
-    return rows_of(spark.sql(f"SELECT * FROM {table} VERSION AS OF '@{file}//{snapshot}'"))
+    return rows_of(spark.sql(f"SELECT * FROM {table} VERSION AS OF '@/{snapshot}/{file}'"))
 
 
 def require_folds(spark: SparkSession, table: str) -> None:

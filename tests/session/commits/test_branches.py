@@ -39,6 +39,25 @@ def test_read_options(spark: SparkSession, branched: str) -> None:
         ids(branch="none")
 
 
+def test_a_branch_may_have_any_name(spark: SparkSession, branched: str) -> None:
+    """Even one that reads like a snapshot or a file."""
+    first = spark.sql(f"SELECT snapshot_id FROM {branched}.refs WHERE name = 'v'").collect()[0][0]
+    spark.sql(f"ALTER TABLE {branched} SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
+    for name in (f"/{first}", f"/{first}/changelog", "a/b", "//", "v3.metadata.json"):
+        spark.sql(f"ALTER TABLE {branched} CREATE BRANCH `{name}`")
+        spark.conf.set("spark.wap.branch", name)
+        try:
+            spark.sql(f"INSERT INTO {branched} VALUES (3), (4)")
+            spark.sql(f"UPDATE {branched} SET id = id + 10 WHERE id > 2")
+            spark.sql(
+                f"MERGE INTO {branched} AS t USING (SELECT 13 AS id) AS s ON t.id = s.id WHEN MATCHED THEN DELETE"
+            )
+        finally:
+            spark.conf.unset("spark.wap.branch")
+        assert sorted(canonical_rows(spark.read.option("branch", name).table(branched))) == [[1], [14]]
+    assert canonical_rows(spark.table(branched)) == [[1]]
+
+
 def test_the_write_option_makes_a_branch_that_is_not_there_as_icebergs_does(
     spark: SparkSession, iceberg: IcebergJudge, branched: str
 ) -> None:

@@ -72,7 +72,7 @@ def test_a_step_names_the_files_that_differ(lake: Lake, feed: ChangeFeed, versio
         three.snapshot_id,
     ]
     file = lake.load().metadata_location.rpartition("/")[2]
-    assert removed.after == f"`lake`.`db`.`t` VERSION AS OF '@{file}//{three.snapshot_id}'"
+    assert removed.after == f"`lake`.`db`.`t` VERSION AS OF '@/{three.snapshot_id}/{file}'"
 
 
 def test_what_a_snapshot_brought_is_told_after_the_one_before_it_has_gone(lake: Lake, feed: ChangeFeed) -> None:
@@ -161,7 +161,7 @@ def test_stored_changelogs_are_read_where_they_are(lake: Lake, feed: ChangeFeed)
     assert added.stored is None
     for step in (deleted, removed):
         assert step.stored is not None
-        assert step.stored.endswith(f"//{step.snapshot_id}/changelog'")
+        assert f"'@/{step.snapshot_id}/changelog/" in step.stored
     (net,) = _steps(lake, feed, snapshots[0], snapshots[2], net=True)
     assert [part.stored for part in net.parts] == [deleted.stored, removed.stored]
     assert net.snapshot_id == snapshots[2].snapshot_id
