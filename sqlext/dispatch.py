@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.destination import written_table
 from sqlext.command.change.rerun import run_with_reruns
+from sqlext.command.compaction.compaction import COMPACTED_COLUMNS
+from sqlext.command.compaction.optimize import optimize
 from sqlext.command.ddl.alter_constraint import add_constraint, drop_constraint
 from sqlext.command.ddl.alter_key import add_primary_key, drop_primary_key
 from sqlext.command.ddl.alter_table import alter_columns, alter_partitioning, alter_write_order
@@ -29,6 +31,7 @@ from sqlext.command.dml.transaction_control import control_transaction
 from sqlext.command.dml.truncate import truncate
 from sqlext.command.dml.update import update
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.vacuum import VACUUM_COLUMNS, vacuum
 from sqlext.command.outcome import Outcome, count_schema, struct
 from sqlext.command.view.alter_view import alter_view_properties, drop_view, rename_view
 from sqlext.command.view.create_view import alter_view_query, create_view
@@ -71,12 +74,14 @@ from sqlext.sql.statements.statement import (
     Explain,
     Insert,
     Merge,
+    Optimize,
     Restore,
     ShowCreateTable,
     Statement,
     Truncate,
     Undrop,
     Update,
+    Vacuum,
 )
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 from sqlext.sql.statements.transaction_statement import (
@@ -128,6 +133,7 @@ _COMMANDS: Mapping[type, Any] = {
     DropView: drop_view,
     Insert: insert,
     Merge: merge,
+    Optimize: optimize,
     RenameView: rename_view,
     Restore: restore,
     Undrop: undrop,
@@ -136,6 +142,7 @@ _COMMANDS: Mapping[type, Any] = {
     ShowViews: show_views,
     Truncate: truncate,
     Update: update,
+    Vacuum: vacuum,
 }
 
 _WITHOUT_ANSWER = (
@@ -160,7 +167,7 @@ _WITHOUT_ANSWER = (
 )
 # Statements that change rows or columns, so that Spark's caches of the table are stale.
 _CHANGES = (
-    AlterColumns | CreateTable | Delete | Insert | Merge | Restore | Truncate | Update
+    AlterColumns | CreateTable | Delete | Insert | Merge | Optimize | Restore | Truncate | Update | Vacuum
 )  # fmt: skip
 # Statements whose object is in the field `name`, not in `table`.
 _NAMED = (
@@ -324,6 +331,10 @@ def _answer_schema(statement: AnyStatement) -> Mapping[str, Any]:
         return struct([("plan", "string")])
     if isinstance(statement, Call):
         return struct(find_procedure(statement.catalog, statement.procedure).columns)
+    if isinstance(statement, Optimize):
+        return struct(COMPACTED_COLUMNS)
+    if isinstance(statement, Vacuum):
+        return struct(VACUUM_COLUMNS)
     if isinstance(statement, Restore):
         return struct(RESTORE_COLUMNS)
     if isinstance(statement, ShowViews):

@@ -8,21 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.command.compaction.compaction import Compacted, compact_table
+from sqlext.command.compaction.chosen_part import condition, require_branch
+from sqlext.command.compaction.compaction import COMPACTED_COLUMNS, compact_table
 from sqlext.commit.actions.bucket_change import ChangeBuckets
 from sqlext.commit.rules.bucket_layout import DYNAMIC, bucket_count
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.procedure.where_argument import condition, require_branch
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.sql.statements.statement import TableName
-
-_COLUMNS = (
-    ("compacted_buckets_count", "integer"),
-    ("rewritten_data_files_count", "integer"),
-    ("added_data_files_count", "integer"),
-    ("rewritten_bytes_count", "long"),
-    ("failed_buckets_count", "integer"),
-)
 
 
 def compact(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -39,7 +31,7 @@ def compact(invocation: Invocation) -> Sequence[Sequence[Any]]:
         full=bool(arguments["full"]),
         chosen=None if where is None else lambda target: condition(spark, target, where),
     )
-    return [_row(done)]
+    return [done.row()]
 
 
 def rescale(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -52,11 +44,7 @@ def rescale(invocation: Invocation) -> Sequence[Sequence[Any]]:
     dynamic = count == DYNAMIC
     wanted = (bucket_count(table.metadata) or 1) if dynamic else count
     environment.commit(name.catalog, table, ChangeBuckets(wanted, arguments["bucket_key"], dynamic))
-    return [_row(compact_table(environment, invocation.spark, name, full=True))]
-
-
-def _row(done: Compacted) -> Sequence[Any]:
-    return (done.buckets, done.replaced_files, done.added_files, done.replaced_bytes, done.given_up)
+    return [compact_table(environment, invocation.spark, name, full=True).row()]
 
 
 COMPACT = Procedure(
@@ -67,7 +55,7 @@ COMPACT = Procedure(
         Parameter("full", "boolean", required=False),
         Parameter("branch", "string", required=False),
     ),
-    _COLUMNS,
+    COMPACTED_COLUMNS,
     compact,
 )
 RESCALE = Procedure(
@@ -77,6 +65,6 @@ RESCALE = Procedure(
         Parameter("bucket_num", "integer"),
         Parameter("bucket_key", "string", required=False),
     ),
-    _COLUMNS,
+    COMPACTED_COLUMNS,
     rescale,
 )

@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.row_level import Target, commit_change, load_target
+from sqlext.command.compaction.chosen_part import condition, require_branch
 from sqlext.command.compaction.equality_delete_conversion import converted
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.procedure.where_argument import condition, require_branch
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.write_job import find_positions
 from sqlext.spec.expression import AlwaysTrue

@@ -10,6 +10,7 @@ from sqlext.command.maintenance.file_deletion import DELETING_THREADS
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark.query.instant import milliseconds
+from sqlext.spec.manifests.content_file import Content
 
 
 def expire_snapshots(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -30,8 +31,8 @@ def expire_snapshots(invocation: Invocation) -> Sequence[Sequence[Any]]:
     threads = EXPIRE_SNAPSHOTS.at_least_one(arguments, "max_concurrent_deletes") or DELETING_THREADS
     table = invocation.load(arguments["table"])
     files = expire(invocation.environment, invocation.catalog, table, action, threads)
-    deletes = files.position_delete_files, files.equality_delete_files
-    return [(files.data_files, *deletes, files.manifests, files.manifest_lists, files.statistics_files)]
+    of_kinds = (files.content_files(kind) for kind in Content)
+    return [(*of_kinds, files.manifests, files.manifest_lists, files.statistics_files)]
 
 
 EXPIRE_SNAPSHOTS = Procedure(

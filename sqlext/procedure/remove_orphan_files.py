@@ -10,6 +10,8 @@ from pyspark.sql.types import StringType, TimestampNTZType, TimestampType
 
 from sqlext.command.maintenance.file_deletion import DELETING_THREADS
 from sqlext.command.maintenance.orphan_files import (
+    DEFAULT_AGE_MS,
+    LEAST_AGE_MS,
     OrphanSearch,
     PrefixMismatch,
     orphan_files,
@@ -19,10 +21,6 @@ from sqlext.errors import AnalysisError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark.query.instant import milliseconds
 from sqlext.storage.file_io import FileStatus
-
-_DAY_MS = 24 * 60 * 60 * 1000
-# Iceberg's default.
-_AGE_MS = 3 * _DAY_MS
 
 
 def remove_orphan_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -53,9 +51,9 @@ def remove_orphan_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
 def _older_than_ms(invocation: Invocation, is_dry_run: bool) -> int:
     now_ms, given = invocation.environment.clock(), invocation.arguments["older_than"]
     if given is None:
-        return now_ms - _AGE_MS
+        return now_ms - DEFAULT_AGE_MS
     older_than_ms = milliseconds(given)
-    if older_than_ms > now_ms - _DAY_MS and not (is_dry_run or invocation.arguments["force"]):
+    if older_than_ms > now_ms - LEAST_AGE_MS and not (is_dry_run or invocation.arguments["force"]):
         raise AnalysisError("ORPHANS_TOO_YOUNG", name=invocation.arguments["table"])
     return older_than_ms
 

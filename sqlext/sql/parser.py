@@ -25,6 +25,7 @@ from sqlext.sql.syntax.alter_table_syntax import parse_alter_table, parse_commen
 from sqlext.sql.syntax.call_syntax import parse_call
 from sqlext.sql.syntax.constraint_syntax import parse_constraint_change
 from sqlext.sql.syntax.create_table_syntax import parse_create_table
+from sqlext.sql.syntax.maintenance_syntax import parse_optimize, parse_vacuum
 from sqlext.sql.syntax.options_hint import with_versions
 from sqlext.sql.syntax.ref_syntax import parse_reference_change, parse_restore
 from sqlext.sql.syntax.routine_syntax import parse_describe_routine, parse_show_procedures
@@ -35,7 +36,7 @@ from sqlext.sql.tokens.token_cursor import TokenCursor
 
 _HEADS = frozenset(
     {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
-    | {"DROP", "UNDROP", "TRUNCATE", "DESCRIBE", "DESC", "COMMENT"}
+    | {"DROP", "UNDROP", "TRUNCATE", "DESCRIBE", "DESC", "COMMENT", "OPTIMIZE", "VACUUM"}
 )
 # White space and comments. Nested comments do not match: text with them is left to the tokenizer.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
@@ -45,7 +46,7 @@ _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
     | REPLACE~+TABLE~+ | INSERT~+@(?:INTO|OVERWRITE)~+(?:TABLE~+)? | UPSERT~+@INTO~+(?:TABLE~+)?
     | MERGE~+@INTO~+ | UPDATE~+ | DELETE~+FROM~+ | TRUNCATE~+TABLE~+
-    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)? | UNDROP~+TABLE~+
+    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)? | UNDROP~+TABLE~+ | OPTIMIZE~+ | VACUUM~+
     | CREATE~+(?:OR~+REPLACE~+)?VIEW~+(?:IF~+NOT~+EXISTS~+)? | ALTER~+VIEW~+ | DROP~+VIEW~+(?:IF~+EXISTS~+)?)
     (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("@", _EVOLVING).replace("~", _GAP),
     re.IGNORECASE | re.VERBOSE,
@@ -181,6 +182,10 @@ def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | V
         return _parse_undrop(cursor, tables)
     if cursor.at("RESTORE"):
         return parse_restore(cursor, tables)
+    if cursor.at("OPTIMIZE"):
+        return parse_optimize(cursor, tables)
+    if cursor.at("VACUUM"):
+        return parse_vacuum(cursor, tables)
     if cursor.at("CALL"):
         return parse_call(cursor, tables)
     if cursor.at("CREATE", "VIEW") or cursor.at("CREATE", "OR", "REPLACE", "VIEW"):

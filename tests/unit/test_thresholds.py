@@ -20,6 +20,7 @@ NO_THRESHOLDS = {
     "care._THREADS",
     "care_tasks._PAUSE_MS",
     "file_deletion.DELETING_THREADS",
+    "orphan_files.LEAST_AGE_MS",
     "other_tables._HEAD_BYTES",
     "snapshot_files._AHEAD",
     "snapshot_files._THREADS",
@@ -29,6 +30,7 @@ NO_THRESHOLDS = {
     "write_operation._PAUSE_S",
     # units, and what a value takes
     "distribution._MICROS_PER_HOUR",
+    "vacuum._HOUR_MS",
     "small_runs._TEXT_BYTES",
     "small_runs._THREADS",
 }

@@ -67,6 +67,19 @@ class Compacted:
     replaced_bytes: int = 0
     given_up: int = 0
 
+    def row(self) -> Sequence[int]:
+        """The values of COMPACTED_COLUMNS."""
+        return (self.buckets, self.replaced_files, self.added_files, self.replaced_bytes, self.given_up)
+
+
+COMPACTED_COLUMNS = (
+    ("compacted_buckets_count", "integer"),
+    ("rewritten_data_files_count", "integer"),
+    ("added_data_files_count", "integer"),
+    ("rewritten_bytes_count", "long"),
+    ("failed_buckets_count", "integer"),
+)
+
 
 _Due = Callable[[Target, Sequence[Bucket]], CompactionCandidates]
 

@@ -64,6 +64,6 @@ def ask_for_expiry(environment: Environment, target: Target) -> bool:
         before = len(table.metadata.snapshots)
         files = expire_snapshots(environment, catalog, table, ExpireSnapshots(), _THREADS)
         after = len(environment.catalogs.load(parts).metadata.snapshots)
-        return f"{before - after} snapshots, {files.total} files"
+        return f"{before - after} snapshots, {len(files.paths)} files"
 
     return environment.care.ask(target.table.metadata.table_uuid, ".".join(parts), EXPIRY, expire)

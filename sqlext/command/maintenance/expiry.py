@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_names import CatalogNames
@@ -21,18 +20,26 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class ExpiredFiles:
-    """Numbers of files, by kind, that an expiry has deleted. Files of stored changelogs are not counted."""
+    """The files that an expiry has deleted: `paths`, of those that it found `unreachable`."""
 
-    data_files: int = 0
-    position_delete_files: int = 0
-    equality_delete_files: int = 0
-    manifests: int = 0
-    manifest_lists: int = 0
-    statistics_files: int = 0
+    unreachable: UnreachableFiles
+    paths: frozenset[str]
+
+    def content_files(self, kind: Content) -> int:
+        """The number of data files, or delete files of a kind."""
+        return sum(found == kind and path in self.paths for path, found in self.unreachable.content.items())
 
     @property
-    def total(self) -> int:
-        return sum(astuple(self))
+    def manifests(self) -> int:
+        return len(self.unreachable.manifests & self.paths)
+
+    @property
+    def manifest_lists(self) -> int:
+        return len(self.unreachable.manifest_lists & self.paths)
+
+    @property
+    def statistics_files(self) -> int:
+        return len(self.unreachable.statistics & self.paths)
 
 
 def expire_snapshots(
@@ -46,12 +53,9 @@ def expire_snapshots(
     `Catalog.owned_by`, `Environment.commit` and `unreachable_files`.
     """
     catalog = environment.catalogs.catalog(catalog_name)
-    name, before = CatalogNames(catalog.name).table(table.identifier), table.metadata
-    for missing in sorted(action.snapshot_ids - _ids(before)):
-        raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=missing, name=name)
     owns = catalog.owned_by(table)
-    expected = RemoveSnapshots(action.expired(before, name, environment.clock()).snapshot_ids).apply(before)
-    files = unreachable_files(catalog.io, environment.scans.manifests, before, expected)
+    expected = _expected(environment, catalog, table, action)
+    files = unreachable_files(catalog.io, environment.scans.manifests, table.metadata, expected)
     after = environment.commit(catalog_name, table, action).table
     if _ids(after.metadata) != _ids(expected):
         # Other commits came first, or more has expired since.
@@ -60,7 +64,26 @@ def expire_snapshots(
     gone: set[str] = set()
     for paths in files.in_order:
         gone |= deleted(catalog.io, [path for path in paths if owns(path)], threads)
-    return _counted(files, gone)
+    return ExpiredFiles(files, frozenset(gone))
+
+
+def expirable_files(
+    environment: Environment, catalog_name: str, table: LoadedTable, action: ExpireSnapshots
+) -> frozenset[str]:
+    """The files that `expire_snapshots` would delete. Raises as it."""
+    catalog = environment.catalogs.catalog(catalog_name)
+    owns = catalog.owned_by(table)
+    expected = _expected(environment, catalog, table, action)
+    files = unreachable_files(catalog.io, environment.scans.manifests, table.metadata, expected)
+    return frozenset(path for paths in files.in_order for path in paths if owns(path))
+
+
+def _expected(environment: Environment, catalog: Catalog, table: LoadedTable, action: ExpireSnapshots) -> TableMetadata:
+    """The table without the snapshots that expire now."""
+    name, before = CatalogNames(catalog.name).table(table.identifier), table.metadata
+    for missing in sorted(action.snapshot_ids - _ids(before)):
+        raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=missing, name=name)
+    return RemoveSnapshots(action.expired(before, name, environment.clock()).snapshot_ids).apply(before)
 
 
 def _base_of(catalog: Catalog, planned_on: LoadedTable, landed: LoadedTable) -> TableMetadata:
@@ -75,15 +98,3 @@ def _base_of(catalog: Catalog, planned_on: LoadedTable, landed: LoadedTable) -> 
 
 def _ids(metadata: TableMetadata) -> AbstractSet[int]:
     return {one.snapshot_id for one in metadata.snapshots}
-
-
-def _counted(files: UnreachableFiles, gone: AbstractSet[str]) -> ExpiredFiles:
-    content = Counter(kind for path, kind in files.content.items() if path in gone)
-    return ExpiredFiles(
-        content[Content.DATA],
-        content[Content.POSITION_DELETES],
-        content[Content.EQUALITY_DELETES],
-        len(files.manifests & gone),
-        len(files.manifest_lists & gone),
-        len(files.statistics & gone),
-    )

@@ -25,6 +25,10 @@ from sqlext.storage.allowed_locations import is_within
 from sqlext.storage.file_io import FileIO, FileStatus
 from sqlext.storage.location import is_below, metadata_location, same_place
 
+LEAST_AGE_MS = 24 * 60 * 60 * 1000
+"""A younger file may be one of a statement or stream that is still running."""
+DEFAULT_AGE_MS = 3 * LEAST_AGE_MS
+"""Iceberg's default."""
 # Unfinished files of killed processes (`storage.file_io`).
 _TEMPORARY = re.compile(r"\.sqlext-[0-9a-f]{32}\.tmp")
 

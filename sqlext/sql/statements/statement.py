@@ -232,6 +232,24 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
+class Optimize:
+    """OPTIMIZE, which compacts the files that may have rows of the condition; with `full` all of them."""
+
+    table: TableName
+    where: Slice | None = None
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuum:
+    """VACUUM; `retain_hours` None is the time that the table's properties say."""
+
+    table: TableName
+    retain_hours: int | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Undrop:
     """UNDROP TABLE."""
 
@@ -462,8 +480,10 @@ Statement: TypeAlias = (
     | CreateTableLike
     | ShowCreateTable
     | Explain
+    | Optimize
     | Restore
     | Undrop
+    | Vacuum
     | Call
     | Insert
     | Delete

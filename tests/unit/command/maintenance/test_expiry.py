@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from small_tables import files_below, rows_of
-from sqlext.command.maintenance.expiry import ExpiredFiles, expire_snapshots
+from sqlext.command.maintenance.expiry import expirable_files, expire_snapshots
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.consumer import Consumer, MoveConsumer
 from sqlext.commit.actions.overwrite import OverwriteFiles
@@ -19,6 +19,7 @@ from sqlext.commit.actions.reference_change import CreateReference
 from sqlext.commit.actions.schema_change import ChangeSchema
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.commit.actions.spec_change import ChangeSpec, DropField, FieldTerm
+from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.schema_change import AddColumn, DropColumn
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType
@@ -36,8 +37,11 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path)
 
 
-def expire(lake: Lake, **given: Any) -> ExpiredFiles:
-    return expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(**given), 4)
+def expire(lake: Lake, **given: Any) -> list[int]:
+    """Numbers of deleted data, position-delete and equality-delete files, manifests, manifest lists, statistics."""
+    files = expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(**given), 4)
+    of_kinds = (files.content_files(kind) for kind in Content)
+    return [*of_kinds, files.manifests, files.manifest_lists, files.statistics_files]
 
 
 def snapshot_ids(lake: Lake) -> list[int]:
@@ -55,13 +59,15 @@ def test_random_histories_keep_what_they_need_and_nothing_else(tmp_path: Path, s
         named = [one.snapshot_id for one in metadata.snapshots]
         heads = {ref.snapshot_id for ref in metadata.refs.values()}
         free = [id for id in named if id not in heads]
-        expire(
-            history.lake,
+        action = ExpireSnapshots(
             older_than_ms=history.rng.choice([None, 0, NEVER, now_ms - 7_200_000]),
             retain_last=history.rng.choice([None, 1, 3]),
             snapshot_ids=frozenset(history.rng.sample(free, min(len(free), history.rng.choice([0, 0, 1])))),
             clean_definitions=history.rng.choice([True, False]),
         )
+        environment, table = history.lake.environment, history.lake.load()
+        expected = expirable_files(environment, "lake", table, action)
+        assert expire_snapshots(environment, "lake", table, action, 4).paths == expected, f"seed {seed}"
         history.require_kept()
         table = history.lake.load()
         assert needed(table) == stored(table), f"seed {seed}"
@@ -73,7 +79,7 @@ def test_counts_by_kind(lake: Lake) -> None:
     lake.upsert(id=[1], s=["b"])
     path = lake.files()[0].file_path
     lake.delete({path: [1]})
-    assert expire(lake, older_than_ms=NEVER) == ExpiredFiles(manifest_lists=2)
+    assert expire(lake, older_than_ms=NEVER) == [0, 0, 0, 0, 2, 0]
     assert lake.rows() == [(1, "b")]
 
 
@@ -81,13 +87,13 @@ def test_without_anything_to_expire_there_is_no_commit(lake: Lake) -> None:
     lake.create(KEYED)
     lake.append(id=[1], s=["a"])
     before = lake.load()
-    assert expire(lake) == ExpiredFiles()
+    assert expire(lake) == [0] * 6
     assert lake.load().metadata_location == before.metadata_location
 
 
 def test_an_empty_table_has_nothing_to_expire(lake: Lake) -> None:
     lake.create(KEYED)
-    assert expire(lake, older_than_ms=NEVER) == ExpiredFiles()
+    assert expire(lake, older_than_ms=NEVER) == [0] * 6
 
 
 def test_shared_files_stay(lake: Lake) -> None:

@@ -1,4 +1,4 @@
-"""The arguments `where` and `branch` of procedures that work on a part of a table."""
+"""The part of a table that a procedure or OPTIMIZE works on: a condition, and a branch."""
 
 from __future__ import annotations
 
