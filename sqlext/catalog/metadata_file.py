@@ -7,7 +7,6 @@ gapless run that starts at the hint.
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -72,21 +71,26 @@ class MetadataFolder:
     ) -> MetadataVersion:
         """Writes version `number`, which must be free under every spelling of its name, if `confirm` passes.
 
+        `compressed`: whether `data` are compressed with gzip.
+
         Raises CommitConflict if the number is taken, StorageError if the store refuses, FileNotFoundError if the folder
         is gone (only version 1 creates it), and the errors of `confirm`. After any other exception the file may exist.
         """
         taken = self._version(number)
-        location = join(self._folder, f"v{number}{_GZIP_SUFFIX if compressed else _SUFFIXES[0]}")
+        location = self.location_of(number, compressed=compressed)
         if taken is not None:
             raise _lost(taken.location)
         try:
-            stored = gzip.compress(data, mtime=0) if compressed else data
-            self._io.create(location, stored, make_folders=number == 1, confirm=confirm)
+            self._io.create(location, data, make_folders=number == 1, confirm=confirm)
         except FileExistsError:
             # The file may be the own one, if the store got the request twice.
-            if not self._is_there(location, stored):
+            if not self._is_there(location, data):
                 raise _lost(location) from None
         return MetadataVersion(number, location)
+
+    def location_of(self, number: int, *, compressed: bool) -> str:
+        """Where `create` writes version `number`."""
+        return join(self._folder, f"v{number}{_GZIP_SUFFIX if compressed else _SUFFIXES[0]}")
 
     def _is_there(self, location: str, data: bytes) -> bool:
         with suppress(SqlextError, OSError):

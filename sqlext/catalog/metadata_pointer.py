@@ -6,7 +6,6 @@ file that lost its race can be deleted; one that may have won must stay.
 
 from __future__ import annotations
 
-import gzip
 import re
 import uuid
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from sqlext.properties import (
     looks_after_itself,
 )
 from sqlext.spec.metadata.metadata_update import with_metadata_log
-from sqlext.spec.metadata.table_metadata import TableMetadata, encode_table_metadata
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.metadata.view_metadata import ViewMetadata, encode_view_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join, metadata_location, same_place
@@ -47,10 +46,10 @@ class MetadataFiles:
     def write_table(self, metadata: TableMetadata, previous: str | None) -> str:
         """Writes a file and returns its location; `previous` is that of the version before. Raises StorageError."""
         compressed = METADATA_COMPRESSION.of(metadata.properties) == "gzip"
-        data = encode_table_metadata(metadata)
         suffix = ".gz.metadata.json" if compressed else ".metadata.json"
         location = self._new_location(metadata_location(metadata), previous, suffix)
-        self._create(location, gzip.compress(data, mtime=0) if compressed else data)
+        data = self._decoded.encode(metadata, location, compressed=compressed)
+        self._create(location, data)
         self._decoded.keep(data, location, metadata)
         return location
 

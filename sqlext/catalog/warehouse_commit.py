@@ -30,9 +30,12 @@ from sqlext.errors import (
 )
 from sqlext.properties import METADATA_COMPRESSION, deletes_old_metadata
 from sqlext.spec.metadata.metadata_update import with_metadata_log
-from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, metadata_beginning
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import is_below, join, same_place
+
+# Iceberg's engines write the uuid as one of the first fields.
+_BEGINNING_BYTES = 64 * 1024
 
 
 class WarehouseCommits:
@@ -69,10 +72,11 @@ class WarehouseCommits:
         try:
             version = self._written(
                 identifier,
-                lambda data: folder.create(
-                    1, data, compressed=False, confirm=lambda: self._require_own_files(identifier, updated)
-                ),
+                folder,
+                1,
                 updated,
+                compressed=False,
+                confirm=lambda: self._require_own_files(identifier, updated),
             )
         except CommitConflict:
             raise exists from None
@@ -203,7 +207,6 @@ class WarehouseCommits:
     def _replace(self, identifier: TableIdentifier, base: LoadedTable, updated: TableMetadata) -> LoadedTable:
         folder = self._folder_of(identifier)
         number = _number(base) + 1
-        compressed = METADATA_COMPRESSION.of(base.metadata.properties) == "gzip"
         logged = with_metadata_log(
             updated,
             base.metadata_location,
@@ -213,10 +216,11 @@ class WarehouseCommits:
         try:
             version = self._written(
                 identifier,
-                lambda data: folder.create(
-                    number, data, compressed=compressed, confirm=lambda: self._require_same_table(identifier, base)
-                ),
+                folder,
+                number,
                 logged,
+                compressed=METADATA_COMPRESSION.of(base.metadata.properties) == "gzip",
+                confirm=lambda: self._require_same_table(identifier, base),
             )
         except FileNotFoundError:
             raise self._names.not_found(identifier) from None
@@ -249,12 +253,20 @@ class WarehouseCommits:
         raise self.unknown(identifier, f"{base.metadata_location} was trimmed during the commit")
 
     def _written(
-        self, identifier: TableIdentifier, create: Callable[[bytes], MetadataVersion], metadata: TableMetadata
+        self,
+        identifier: TableIdentifier,
+        folder: MetadataFolder,
+        number: int,
+        metadata: TableMetadata,
+        *,
+        compressed: bool,
+        confirm: Callable[[], None],
     ) -> MetadataVersion:
-        """Calls `create` with the encoded metadata. Raises CommitStateUnknown if the store does not answer."""
-        data = encode_table_metadata(metadata)
+        """Creates the version. Raises as `MetadataFolder.create`, CommitStateUnknown if the store does not answer."""
+        location = folder.location_of(number, compressed=compressed)
+        data = self._decoded.encode(metadata, location, compressed=compressed)
         try:
-            version = create(data)
+            version = folder.create(number, data, compressed=compressed, confirm=confirm)
             self._decoded.keep(data, version.location, metadata)
             return version
         except (SqlextError, FileNotFoundError):
@@ -328,6 +340,7 @@ def _number(table: LoadedTable) -> int:
 def _names_table(data: bytes, table: LoadedTable) -> bool:
     """Whether a metadata file is the table's, by uuid; usually found in the text without decoding."""
     uuid = table.metadata.table_uuid
-    if re.search(rb'"table-uuid"\s*:\s*"' + re.escape(uuid.encode("ascii")) + b'"', data):
+    beginning = metadata_beginning(data, _BEGINNING_BYTES)
+    if re.search(rb'"table-uuid"\s*:\s*"' + re.escape(uuid.encode("ascii")) + b'"', beginning):
         return True
     return decode_table_metadata(data, table.metadata_location).table_uuid == uuid

@@ -33,6 +33,14 @@ def gunzip(data: bytes) -> bytes:
     return b"".join(plain)
 
 
+def gunzip_beginning(data: bytes, size: int) -> bytes:
+    """The first `size` bytes of what a gzip file contains; none of a damaged one."""
+    try:
+        return zlib.decompressobj(_GZIP).decompress(data, size)
+    except zlib.error:
+        return b""
+
+
 def inflate(data: bytes) -> bytes:
     """The content of a deflate block of Avro. Raises the errors of `gunzip`."""
     plain, _ = _inflated(data, _RAW, _block_limit(data))

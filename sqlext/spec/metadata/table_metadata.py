@@ -11,7 +11,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
-from sqlext.spec.decompression import gunzip
+from sqlext.spec.decompression import gunzip, gunzip_beginning
 from sqlext.spec.iso_date_time import format_timestamp
 from sqlext.spec.metadata.metadata_shape import require_metadata_shape
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
@@ -24,6 +24,17 @@ from sqlext.spec.sort_order import UNSORTED, SortOrder
 HIGHEST_FORMAT_VERSION = 3
 _NO_SNAPSHOT = -1
 _GZIP_MAGIC = b"\x1f\x8b"
+DECODING_ERRORS = (
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    RecursionError,
+    EOFError,
+    zlib.error,
+)
+"""What a decoder of table metadata raises for bytes that are not table metadata."""
 # "schema" and "partition-spec" of version 1 repeat the current ones.
 _KNOWN = frozenset(
     [
@@ -215,28 +226,47 @@ def decode_table_metadata(data: bytes, location: str) -> TableMetadata:
     Raises CorruptionError for bytes that are not table metadata, UnsupportedError for a later format version.
     """
     try:
-        obj = json.loads(gunzip(data) if data.startswith(_GZIP_MAGIC) else data)
-        require_supported(int(obj["format-version"]), location)
-        require_metadata_shape(obj)
-        metadata = _from_json(obj)
-        _require_consistent(metadata)
+        obj = json.loads(ungzipped(data))
+        metadata = table_metadata_from_json(obj, location)
+        require_consistent(metadata)
         return metadata
     except KeyError as error:
         raise _corrupt(location, f"the field {error} is missing") from error
-    except (ValueError, TypeError, AttributeError, IndexError, RecursionError, EOFError, zlib.error) as error:
+    except DECODING_ERRORS as error:
         raise _corrupt(location, str(error)) from error
+
+
+def ungzipped(data: bytes) -> bytes:
+    """The bytes of a metadata file without compression. Raises as `gunzip`."""
+    return gunzip(data) if data.startswith(_GZIP_MAGIC) else data
+
+
+def metadata_beginning(data: bytes, size: int) -> bytes:
+    """The first `size` bytes of a metadata file without compression; fewer, if it is damaged."""
+    return gunzip_beginning(data, size) if data.startswith(_GZIP_MAGIC) else data[:size]
+
+
+def table_metadata_from_json(obj: Mapping[str, Any], location: str) -> TableMetadata:
+    """The metadata in the object of the file at `location`, not yet checked by `require_consistent`.
+
+    Raises UnsupportedError for a later format version, one of DECODING_ERRORS for an object that is not table metadata.
+    """
+    require_supported(int(obj["format-version"]), location)
+    require_metadata_shape(obj)
+    return _from_json(obj)
 
 
 def encode_table_metadata(metadata: TableMetadata) -> bytes:
     """The bytes of a metadata file, uncompressed."""
-    return json.dumps(_to_json(metadata), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return json.dumps(table_metadata_to_json(metadata), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
 def _corrupt(location: str, reason: str) -> CorruptionError:
     return CorruptionError("CORRUPT_FILE", path=location, kind="table metadata", reason=reason)
 
 
-def _require_consistent(metadata: TableMetadata) -> None:
+def require_consistent(metadata: TableMetadata) -> None:
+    """Raises ValueError if an id of the metadata names nothing."""
     for name, id, ids in (
         ("current-schema-id", metadata.current_schema_id, metadata.schemas_by_id()),
         ("default-spec-id", metadata.default_spec_id, metadata.specs_by_id()),
@@ -316,7 +346,8 @@ def _refs(obj: Mapping[str, Any], current: int | None) -> Mapping[str, SnapshotR
     return refs
 
 
-def _to_json(metadata: TableMetadata) -> dict[str, Any]:
+def table_metadata_to_json(metadata: TableMetadata) -> dict[str, Any]:
+    """The metadata as the JSON object of a metadata file."""
     obj: dict[str, Any] = {
         "format-version": metadata.format_version,
         "table-uuid": metadata.table_uuid,

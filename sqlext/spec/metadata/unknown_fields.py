@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+SNAPSHOT_LOG = "snapshot log"
+"""The first part of the place of an entry of the snapshot log."""
+
 Place: TypeAlias = tuple[Any, ...]
 UnknownFields: TypeAlias = Mapping[Place, Mapping[str, Any]]
 
@@ -24,7 +27,7 @@ _SPEC_FIELD = frozenset({"name", "transform", "source-id", "source-ids", "field-
 _ORDER = frozenset({"order-id", "fields"})
 _ORDER_FIELD = frozenset({"transform", "source-id", "source-ids", "direction", "null-order"})
 _REFERENCE = frozenset({"snapshot-id", "type", "min-snapshots-to-keep", "max-snapshot-age-ms", "max-ref-age-ms"})
-_SNAPSHOT_LOG = frozenset({"timestamp-ms", "snapshot-id"})
+_SNAPSHOT_LOG_ENTRY = frozenset({"timestamp-ms", "snapshot-id"})
 # The place of unknown fields of the current schema, which a new schema inherits.
 _NEW_SCHEMA = "new schema"
 _METADATA_LOG = frozenset({"timestamp-ms", "metadata-file"})
@@ -79,7 +82,7 @@ def _objects(metadata: Mapping[str, Any]) -> _Found:
     for name, reference in (metadata.get("refs") or {}).items():
         yield ("ref", name), reference, _REFERENCE
     for entry in metadata.get("snapshot-log") or ():
-        yield ("snapshot log", entry["timestamp-ms"], entry["snapshot-id"]), entry, _SNAPSHOT_LOG
+        yield (SNAPSHOT_LOG, entry["timestamp-ms"], entry["snapshot-id"]), entry, _SNAPSHOT_LOG_ENTRY
     for entry in metadata.get("metadata-log") or ():
         yield ("metadata log", entry["metadata-file"]), entry, _METADATA_LOG
 
