@@ -23,8 +23,7 @@ def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata 
 
     The snapshots were not committed, so no table refers to the files. Files that a snapshot added in place stay.
     """
-    known = set() if kept is None else {snapshot.snapshot_id for snapshot in kept.snapshots}
-    gone = [snapshot for snapshot in discarded.snapshots if snapshot.snapshot_id not in known]
+    gone = discarded.snapshots_not_in(kept)
     added = [path for snapshot in gone for path in _added(io, discarded, snapshot)]
     for path in [*added, *_changelogs(io, discarded, gone)]:
         with suppress(SqlextError, OSError):

@@ -93,7 +93,7 @@ class PointInTime:
         except (SqlextError, OSError) as error:
             raise _refused(read, f"the metadata file {location} cannot be read ({error})") from error
         head = table.metadata.current_snapshot()
-        if head is not None and head.snapshot_id not in {one.snapshot_id for one in newest.metadata.snapshots}:
+        if head is not None and newest.metadata.snapshot_or_none(head.snapshot_id) is None:
             raise _refused(read, f"its snapshot {head.snapshot_id} has expired")
         left_ms = _left_ms(catalog, table, newest)
         if left_ms is None or left_ms <= moment_ms or table.metadata.last_updated_ms > moment_ms:
@@ -146,8 +146,7 @@ def _new_snapshots_ms(
             version = catalog.load_version(current, following.metadata_file)
         except (SqlextError, OSError):
             return frozenset()
-    known = {one.snapshot_id for one in table.metadata.snapshots}
-    return frozenset(one.timestamp_ms for one in version.metadata.snapshots if one.snapshot_id not in known)
+    return frozenset(one.timestamp_ms for one in version.metadata.snapshots_not_in(table.metadata))
 
 
 def _name(read: _Read) -> str:

@@ -236,10 +236,10 @@ def is_in(change: TableCommit, metadata: TableMetadata) -> bool:
     all its metadata."""
     if change.base is None:
         return metadata.table_uuid == change.updated.table_uuid
-    brought = {one.snapshot_id for one in added_snapshots(change)}
+    brought = added_snapshots(change)
     if brought:
         # One snapshot suffices: others of the same change may have been removed with their branches.
-        return any(one.snapshot_id in brought for one in metadata.snapshots)
+        return any(metadata.snapshot_or_none(one.snapshot_id) is not None for one in brought)
     before = change.base.metadata
     if _without_time(change.updated) == _without_time(before):
         # The change is empty: only the time distinguishes it from its base.
@@ -249,9 +249,7 @@ def is_in(change: TableCommit, metadata: TableMetadata) -> bool:
 
 def added_snapshots(change: TableCommit) -> Sequence[Snapshot]:
     """The snapshots that the change adds."""
-    before = () if change.base is None else change.base.metadata.snapshots
-    known = {one.snapshot_id for one in before}
-    return [one for one in change.updated.snapshots if one.snapshot_id not in known]
+    return change.updated.snapshots_not_in(None if change.base is None else change.base.metadata)
 
 
 def is_missing_from(change: TableCommit, current: LoadedTable, io: FileIO) -> bool | None:
@@ -287,8 +285,8 @@ def shows(change: TableCommit, metadata: TableMetadata) -> bool:
     """Whether the metadata in a catalog's answer can be the result of the change: its table, with its snapshots. A
     server may give a new table another uuid."""
     is_its_table = change.base is None or metadata.table_uuid == change.base.metadata.table_uuid
-    brought = {one.snapshot_id for one in added_snapshots(change)}
-    return is_its_table and brought <= {one.snapshot_id for one in metadata.snapshots}
+    brought = added_snapshots(change)
+    return is_its_table and all(metadata.snapshot_or_none(one.snapshot_id) is not None for one in brought)
 
 
 def _difference(before: TableMetadata, after: TableMetadata) -> Mapping[str, object]:

@@ -28,7 +28,6 @@ def pure_answers_kept() -> Iterator[None]:
     prepared where none is made: the certificates take 30 ms."""
     with (
         patch("sqlext.catalog.warehouse_commit.decode_table_metadata", _decoded),
-        patch("sqlext.catalog.decoded_metadata.decode_table_metadata", _decoded),
         patch("sqlext.storage.location.confine", _confined),
         patch("sqlext.catalog.rest.rest_catalog.decode_table_metadata", _decoded),
         patch("httpx.Client", lambda **given: None),

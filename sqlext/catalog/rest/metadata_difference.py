@@ -70,8 +70,7 @@ def may_still_hold(base: TableMetadata, updated: TableMetadata, current: TableMe
     """
     if (current.last_column_id, current.last_partition_id) != (base.last_column_id, base.last_partition_id):
         return False
-    known = {one.snapshot_id for one in base.snapshots}
-    brought = [one for one in updated.snapshots if one.snapshot_id not in known]
+    brought = updated.snapshots_not_in(base)
     if not brought:
         return all(one in requirements(current) for one in requirements(base))
     return base.format_version < 2 or not any(
@@ -135,22 +134,19 @@ def _properties(base: TableMetadata | None, updated: TableMetadata) -> Iterator[
 
 
 def _snapshots(base: TableMetadata | None, updated: TableMetadata) -> Iterator[Json]:
-    before = {} if base is None else {one.snapshot_id: one for one in base.snapshots}
     refs = {} if base is None else base.refs
     for name in refs:
         if name not in updated.refs:
             yield RemoveSnapshotRef(name).to_json()
-    for snapshot in updated.snapshots:
-        if snapshot.snapshot_id not in before:
-            yield {"action": "add-snapshot", "snapshot": snapshot.to_json(updated.format_version)}
+    for snapshot in updated.snapshots_not_in(base):
+        yield {"action": "add-snapshot", "snapshot": snapshot.to_json(updated.format_version)}
     for name, reference in updated.refs.items():
         if refs.get(name) != reference:
             yield SetSnapshotRef(name, reference).to_json()
-    kept = {one.snapshot_id for one in updated.snapshots}
-    gone = tuple(one for one in before if one not in kept)
+    gone = () if base is None else tuple(one.snapshot_id for one in base.snapshots_not_in(updated))
     if gone:
         yield RemoveSnapshots(gone).to_json()
-    yield from _statistics(base, updated, kept)
+    yield from _statistics(base, updated)
 
 
 def _removed_definitions(base: TableMetadata | None, updated: TableMetadata) -> Iterator[Json]:
@@ -166,7 +162,7 @@ def _removed_definitions(base: TableMetadata | None, updated: TableMetadata) -> 
         yield RemoveSchemas(gone).to_json()
 
 
-def _statistics(base: TableMetadata | None, updated: TableMetadata, kept: set[int]) -> Iterator[Json]:
+def _statistics(base: TableMetadata | None, updated: TableMetadata) -> Iterator[Json]:
     for field, word in (("statistics", "statistics"), ("partition_statistics", "partition-statistics")):
         before = () if base is None else getattr(base, field)
         after = getattr(updated, field)
@@ -175,5 +171,6 @@ def _statistics(base: TableMetadata | None, updated: TableMetadata, kept: set[in
                 yield {"action": f"set-{word}", "snapshot-id": one["snapshot-id"], word: dict(one)}
         named = {one["snapshot-id"] for one in after}
         for one in before:
-            if one["snapshot-id"] in kept - named:
+            is_kept = updated.snapshot_or_none(one["snapshot-id"]) is not None
+            if is_kept and one["snapshot-id"] not in named:
                 yield {"action": f"remove-{word}", "snapshot-id": one["snapshot-id"]}

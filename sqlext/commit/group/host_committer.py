@@ -28,7 +28,6 @@ from sqlext.commit.group.small_files import SmallFiles
 from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.commit.loop.transaction import CommitOutcome
 from sqlext.errors import CommitStateUnknown, NotFoundError, SqlextError, as_state_unknown
-from sqlext.spec.metadata.table_metadata import decode_table_metadata
 
 _LOG = logging.getLogger("sqlext")
 # So long nobody may be reached, before this process commits by itself.
@@ -103,7 +102,7 @@ class HostCommitter:
                 continue
             if isinstance(answer, NotTaken):
                 break
-            return self._outcome(identifier, answer)
+            return self._outcome(base, answer)
         # Nobody else looks for what this process lands first.
         return self._own.commit_member(identifier, member if member.may_have_landed else replace(member, token=None))
 
@@ -142,24 +141,23 @@ class HostCommitter:
         finally:
             connection.close()
 
-    def _outcome(self, identifier: TableIdentifier, answer: Landed | SqlextError) -> CommitOutcome:
+    def _outcome(self, base: LoadedTable, answer: Landed | SqlextError) -> CommitOutcome:
         if isinstance(answer, SqlextError):
             raise answer
-        table = self._version(identifier, answer.location)
+        table = self._version(base, answer.location)
         snapshot = None
         if answer.snapshot_id is not None:
             with suppress(NotFoundError):
                 snapshot = table.metadata.snapshot(answer.snapshot_id)
         return CommitOutcome(table, snapshot, answer.attempts)
 
-    def _version(self, identifier: TableIdentifier, location: str) -> LoadedTable:
+    def _version(self, base: LoadedTable, location: str) -> LoadedTable:
         """The version that the commit left, or the newest where that is trimmed already. `CommitStateUnknown` where it
         cannot be read: the commit has landed."""
         with suppress(FileNotFoundError, SqlextError):
-            metadata = decode_table_metadata(self._catalog.io.read(location), location)
-            return LoadedTable(identifier, metadata, location)
+            return self._catalog.load_version(base, location)
         try:
-            return self._catalog.load_table(identifier)
+            return self._catalog.load_table(base.identifier)
         except SqlextError as failure:
             raise as_state_unknown(failure) from failure
 

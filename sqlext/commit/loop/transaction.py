@@ -205,8 +205,8 @@ class _Commit:
 def _is_as_staged(metadata: TableMetadata, sent: TableCommit) -> bool:
     """Whether the table has the last staged attempt. An earlier one that landed although the catalog had refused it
     needs files that `finish` would delete."""
-    there = {one.snapshot_id: one.manifest_list for one in metadata.snapshots}
-    return all(there.get(one.snapshot_id, one.manifest_list) == one.manifest_list for one in added_snapshots(sent))
+    there = ((one, metadata.snapshot_or_none(one.snapshot_id)) for one in added_snapshots(sent))
+    return all(found is None or found.manifest_list == one.manifest_list for one, found in there)
 
 
 def _metadata(table: LoadedTable | None) -> TableMetadata | None:

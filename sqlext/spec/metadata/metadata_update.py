@@ -339,7 +339,7 @@ def apply_updates(base: TableMetadata, updates: Sequence[MetadataUpdate], *, now
     current = changed.current_snapshot()
     if current is None or current.snapshot_id == base.current_snapshot_id:
         return changed
-    is_new = base.snapshot_or_none(current.snapshot_id) is None
+    is_new = current in changed.snapshots_not_in(base)
     made_current_ms = current.timestamp_ms if is_new else changed.last_updated_ms
     entry = SnapshotLogEntry(made_current_ms, current.snapshot_id)
     return replace(changed, snapshot_log=(*changed.snapshot_log, entry))
@@ -364,13 +364,13 @@ def with_commit_time(base: TableMetadata | None, updated: TableMetadata, committ
     The time is the later of `committed_ms` and `updated.last_updated_ms`.
     """
     committed_ms = max(committed_ms, updated.last_updated_ms)
-    known = frozenset() if base is None else frozenset(one.snapshot_id for one in base.snapshots)
+    added = frozenset(one.snapshot_id for one in updated.snapshots_not_in(base))
     logged = frozenset() if base is None else frozenset(base.snapshot_log)
     return replace(
         updated,
         last_updated_ms=committed_ms,
         snapshots=tuple(
-            one if one.snapshot_id in known else replace(one, timestamp_ms=committed_ms) for one in updated.snapshots
+            replace(one, timestamp_ms=committed_ms) if one.snapshot_id in added else one for one in updated.snapshots
         ),
         snapshot_log=tuple(
             one if one in logged else replace(one, timestamp_ms=committed_ms) for one in updated.snapshot_log

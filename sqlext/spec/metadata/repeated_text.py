@@ -98,8 +98,9 @@ def decode_with_known(
     """The JSON object in `data`, without its arrays of the names in `known`, and these arrays.
 
     Of the runs that are known of an array those are used that are found at its beginning. An array is looked for after
-    those that are named before it; one that is not found there, or is empty, stays in the object. Raises ValueError or
-    another error of `json.loads` where these places are not arrays of the object itself, though the JSON may be valid.
+    those that are named before it; one that is not found there, or has no object at its beginning, stays in the object.
+    Raises ValueError for text that is no JSON object, and also for valid JSON if what was found is not the object's own
+    array, or has items that are no objects.
     """
     rest: list[bytes] = []
     arrays: dict[str, CutArray] = {}
@@ -122,19 +123,19 @@ def decode_with_known(
     obj = json.loads(b"".join([*rest, data[position:]]), parse_constant=mark)
     # The parser was in the same state at each mark as it would have been at the items, so these are the array's if the
     # mark is: neither of a nested object of the same name, nor of a first one of two.
-    if len(marks) != len(arrays):
-        raise ValueError("the JSON has numbers that are none")
+    if not isinstance(obj, dict) or len(marks) != len(arrays):
+        raise ValueError("it is no JSON object, or has numbers that JSON does not have")
     for name, found in zip(arrays, marks, strict=True):
-        array_left = obj.pop(name, None)
-        if not isinstance(array_left, list) or len(array_left) != 1 or array_left[0] is not found:
-            raise ValueError(f"{name} is no array of objects of the object itself")
+        left = obj.pop(name, None)
+        if not isinstance(left, list) or len(left) != 1 or left[0] is not found:
+            raise ValueError(f"{name} is no array of objects, or not the object's own")
     return obj, arrays
 
 
 def _cut(data: bytes, start: int, candidates: Sequence[Runs]) -> tuple[CutArray, int]:
     """The array whose first item begins at or after `start`, and the end of its last item in `data`."""
     known, position = max(
-        ((_matched(data, start, runs)) for runs in candidates), key=lambda found: found[1], default=((), start)
+        (_matched(data, start, runs) for runs in candidates), key=lambda found: found[1], default=((), start)
     )
     text = data[position:].decode("utf-8")
     added: list[Any] = []

@@ -7,6 +7,7 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -133,6 +134,17 @@ class TableMetadata:
     def snapshot_or_none(self, snapshot_id: int) -> Snapshot | None:
         # From the end, since most look-ups are for the newest snapshots.
         return next((one for one in reversed(self.snapshots) if one.snapshot_id == snapshot_id), None)
+
+    def snapshots_not_in(self, other: TableMetadata | None) -> tuple[Snapshot, ...]:
+        """The snapshots whose ids `other` lacks; all of them if it is None."""
+        if other is None:
+            return self.snapshots
+        # The two mostly descend from each other and share the snapshots at the beginning, which are not looked at.
+        shared = min(len(self.snapshots), len(other.snapshots))
+        if all(map(is_, self.snapshots[:shared], other.snapshots)):
+            return self.snapshots[shared:]
+        known = {one.snapshot_id for one in other.snapshots}
+        return tuple(one for one in self.snapshots if one.snapshot_id not in known)
 
     def schemas_by_id(self) -> Mapping[int, Schema]:
         return {schema.schema_id: schema for schema in self.schemas}
