@@ -63,7 +63,8 @@ class Catalog(Protocol):
         """Whether `load_table` would return `table`; False if it was dropped. The catalog is asked, not a cache."""
 
     def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
-        """A former version, from a metadata file in the log of `current`. Raises as `load_table`, and StorageError."""
+        """Another version of the table `current`, from its metadata file, such as one in the log. Raises as
+        `load_table`, and StorageError."""
 
     @property
     def keeps_timestamps(self) -> bool:

@@ -10,8 +10,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from typing import Any
 
-from sqlext.spec.metadata.metadata_text import MetadataText, decode_with_text, encode_with_text
+from sqlext.spec.metadata.metadata_text import (
+    MetadataText,
+    decode_answer_with_text,
+    decode_with_text,
+    encode_with_text,
+)
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 # Decoded metadata takes about ten times the bytes of its file; the versions of a table share their snapshots.
@@ -41,7 +47,7 @@ class DecodedMetadata:
         self._lock = Lock()
         self._known: OrderedDict[str, tuple[bytes, TableMetadata]] = OrderedDict()
         self._bytes = 0
-        # By the folder of metadata files.
+        # By the folder of metadata files, or the table's name in a REST catalog.
         self._texts: OrderedDict[str, _Texts] = OrderedDict()
         self._text_bytes = 0
 
@@ -52,20 +58,26 @@ class DecodedMetadata:
             if metadata is not None and known == data:
                 self._known.move_to_end(location)
                 return metadata
-            texts = self._texts.get(_folder(location), _Texts())
+        texts = self._texts_of(_folder(location))
         metadata, text = decode_with_text(data, location, (texts.read, texts.encoded))
-        with self._lock:
-            self._keep_texts(location, read=text)
+        self._keep_texts(_folder(location), read=text)
         self.keep(data, location, metadata)
         return metadata
 
+    def of_answer(self, data: bytes, table: str) -> tuple[dict[str, Any], TableMetadata] | None:
+        """A REST catalog's response about the table of that name, without the history, and its metadata; None as
+        `decode_answer_with_text`. Raises UnsupportedError for a later format version."""
+        found = decode_answer_with_text(data, table, (self._texts_of(table).read,))
+        if found is None:
+            return None
+        answer, metadata, text = found
+        self._keep_texts(table, read=text)
+        return answer, metadata
+
     def encode(self, metadata: TableMetadata, location: str, *, compressed: bool) -> bytes:
         """The bytes of a metadata file in the folder of `location`, `compressed` with gzip or not."""
-        with self._lock:
-            texts = self._texts.get(_folder(location), _Texts())
-        made = encode_with_text(metadata, texts.encoded)
-        with self._lock:
-            self._keep_texts(location, encoded=made.text)
+        made = encode_with_text(metadata, self._texts_of(_folder(location)).encoded)
+        self._keep_texts(_folder(location), encoded=made.text)
         return made.gzipped() if compressed else made.plain()
 
     def keep(self, data: bytes, location: str, metadata: TableMetadata) -> None:
@@ -78,14 +90,18 @@ class DecodedMetadata:
                 _, dropped = self._known.popitem(last=False)
                 self._bytes -= _size(*dropped)
 
-    def _keep_texts(self, location: str, **changed: MetadataText) -> None:
-        folder = _folder(location)
-        before = self._texts.pop(folder, _Texts())
-        self._texts[folder] = after = replace(before, **changed)
-        self._text_bytes += after.size - before.size
-        while self._text_bytes > _MOST_BYTES and len(self._texts) > 1:
-            _, dropped = self._texts.popitem(last=False)
-            self._text_bytes -= dropped.size
+    def _texts_of(self, table: str) -> _Texts:
+        with self._lock:
+            return self._texts.get(table, _Texts())
+
+    def _keep_texts(self, table: str, **changed: MetadataText) -> None:
+        with self._lock:
+            before = self._texts.pop(table, _Texts())
+            self._texts[table] = after = replace(before, **changed)
+            self._text_bytes += after.size - before.size
+            while self._text_bytes > _MOST_BYTES and len(self._texts) > 1:
+                _, dropped = self._texts.popitem(last=False)
+                self._text_bytes -= dropped.size
 
 
 def _folder(location: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -114,7 +115,11 @@ class RestClient:
         prefixed: bool = True,
     ) -> Json:
         """The JSON object of the response, {} if it is empty. `path` is percent-encoded."""
-        return self._understood(self._answered(method, path, body, parameters, prefixed))
+        return object_in(self._content(self._answered(method, path, body, parameters, prefixed)))
+
+    def ask_content(self, method: str, path: str, body: Json | None = None) -> bytes:
+        """As `ask`, not yet parsed."""
+        return self._content(self._answered(method, path, body, None, prefixed=True))
 
     def tell(
         self, method: str, path: str, body: Json | None = None, *, parameters: Mapping[str, str] | None = None
@@ -122,8 +127,7 @@ class RestClient:
         """Requests a change whose response in the protocol is 204 without content. Raises NoAnswer for a success with
         content, which may be a proxy's page."""
         answer = self._answered(method, path, body, parameters, prefixed=True)
-        self._understood(answer)
-        if answer.content:
+        if self._content(answer):
             raise NoAnswer("its answer has a content where none is due")
 
     def _answered(
@@ -199,10 +203,11 @@ class RestClient:
             # The connection was lost in the response, or the response cannot be decompressed.
             raise NoAnswer(str(error) or type(error).__name__) from error
 
-    def _understood(self, answer: Any) -> Json:
+    def _content(self, answer: Any) -> bytes:
         status = answer.status_code
         if 200 <= status < 300:
-            return self._object(answer)
+            content: bytes = answer.content
+            return content
         kind, message = self._reason(answer)
         if status in (401, 403, 419):
             raise NotAllowed("CATALOG_LOGIN_FAILED", name=self._name, reason=f"{status}, {message}")
@@ -211,17 +216,6 @@ class RestClient:
         if status >= 500 or status == _TOO_MANY_REQUESTS:
             raise NoAnswer(f"{status}, {message}")
         raise Refusal(status, kind, message)
-
-    def _object(self, answer: Any) -> Json:
-        if not answer.content:
-            return {}
-        try:
-            found = answer.json()
-        except (ValueError, RecursionError):
-            raise NoAnswer("its answer is no JSON") from None
-        if not isinstance(found, dict):
-            raise NoAnswer("its answer is no JSON object")
-        return found
 
     def _reason(self, answer: Any) -> tuple[str, str]:
         """Type and message of an error, in one line."""
@@ -277,11 +271,24 @@ class RestClient:
             raise StorageError("CATALOG_LOGIN_FAILED", name=self._name, reason=reason)
         try:
             with understanding():
-                found = self._object(answer)
+                found = object_in(answer.content)
                 ends = found.get("expires_in")
                 return str(found["access_token"]), None if ends is None else self._clock() + float(ends)
         except NoAnswer as error:
             raise self._unreachable(error) from None
+
+
+def object_in(content: bytes) -> Json:
+    """The JSON object of a response, {} if it is empty. Raises NoAnswer for anything else."""
+    if not content:
+        return {}
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        raise NoAnswer("its answer is no JSON") from None
+    if not isinstance(found, dict):
+        raise NoAnswer("its answer is no JSON object")
+    return found
 
 
 def _is_busy(method: str, answer: Any) -> bool:

@@ -9,10 +9,20 @@ from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.decoded_metadata import DecodedMetadata
 from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.owned_files import owned_by
-from sqlext.catalog.rest.client import NoAnswer, NotAllowed, Refusal, RestClient, names_in, table_path, understanding
+from sqlext.catalog.rest.client import (
+    NoAnswer,
+    NotAllowed,
+    Refusal,
+    RestClient,
+    names_in,
+    object_in,
+    table_path,
+    understanding,
+)
 from sqlext.catalog.rest.lost_answer import looked_for
 from sqlext.catalog.rest.metadata_difference import may_still_hold, requirements, updates
 from sqlext.catalog.rest.rest_views import RestViews
@@ -53,6 +63,7 @@ class RestCatalog:
         self._client = client
         self._io = io
         self._learned = learned
+        self._decoded = DecodedMetadata()
         self._views = RestViews(self._names, client, self._location_of)
 
     @property
@@ -72,7 +83,7 @@ class RestCatalog:
     def load_table(self, identifier: TableIdentifier) -> LoadedTable:
         try:
             with self._translated(identifier):
-                return self._loaded(identifier, self._client.ask("GET", self._path(identifier)))
+                return self._loaded(identifier, self._client.ask_content("GET", self._path(identifier)))
         except NotFoundError:
             if self._views.view_exists(identifier):
                 raise self._names.is_view(identifier) from None
@@ -91,7 +102,7 @@ class RestCatalog:
 
     def load_version(self, current: LoadedTable, location: str) -> LoadedTable:
         """Read from its file: servers return only current versions."""
-        return LoadedTable(current.identifier, decode_table_metadata(self._io.read(location), location), location)
+        return LoadedTable(current.identifier, self._decoded.of(self._io.read(location), location), location)
 
     @property
     def keeps_timestamps(self) -> bool:
@@ -110,7 +121,7 @@ class RestCatalog:
             self._require_namespace(identifier.namespace)
         body = self._change(identifier, base, updated)
         with self._sent(identifier, base):
-            table = self._loaded(identifier, self._client.ask("POST", self._path(identifier), body))
+            table = self._loaded(identifier, self._client.ask_content("POST", self._path(identifier), body))
             if not shows(TableCommit(identifier, base, updated), table.metadata):
                 raise NoAnswer("its answer shows the table without the change")
             return table
@@ -243,7 +254,7 @@ class RestCatalog:
             raise self._names.taken(identifier)
         try:
             with self._sent(identifier, None):
-                return self._loaded(identifier, self._client.ask("POST", path, body))
+                return self._loaded(identifier, self._client.ask_content("POST", path, body))
         except CommitStateUnknown as unknown:
             with suppress(SqlextError):
                 table = self.load_table(identifier)
@@ -331,12 +342,11 @@ class RestCatalog:
 
     # answers
 
-    def _loaded(self, identifier: TableIdentifier, answer: Mapping[str, Any]) -> LoadedTable:
-        """Raises NoAnswer for a response without metadata, CorruptionError for invalid ones."""
-        with understanding():
-            location = str(answer.get("metadata-location") or "")
-            data = json.dumps(answer["metadata"]).encode("utf-8")
-        metadata = decode_table_metadata(data, location or str(identifier))
+    def _loaded(self, identifier: TableIdentifier, content: bytes) -> LoadedTable:
+        """The table in a response. Raises NoAnswer for one without metadata, CorruptionError for invalid ones."""
+        found = self._decoded.of_answer(content, str(identifier))
+        answer, metadata = _plainly_read(content, str(identifier)) if found is None else found
+        location = str(answer.get("metadata-location") or "")
         with understanding():
             self._learn(identifier, metadata.location, answer)
         return LoadedTable(identifier, metadata, location)
@@ -445,6 +455,14 @@ class RestCatalog:
 
 def _json(identifier: TableIdentifier) -> dict[str, Any]:
     return {"namespace": list(identifier.namespace), "name": identifier.name}
+
+
+def _plainly_read(content: bytes, table: str) -> tuple[Mapping[str, Any], TableMetadata]:
+    """A response and the metadata in it, as for one that `DecodedMetadata` does not read."""
+    answer = object_in(content)
+    with understanding():
+        data = json.dumps(answer["metadata"]).encode("utf-8")
+    return answer, decode_table_metadata(data, str(answer.get("metadata-location") or table))
 
 
 def _vended(location: str, answer: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:

@@ -85,6 +85,23 @@ def decode_with_text(data: bytes, location: str, known: Sequence[MetadataText]) 
         return decode_table_metadata(data, location), MetadataText()
 
 
+def decode_answer_with_text(
+    data: bytes, table: str, known: Sequence[MetadataText]
+) -> tuple[dict[str, Any], TableMetadata, MetadataText] | None:
+    """The JSON object of a REST catalog's response (REST spec: LoadTableResult) without the history in its `metadata`,
+    the metadata, and their text.
+
+    None if it is no such response, and if its JSON is one that no server writes. `table` names it in errors. Raises
+    UnsupportedError for a later format version.
+    """
+    try:
+        answer, arrays = decode_with_known(data, _candidates(known), within="metadata")
+        location = str(answer.get("metadata-location") or table)
+        return answer, *_from_parts(answer["metadata"], arrays, location)
+    except DECODING_ERRORS:
+        return None
+
+
 def encode_with_text(metadata: TableMetadata, known: MetadataText) -> EncodedMetadata:
     """The metadata file; items at the beginning that are the same objects as those of `known` are not encoded again."""
     version = metadata.format_version
@@ -101,10 +118,17 @@ def encode_with_text(metadata: TableMetadata, known: MetadataText) -> EncodedMet
 
 
 def _decoded(data: bytes, location: str, known: Sequence[MetadataText]) -> tuple[TableMetadata, MetadataText]:
-    obj, arrays = decode_with_known(
-        data,
-        {_SNAPSHOTS: [one.snapshots for one in known], _SNAPSHOT_LOG: [one.snapshot_log for one in known]},
-    )
+    obj, arrays = decode_with_known(data, _candidates(known))
+    return _from_parts(obj, arrays, location)
+
+
+def _candidates(known: Sequence[MetadataText]) -> Mapping[str, Sequence[Runs]]:
+    return {_SNAPSHOTS: [one.snapshots for one in known], _SNAPSHOT_LOG: [one.snapshot_log for one in known]}
+
+
+def _from_parts(
+    obj: Mapping[str, Any], arrays: Mapping[str, CutArray], location: str
+) -> tuple[TableMetadata, MetadataText]:
     # The known items have been checked when they were decoded.
     rest = table_metadata_from_json({**obj, **{name: list(array.added) for name, array in arrays.items()}}, location)
     snapshots, snapshot_runs = _joined(arrays.get(_SNAPSHOTS), rest.snapshots)

@@ -93,14 +93,16 @@ def json_text(value: Any) -> bytes:
 
 
 def decode_with_known(
-    data: bytes, known: Mapping[str, Sequence[Runs]]
+    data: bytes, known: Mapping[str, Sequence[Runs]], within: str | None = None
 ) -> tuple[dict[str, Any], Mapping[str, CutArray]]:
-    """The JSON object in `data`, without its arrays of the names in `known`, and these arrays.
+    """The JSON object in `data`, without the arrays of the names in `known` that it has, or that its object `within`
+    has, and these arrays.
 
     Of the runs that are known of an array those are used that are found at its beginning. An array is looked for after
     those that are named before it; one that is not found there, or has no object at its beginning, stays in the object.
-    Raises ValueError for text that is no JSON object, and also for valid JSON if what was found is not the object's own
-    array, or has items that are no objects.
+
+    Raises what `json.loads` raises, and ValueError for text that is no JSON object. It also raises ValueError for valid
+    JSON if what was found is not the object's own array, or has items that are no objects.
     """
     rest: list[bytes] = []
     arrays: dict[str, CutArray] = {}
@@ -123,10 +125,11 @@ def decode_with_known(
     obj = json.loads(b"".join([*rest, data[position:]]), parse_constant=mark)
     # The parser was in the same state at each mark as it would have been at the items, so these are the array's if the
     # mark is: neither of a nested object of the same name, nor of a first one of two.
-    if not isinstance(obj, dict) or len(marks) != len(arrays):
-        raise ValueError("it is no JSON object, or has numbers that JSON does not have")
+    owner = obj if within is None else obj[within]
+    if not isinstance(owner, dict) or len(marks) != len(arrays):
+        raise ValueError("it is no object, or has numbers that JSON does not have")
     for name, found in zip(arrays, marks, strict=True):
-        left = obj.pop(name, None)
+        left = owner.pop(name, None)
         if not isinstance(left, list) or len(left) != 1 or left[0] is not found:
             raise ValueError(f"{name} is no array of objects, or not the object's own")
     return obj, arrays

@@ -19,15 +19,15 @@ Patch = AbstractContextManager[Any]
 
 
 def _a_failure_of_the_server_counts_as_refused() -> Patch:
-    understood = RestClient._understood
+    content = RestClient._content
 
     def planted(self: Any, answer: Any) -> Any:
         try:
-            return understood(self, answer)
+            return content(self, answer)
         except NoReply:
             raise StorageError("CATALOG_FAILURE", name="lake", reason="the server has failed") from None
 
-    return patch.object(RestClient, "_understood", planted)
+    return patch.object(RestClient, "_content", planted)
 
 
 def _a_lost_reply_counts_as_refused() -> Patch:

@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from sqlext.errors import SqlextError
-from sqlext.spec.metadata.metadata_text import MetadataText, decode_with_text, encode_with_text
+from sqlext.spec.metadata.metadata_text import (
+    MetadataText,
+    decode_answer_with_text,
+    decode_with_text,
+    encode_with_text,
+)
 from sqlext.spec.metadata.metadata_update import (
     AddSchema,
     AddSnapshot,
@@ -262,6 +267,39 @@ def test_a_file_of_another_process_shares_the_snapshots_that_are_known(indent: i
     mine.encode(after)
     assert mine.encoded.snapshots[0] is first
     assert [len(run.items) for run in mine.encoded.snapshots] == [69, 1]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_answer_of_a_server_is_decoded_as_without_text(seed: int) -> None:
+    rng, known = random.Random(seed), MetadataText()
+    metadata = new(rng.choice([1, 2, 3]))
+    for number in range(20):
+        metadata = apply_updates(metadata, updates(metadata, rng), now_ms=number)
+        obj = json.loads(encode_table_metadata(metadata))
+        whole = {"metadata-location": "l", "metadata": obj, "config": {"snapshots": "x"}}
+        content = json.dumps(whole, indent=rng.choice([None, 1])).encode()
+        found = decode_answer_with_text(content, "db.t", (known,))
+        assert found is not None
+        answer, decoded, known = found
+        assert decoded == metadata == decode_table_metadata(json.dumps(obj).encode(), "l")
+        left = {name: value for name, value in obj.items() if name not in ("snapshots", "snapshot-log") or not value}
+        assert answer == {**whole, "metadata": left}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<html>",
+        b"[]",
+        b'{"metadata": []}',
+        b'{"metadata": {}}',
+        b'{"error": {"message": "snapshots"}}',
+        b'{"config": {"snapshots": [{}]}, "metadata": {"format-version": 2}}',
+    ],
+)
+def test_an_answer_without_metadata_is_none(content: bytes) -> None:
+    assert decode_answer_with_text(content, "db.t", ()) is None
 
 
 def test_text_of_another_format_version_is_not_written() -> None:
