@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from benchmarks.bench import Bench, Result
 from benchmarks.data import order_changes, tpch_table
 from benchmarks.evolved import evolved
+from benchmarks.history import history
 from benchmarks.libraries import LIBRARIES
 from benchmarks.maintenance import maintenance
 from benchmarks.measure import Cost, least
@@ -119,6 +120,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "upsert_10x": upsert_10x,
     "planning": planning,
     "evolved": evolved,
+    "history": history,
     **ROW_CHANGES,
     **SMALL_COMMITS,
     "stream_upserts": stream_upserts,
@@ -127,5 +129,5 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     **LIBRARIES,
 }
 
-OF_ICEBERG_TABLES = frozenset({"planning", "evolved", "maintenance"})
+OF_ICEBERG_TABLES = frozenset({"planning", "evolved", "history", "maintenance"})
 """Suites that have nothing for Delta."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.evolved import ADDED_COLUMN
+from benchmarks.history import CODECS, SNAPSHOTS
 from benchmarks.maintenance import EXPIRY, ORPHAN_FILES
 from benchmarks.planning import CASES, FILES
 from benchmarks.row_changes import COMMITS
@@ -102,6 +103,11 @@ def _targets() -> Iterator[Target]:
             yield Target(_planning(case, what, "cold"), 500)
     for case, other in (("all columns", "not evolved"), ("filtered", "not evolved"), (ADDED_COLUMN, "written so")):
         yield Target(Figure("evolved", case, "sqlext", "evolved"), 1.05, Figure("evolved", case, "sqlext", other))
+
+    short, *longer = (f"{count:,} snapshots" for count in SNAPSHOTS)
+    for codec in CODECS:
+        for case in longer:
+            yield Target(_sqlext("history", case, codec), 1.3, _sqlext("history", short, codec))
 
     yield from _of_row_changes()
     yield from _of_small_commits()

@@ -17,7 +17,7 @@ from sqlext.commit.snapshot.summary import snapshot_summary
 from sqlext.errors import AnalysisError, UnsupportedError, ValidationConflict
 from sqlext.spec.constraint import row_rule_properties
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
-from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile, encode_manifest_list
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile, as_listed, encode_manifest_list
 from sqlext.spec.manifests.row_lineage import assign_first_row_ids
 from sqlext.spec.metadata.metadata_update import AddSnapshot, MetadataUpdate, SetSnapshotRef
 from sqlext.spec.metadata.reference import SnapshotReference
@@ -265,6 +265,8 @@ class SnapshotProduction:
         self._attempts += 1
         name = f"snap-{self._snapshot_id}-{self._attempts}-{self._context.commit_id}.avro"
         location = self._writer.create(name, data, base)
+        if base.format_version > 1:
+            self._context.manifests.keep_list(location, tuple(as_listed(one, number) for one in manifests))
         paths = (manifest.path for manifest in manifests), (file.file_path for file in added)
         self._needed = frozenset((location, *itertools.chain(*paths)))
         return replace(snapshot, manifest_list=location)

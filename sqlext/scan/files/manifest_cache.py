@@ -77,10 +77,13 @@ class ManifestCache:
             raise _encrypted("manifest list", path)
 
         def load() -> tuple[tuple[ManifestFile, ...], int]:
-            manifests = tuple(decode_manifest_list(_read(io, path, "manifest list"), path))
-            return manifests, _ENTRY_BYTES * (len(manifests) + 1)
+            return _weighed(tuple(decode_manifest_list(_read(io, path, "manifest list"), path)))
 
         return self._lists.load_once(path, load)
+
+    def keep_list(self, path: str, manifests: tuple[ManifestFile, ...]) -> None:
+        """Caches the manifests of a new manifest list, as it gives them."""
+        self._lists.load_once(path, lambda: _weighed(manifests))
 
     def entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> tuple[ManifestEntry, ...]:
         """All entries of a manifest, also those of status DELETED, with inherited values.
@@ -188,6 +191,10 @@ class _MatchingEntries:
         return nothing_kept.matching_entries(
             self.io, [manifest], self.metadata, self.files, with_metrics=self.with_metrics
         )
+
+
+def _weighed(manifests: tuple[ManifestFile, ...]) -> tuple[tuple[ManifestFile, ...], int]:
+    return manifests, _ENTRY_BYTES * (len(manifests) + 1)
 
 
 def _key(manifest: ManifestFile) -> _ManifestKey:

@@ -252,6 +252,22 @@ def encode_manifest_list(
     )
 
 
+def as_listed(manifest: ManifestFile, sequence_number: int) -> ManifestFile:
+    """The manifest as `decode_manifest_list` gives it from a list that `encode_manifest_list` wrote with this sequence
+    number, in a format version after 1."""
+    if UNASSIGNED_SEQUENCE_NUMBER not in (manifest.sequence_number, manifest.min_sequence_number):
+        return manifest
+    return replace(
+        manifest,
+        sequence_number=_assigned(manifest.sequence_number, sequence_number),
+        min_sequence_number=_assigned(manifest.min_sequence_number, sequence_number),
+    )
+
+
+def _assigned(number: int, sequence_number: int) -> int:
+    return sequence_number if number == UNASSIGNED_SEQUENCE_NUMBER else number
+
+
 def decode_manifest_list(data: bytes, path: str = "manifest list") -> list[ManifestFile]:
     """The manifests in the bytes of a manifest list. Raises CorruptionError CORRUPT_FILE naming `path`."""
 
@@ -384,17 +400,13 @@ def _inherited(entries: Iterable[ManifestEntry], manifest: ManifestFile) -> Iter
 def _manifest_record(manifest: ManifestFile, sequence_number: int, format_version: int) -> dict[str, Any]:
     if format_version == 1 and manifest.content != ManifestContent.DATA:
         raise ValueError(f"format version 1 has no delete manifests, such as {manifest.path}")
-
-    def assigned(number: int) -> int:
-        return sequence_number if number == UNASSIGNED_SEQUENCE_NUMBER else number
-
     record = {
         "manifest_path": manifest.path,
         "manifest_length": manifest.length,
         "partition_spec_id": manifest.spec_id,
         "content": int(manifest.content),
-        "sequence_number": assigned(manifest.sequence_number),
-        "min_sequence_number": assigned(manifest.min_sequence_number),
+        "sequence_number": _assigned(manifest.sequence_number, sequence_number),
+        "min_sequence_number": _assigned(manifest.min_sequence_number, sequence_number),
         "added_snapshot_id": manifest.added_snapshot_id,
         "partitions": None
         if manifest.partitions is None
