@@ -20,8 +20,9 @@ from sqlext.spec.compression import deflated_part
 
 _DECODER = json.JSONDecoder()
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_SPACE = re.compile(r"[ \t\n\r]*")
-_COMMA = re.compile(r"[ \t\n\r]*,[ \t\n\r]*")
+_SPACES = " \t\n\r"
+_SPACE = re.compile(f"[{_SPACES}]*")
+_COMMA = re.compile(f"[{_SPACES}]*,[{_SPACES}]*")
 # Stands for the items that were cut out. Python's parser calls a hook for it; JSON does not have it.
 _CUT = b"NaN"
 
@@ -46,10 +47,10 @@ longer run only about log2(n) times among n items, and an array that differs in 
 
 @dataclass(frozen=True, slots=True)
 class CutArray:
-    """An array of objects in a JSON text: the `known` runs that it begins with, and the objects `added` to them."""
+    """An array in a JSON text: the `known` runs that it begins with, and the values `added` to them."""
 
     known: Runs
-    added: tuple[dict[str, Any], ...]
+    added: tuple[Any, ...]
     added_text: bytes
 
 
@@ -99,10 +100,10 @@ def decode_with_known(
     has, and these arrays.
 
     Of the runs that are known of an array those are used that are found at its beginning. An array is looked for after
-    those that are named before it; one that is not found there, or has no object at its beginning, stays in the object.
+    those that are named before it; one that is not found there, or does not begin with an object, stays where it is.
 
     Raises what `json.loads` raises, and ValueError for text that is no JSON object. It also raises ValueError for valid
-    JSON if what was found is not the object's own array, or has items that are no objects.
+    JSON if what was found is not the object's own array.
     """
     rest: list[bytes] = []
     arrays: dict[str, CutArray] = {}
@@ -131,7 +132,7 @@ def decode_with_known(
     for name, found in zip(arrays, marks, strict=True):
         left = owner.pop(name, None)
         if not isinstance(left, list) or len(left) != 1 or left[0] is not found:
-            raise ValueError(f"{name} is no array of objects, or not the object's own")
+            raise ValueError(f"{name} is not the object's own array")
     return obj, arrays
 
 
@@ -141,15 +142,13 @@ def _cut(data: bytes, start: int, candidates: Sequence[Runs]) -> tuple[CutArray,
         (_matched(data, start, runs) for runs in candidates), key=lambda found: found[1], default=((), start)
     )
     text = data[position:].decode("utf-8")
-    added: list[Any] = []
-    end = 0
-    while begin := (_COMMA if known or added else _SPACE).match(text, end):
-        if text[begin.end()] != "{":
-            break
-        item, end = _DECODER.raw_decode(text, begin.end())
-        added.append(item)
-    length = end if text.isascii() else len(text[:end].encode("utf-8"))
-    return CutArray(known, tuple(added), data[position : position + length]), position + length
+    begin = (_COMMA if known else _SPACE).match(text)
+    if begin is None or text[begin.end() : begin.end() + 1] != "{":
+        return CutArray(known, (), b""), position
+    added, length = _DECODER.raw_decode("[" + text[begin.end() :])
+    text = text[: begin.end() + length - len("[]")].rstrip(_SPACES)
+    added_text = text.encode("utf-8")
+    return CutArray(known, tuple(added), added_text), position + len(added_text)
 
 
 def _matched(data: bytes, start: int, runs: Runs) -> tuple[Runs, int]:

@@ -78,20 +78,18 @@ def test_known_items_are_cut_and_others_parsed(indent: int | None) -> None:
         '{"x":{"b":[{}]},"b":[{}]}',
         '{"b":[{}],"b":[]}',
         '{"b":[{}],"b":null}',
-        '{"b":[{},1]}',
-        '{"b":[{},NaN]}',
         '{"b":[{}],"c":Infinity}',
         '["b",{"b":[{}]}]',
     ],
 )
-def test_an_array_that_is_not_clearly_the_objects_own_is_an_error(text: str) -> None:
+def test_an_array_that_is_not_the_objects_own_is_an_error(text: str) -> None:
     json.loads(text)
-    with pytest.raises(ValueError, match=r"it is no object|is no array"):
+    with pytest.raises(ValueError, match=r"it is no object|own array"):
         decode_with_known(text.encode(), {"b": ()})
 
 
 @pytest.mark.parametrize(
     "text", ["{}", '{"b":[]}', '{"b":null}', '{"b":[1]}', '{"b":{}}', '{"b":"[{}]"}', '{"c":["b"]}']
 )
-def test_an_array_without_objects_stays_in_the_object(text: str) -> None:
+def test_an_array_that_does_not_begin_with_an_object_stays_where_it_is(text: str) -> None:
     assert decode_with_known(text.encode(), {"b": ()}) == (json.loads(text), {})
