@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from sqlext.spec.compression import deflated_part, gzip_of
+from sqlext.spec.metadata.gzip_parts import deflated_part, gzip_of
 from sqlext.spec.metadata.repeated_text import (
     CutArray,
     Run,

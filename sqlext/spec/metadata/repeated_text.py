@@ -16,7 +16,7 @@ from itertools import chain
 from operator import is_
 from typing import Any, TypeAlias
 
-from sqlext.spec.compression import deflated_part
+from sqlext.spec.metadata.gzip_parts import deflated_part
 
 _DECODER = json.JSONDecoder()
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

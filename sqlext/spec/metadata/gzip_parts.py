@@ -1,4 +1,4 @@
-"""Compression by parts that are kept, so that only new ones are compressed."""
+"""Gzip of parts whose compressed form is kept, so that only new ones are compressed (RFC 1951, RFC 1952)."""
 
 from __future__ import annotations
 

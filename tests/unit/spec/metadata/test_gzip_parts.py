@@ -9,8 +9,8 @@ import zlib
 import pyarrow as pa
 import pytest
 
-from sqlext.spec.compression import deflated_part, gzip_of
 from sqlext.spec.decompression import gunzip, gunzip_beginning
+from sqlext.spec.metadata.gzip_parts import deflated_part, gzip_of
 
 
 @pytest.mark.parametrize("seed", range(20))
