@@ -18,7 +18,7 @@ from sqlext.scan.filter.entry_counts import counts_by_entry
 from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.scan.filter.measured_column import MetricsColumn
 from sqlext.scan.filter.value_range import decode_bound, row_counts_of
-from sqlext.spec.avro.avro_columns import Mask, Octets
+from sqlext.spec.avro.column import Mask, Octets
 from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile

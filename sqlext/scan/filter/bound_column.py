@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sqlext.spec.avro.avro_columns import Mask, Octets
+from sqlext.spec.avro.column import Mask, Octets
 from sqlext.spec.iso_date_time import MICROS_PER_SECOND, NANOS_PER_SECOND, SECONDS_PER_DAY
 from sqlext.spec.single_value import scaled, unscaled
 from sqlext.spec.types import (

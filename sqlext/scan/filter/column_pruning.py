@@ -26,7 +26,7 @@ from sqlext.scan.filter.value_range import (
     is_nan,
     point_range,
 )
-from sqlext.spec.avro.avro_columns import Mask, Octets
+from sqlext.spec.avro.column import Mask, Octets
 from sqlext.spec.expression import (
     AlwaysFalse,
     AlwaysTrue,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlext.scan.filter.measured_column import MetricsColumn
-from sqlext.spec.avro.avro_columns import Integers, Mask
+from sqlext.spec.avro.column import Integers, Mask
 from sqlext.spec.manifests.manifest_columns import ManifestColumns
 
 _UNKNOWN = -1

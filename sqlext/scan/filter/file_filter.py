@@ -24,7 +24,7 @@ from sqlext.scan.filter.pruning import (
     partition_ranges,
 )
 from sqlext.scan.filter.value_range import UNKNOWN_RANGE, RangeOf
-from sqlext.spec.avro.avro_columns import Mask
+from sqlext.spec.avro.column import Mask
 from sqlext.spec.expression import AlwaysTrue, Predicate, referenced_field_ids
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import ManifestFile

@@ -16,10 +16,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
+from sqlext.spec.avro.column import (
+    Column,
+    Columns,
+    Integers,
+    Lists,
+    Octets,
+    Pairs,
+    Rows,
+    integers,
+    merged,
+    spread,
+    spread_integers,
+)
+
 Positions: TypeAlias = npt.NDArray[np.int64]
-Rows: TypeAlias = npt.NDArray[np.int64] | None
-"""Numbers of rows; None: all."""
 
 _ANCHORS = tuple(
     bytes([2 * len(word)]) + word for name in (b"PARQUET", b"PUFFIN", b"AVRO", b"ORC") for word in (name, name.lower())
@@ -27,6 +38,7 @@ _ANCHORS = tuple(
 _PADDING = 64
 _MAX_ITEMS = 100_000
 _FIXED_WIDTHS = {"float": 4, "double": 8}
+_LOW_BITS = np.uint8(0x7F)
 
 
 class NotColumnar(ValueError):
@@ -34,122 +46,24 @@ class NotColumnar(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Integers:
-    """A column of integers: `values` has one per row, or a single one for all; `valid` None means no nulls."""
+class LocatedRecords:
+    """Records as columns, and where they are in `data`, the plain bytes of all blocks.
 
-    size: int
-    values: npt.NDArray[np.integer[Any]]
-    valid: Mask | None = None
+    `starts` has the offset of each field of each record, `ends` that of each record's end.
+    """
 
-    @property
-    def nbytes(self) -> int:
-        return int(self.values.nbytes) + (0 if self.valid is None else int(self.valid.nbytes))
-
-    def array(self) -> npt.NDArray[np.int64]:
-        """One value per row; that of a null is arbitrary."""
-        return np.broadcast_to(self.values.astype(np.int64), (self.size,))
-
-    def pick(self, rows: Sequence[int]) -> list[int | None]:
-        return _picked(self.values, self.valid, rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Octets:
-    """A column of byte strings: of one width as an array (rows or 1, width), else as Arrow's; `valid` as above."""
-
-    size: int
-    values: npt.NDArray[np.uint8] | pa.BinaryArray
-    valid: Mask | None = None
-
-    @property
-    def nbytes(self) -> int:
-        return int(self.values.nbytes) + (0 if self.valid is None else int(self.valid.nbytes))
-
-    @property
-    def width(self) -> int | None:
-        """The width of all values, None if they differ."""
-        return self.values.shape[1] if isinstance(self.values, np.ndarray) else None
-
-    def arrow(self) -> pa.BinaryArray:
-        """One value per row, or a single one for all; nulls are null."""
-        if not isinstance(self.values, np.ndarray):
-            return self.values
-        rows, width = self.values.shape
-        offsets = pa.py_buffer(np.arange(rows + 1, dtype=np.int32) * np.int32(width))
-        values = pa.py_buffer(np.ascontiguousarray(self.values))
-        return pa.Array.from_buffers(pa.binary(), rows, [None, offsets, values])
-
-    def pick(self, rows: Sequence[int]) -> list[bytes | None]:
-        if isinstance(self.values, np.ndarray):
-            if len(self.values) == 1:
-                constant = self.values[0].tobytes()
-                return [constant if self.valid is None or self.valid[row] else None for row in rows]
-            return [self.values[row].tobytes() if self.valid is None or self.valid[row] else None for row in rows]
-        found: list[bytes | None] = self.values.take(pa.array(rows, pa.int64())).to_pylist()
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """A column of maps with integer keys: a column for each key that is in some map; `valid` as of integers."""
-
-    size: int
-    columns: Mapping[int, Integers | Octets]
-    valid: Mask | None = None
-
-    @property
-    def nbytes(self) -> int:
-        own = 0 if self.valid is None else int(self.valid.nbytes)
-        return own + sum(column.nbytes for column in self.columns.values())
-
-    def pick(self, rows: Sequence[int]) -> list[dict[int, Any] | None]:
-        picked: list[dict[int, Any] | None] = [{} if self.valid is None or self.valid[row] else None for row in rows]
-        for key, column in self.columns.items():
-            for into, value in zip(picked, column.pick(rows), strict=True):
-                if value is not None and into is not None:
-                    into[key] = value
-        return picked
-
-
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """A column of lists of integers: `items[k]` holds the k-th of each, null where the list is shorter."""
-
-    size: int
-    items: tuple[Integers, ...]
-    valid: Mask | None = None
-
-    @property
-    def nbytes(self) -> int:
-        return (0 if self.valid is None else int(self.valid.nbytes)) + sum(item.nbytes for item in self.items)
-
-    def pick(self, rows: Sequence[int]) -> list[tuple[int, ...] | None]:
-        parts = [item.pick(rows) for item in self.items]
-        return [
-            tuple(part[at] for part in parts if part[at] is not None)  # type: ignore[misc]
-            if self.valid is None or self.valid[row]
-            else None
-            for at, row in enumerate(rows)
-        ]
-
-
-Column: TypeAlias = Integers | Octets | Pairs | Lists
-Columns: TypeAlias = dict[str, Column | None]
-"""Columns by name; None: all values are null."""
-
-
-def _picked(values: npt.NDArray[Any], valid: Mask | None, rows: Sequence[int]) -> list[Any]:
-    if len(values) == 1:
-        constant = values[0].item()
-        return [constant if valid is None or valid[row] else None for row in rows]
-    index = np.asarray(rows, np.int64)
-    taken = values[index].tolist()
-    if valid is None:
-        return list(taken)
-    return [value if there else None for value, there in zip(taken, valid[index].tolist(), strict=True)]
+    columns: Columns
+    data: bytes
+    starts: Mapping[str, Positions]
+    ends: Positions
 
 
 def decode_columns(record: Mapping[str, Any], blocks: Sequence[tuple[int, bytes]], anchor: str) -> Columns:
+    """The columns of `locate_records`; none without a record. Raises NotColumnar."""
+    return locate_records(record, blocks, anchor).columns
+
+
+def locate_records(record: Mapping[str, Any], blocks: Sequence[tuple[int, bytes]], anchor: str) -> LocatedRecords:
     """The fields of all records; those of records inside are told apart by their names alone.
 
     `record` is a schema of physical types whose field names are unique throughout; `anchor` names the one that holds a
@@ -164,7 +78,7 @@ def decode_columns(record: Mapping[str, Any], blocks: Sequence[tuple[int, bytes]
         raise NotColumnar(f"not one field is {anchor}")
     size = sum(count for count, _ in blocks)
     if not size:
-        return {}
+        return LocatedRecords({}, b"", {}, np.zeros(0, np.int64))
     try:
         return _Decoder(blocks, size).decode(fields, names.index(anchor))
     except (IndexError, KeyError, TypeError, OverflowError, pa.ArrowInvalid) as error:
@@ -185,33 +99,38 @@ class _Decoder:
     def __init__(self, blocks: Sequence[tuple[int, bytes]], size: int) -> None:
         self._blocks = blocks
         self._size = size
-        self._data = np.frombuffer(b"".join([*(block for _, block in blocks), bytes(_PADDING)]), np.uint8)
+        self._bytes = b"".join([*(block for _, block in blocks), bytes(_PADDING)])
+        self._data = np.frombuffer(self._bytes, np.uint8)
         ends = np.cumsum([len(block) for _, block in blocks], dtype=np.int64)
         self._block_starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
         self._block_ends = ends
         self._named: dict[str, Any] = {}
 
-    def decode(self, fields: Sequence[tuple[str, Any]], anchor: int) -> Columns:
+    def decode(self, fields: Sequence[tuple[str, Any]], anchor: int) -> LocatedRecords:
         for _, type in fields:
             self._note_names(type)
         anchors = self._anchors()
         columns: Columns = {}
+        places: dict[str, Positions] = {}
         at = anchors
         for name, type in fields[anchor:]:
+            places[name] = at
             columns[name], at = self._read(type, at)
+        ends = at
         first_of_block = np.cumsum([0, *(count for count, _ in self._blocks[:-1])])
         starts = np.empty(self._size, np.int64)
-        starts[1:] = at[:-1]
+        starts[1:] = ends[:-1]
         starts[first_of_block] = self._block_starts
         last_of_block = np.append(first_of_block[1:], self._size) - 1
-        if not np.array_equal(at[last_of_block], self._block_ends):
+        if not np.array_equal(ends[last_of_block], self._block_ends):
             raise NotColumnar("the last record of a block does not end with it")
         at = starts
         for name, type in fields[:anchor]:
+            places[name] = at
             columns[name], at = self._read(type, at)
         if not np.array_equal(at, anchors):
             raise NotColumnar("a record does not begin where the one before it ends")
-        return columns
+        return LocatedRecords(columns, self._bytes, places, ends)
 
     def _note_names(self, type: Any) -> None:
         if isinstance(type, list):
@@ -252,12 +171,12 @@ class _Decoder:
                 return None, at
             case "int" | "long":
                 values, after = self._varint(at)
-                return _integers(values, len(at)), after
+                return integers(values, len(at)), after
             case "boolean":
                 truths = self._data[at]
                 if truths.max() > 1:
                     raise NotColumnar("a boolean is neither true nor false")
-                return _integers(truths, len(at)), at + 1
+                return integers(truths, len(at)), at + 1
             case "float" | "double":
                 width = _FIXED_WIDTHS[type]
                 return self._octets(at, np.asarray([width])), at + width
@@ -285,7 +204,7 @@ class _Decoder:
             return None, at
         column, ends = self._read(type, at[rows])
         at[rows] = ends
-        return None if column is None else _spread(column, rows, len(at)), at
+        return None if column is None else spread(column, rows, len(at)), at
 
     def _varint(self, at: Positions) -> tuple[npt.NDArray[np.int64], Positions]:
         """The numbers that begin there, a single one if all are found equal, and where they end."""
@@ -393,11 +312,11 @@ class _Decoder:
             return after
 
         at = self._items(at, read)
-        return Pairs(size, {key: _merged(pieces, size) for key, pieces in parts.items()}), at
+        return Pairs(size, {key: merged(pieces, size) for key, pieces in parts.items()}), at
 
     def _map_values(self, type: str, at: Positions, numbers: npt.NDArray[np.int64]) -> Integers | Octets:
         """Of `numbers` themselves, or of the strings that have them as lengths."""
-        return self._octets(at, numbers) if type in ("bytes", "string") else _integers(numbers, len(at))
+        return self._octets(at, numbers) if type in ("bytes", "string") else integers(numbers, len(at))
 
     def _lists(self, at: Positions) -> tuple[Lists, Positions]:
         items: list[Integers] = []
@@ -405,96 +324,15 @@ class _Decoder:
 
         def read(positions: Positions, rows: Rows) -> Positions:
             values, positions = self._varint(positions)
-            item = _integers(values, len(positions))
-            items.append(item if rows is None else _spread_integers(item, rows, size))
+            item = integers(values, len(positions))
+            items.append(item if rows is None else spread_integers(item, rows, size))
             return positions
 
         at = self._items(at, read)
         return Lists(size, tuple(items)), at
 
 
-_SIGNED = tuple(np.dtype(f"i{width}") for width in (1, 2, 4, 8))
-_LOW_BITS = np.uint8(0x7F)
-
-
 def _unzigzag(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     # the shift is that of all 64 bits, the sign among them
     halved: npt.NDArray[np.int64] = (values.view(np.uint64) >> np.uint64(1)).view(np.int64)
     return halved ^ -(values & 1)
-
-
-def _integers(values: npt.NDArray[Any], size: int) -> Integers:
-    """The column in as few bytes as its values need."""
-    low, high = values.min(), values.max()
-    if low == high:
-        return Integers(size, values[:1].astype(np.int64))
-    fitting = (of for of in _SIGNED if np.iinfo(of).min <= low and high <= np.iinfo(of).max)
-    return Integers(size, values.astype(next(fitting)))
-
-
-def _spread(column: Column, rows: npt.NDArray[np.int64], size: int) -> Column:
-    """A column of `size` rows, null but for `rows`, which are those of `column`."""
-    match column:
-        case Integers():
-            return _spread_integers(column, rows, size)
-        case Octets():
-            return _spread_octets(column, rows, size)
-        case Pairs():
-            columns = {key: _spread(inner, rows, size) for key, inner in column.columns.items()}
-            return Pairs(size, columns, _spread_mask(column.valid, rows, size))  # type: ignore[arg-type]
-        case Lists():
-            items = tuple(_spread_integers(item, rows, size) for item in column.items)
-            return Lists(size, items, _spread_mask(column.valid, rows, size))
-
-
-def _spread_mask(valid: Mask | None, rows: npt.NDArray[np.int64], size: int) -> Mask:
-    spread = np.zeros(size, np.bool_)
-    spread[rows] = True if valid is None else valid
-    return spread
-
-
-def _spread_integers(column: Integers, rows: npt.NDArray[np.int64], size: int) -> Integers:
-    valid = _spread_mask(column.valid, rows, size)
-    if len(column.values) == 1:
-        return Integers(size, column.values, valid)
-    values = np.zeros(size, column.values.dtype)
-    values[rows] = column.values
-    return Integers(size, values, valid)
-
-
-def _spread_octets(column: Octets, rows: npt.NDArray[np.int64], size: int) -> Octets:
-    valid = _spread_mask(column.valid, rows, size)
-    if isinstance(column.values, np.ndarray):
-        if len(column.values) == 1:
-            return Octets(size, column.values, valid)
-        values = np.zeros((size, column.values.shape[1]), np.uint8)
-        values[rows] = column.values
-        return Octets(size, values, valid)
-    places = np.full(size, -1, np.int64)
-    places[rows] = np.arange(len(rows))
-    return Octets(size, column.values.take(pa.array(places, mask=places < 0)), valid)
-
-
-def _merged(pieces: Sequence[tuple[Rows, Integers | Octets]], size: int) -> Integers | Octets:
-    """One column of pieces whose rows are given; where two have the same row, the later one counts."""
-    if len(pieces) == 1 and pieces[0][0] is None:
-        return pieces[0][1]
-    placed = [(np.arange(size) if rows is None else rows, column) for rows, column in pieces]
-    spread = [(rows, _spread(column, rows, size)) for rows, column in placed]
-    if len(spread) == 1:
-        column = spread[0][1]
-        assert isinstance(column, (Integers, Octets))
-        return column
-    there = _spread_mask(None, np.concatenate([rows for rows, _ in placed]), size)
-    valid = None if there.all() else there
-    if isinstance(placed[0][1], Integers):
-        values = np.zeros(size, np.int64)
-        for rows, piece in spread:
-            assert isinstance(piece, Integers)
-            values[rows] = piece.array()[rows]
-        return Integers(size, _integers(values, size).values, valid)
-    octets: list[bytes | None] = [None] * size
-    for rows, piece in spread:
-        for row, value in zip(rows.tolist(), piece.pick(rows.tolist()), strict=True):
-            octets[row] = value  # type: ignore[assignment]
-    return Octets(size, pa.array(octets, pa.binary()), valid)

@@ -14,16 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.spec.avro import avro_file
-from sqlext.spec.avro.avro_columns import (
-    Columns,
-    Integers,
-    Lists,
-    Mask,
-    NotColumnar,
-    Octets,
-    Pairs,
-    decode_columns,
-)
+from sqlext.spec.avro.avro_columns import NotColumnar, decode_columns
+from sqlext.spec.avro.column import Columns, Integers, Lists, Mask, Octets, Pairs
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import EntryStatus, ManifestEntry, ManifestFile
 from sqlext.spec.manifests.manifest_codec import METRICS, Conversion, RecordReader, record_reader

@@ -15,7 +15,8 @@ from typing import Any
 import fastavro
 import pytest
 
-from sqlext.spec.avro.avro_columns import Columns, NotColumnar, decode_columns
+from sqlext.spec.avro.avro_columns import NotColumnar, decode_columns
+from sqlext.spec.avro.column import Columns
 
 SEED = int(os.environ.get("SQLEXT_TEST_SEED", "20261125"))
 CASES = int(os.environ.get("SQLEXT_TEST_CASES", "400"))
