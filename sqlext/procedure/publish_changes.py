@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlext.commit.actions.cherry_pick import CherryPick
-from sqlext.commit.snapshot.snapshot_production import WAP_ID_PROPERTY
+from sqlext.commit.snapshot.snapshot_writer import WAP_ID_PROPERTY
 from sqlext.procedure.moved_branch import move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 

@@ -22,6 +22,7 @@ from sqlext.procedure.publish_changes import PUBLISH_CHANGES
 from sqlext.procedure.register_table import REGISTER_TABLE
 from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
 from sqlext.procedure.remove_orphan_files import REMOVE_ORPHAN_FILES
+from sqlext.procedure.rewrite_manifests import REWRITE_MANIFESTS
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
 from sqlext.procedure.snapshot_table import SNAPSHOT
@@ -49,6 +50,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             REMOVE_ORPHAN_FILES,
             RESCALE,
             RESET_CONSUMER,
+            REWRITE_MANIFESTS,
             ROLLBACK_TO_SNAPSHOT,
             ROLLBACK_TO_TIMESTAMP,
             SET_CURRENT_SNAPSHOT,
@@ -63,6 +65,7 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "rewrite_data_files": "CALL {catalog}.system.compact(…) merges data files",
         "rewrite_position_delete_files": "CALL {catalog}.system.compact(…) merges position-delete files",
+        "compact_manifest": "CALL {catalog}.system.rewrite_manifests(…) makes few manifests of many",
         "compact_database": "CALL {catalog}.system.compact(…) compacts one table",
         "create_changelog_view": "SELECT … FROM table_changes('<table>', <from>, <to>) reads a table's changes",
         "create_branch": "ALTER TABLE … CREATE BRANCH makes a branch",

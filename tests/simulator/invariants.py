@@ -1,10 +1,11 @@
 """What must hold after every step of a simulation, from the files alone and with other readers than sqlext's own.
 
 I-1 what is acknowledged stays, once. I-2 what is not is wholly in or out, and what was refused is out. I-3 history is
-one line, sequence numbers rise, parents exist. I-4 nothing that is referenced is missing. I-5 no file lies outside of
-its table. I-6, I-7 the rows of a snapshot are its statement's, done on its parent. I-8 a snapshot never changes. I-9
-totals are what is there. I-10 what is deleted is not referenced. I-12 a changelog is there with its snapshot or not at
-all, and takes the rows of the snapshot before to its own. (I-11 is of streams.)
+one line, sequence numbers rise, parents exist, and a file keeps its numbers and row ids. I-4 nothing that is referenced
+is missing. I-5 no file lies outside of its table. I-6, I-7 the rows of a snapshot are its statement's, done on its
+parent. I-8 a snapshot never changes. I-9 totals are what is there. I-10 what is deleted is not referenced. I-12 a
+changelog is there with its snapshot or not at all, and takes the rows of the snapshot before to its own. (I-11 is of
+streams.)
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from simulator.statements import (
     MakeBranch,
     Read,
     Replace,
+    RewriteOfManifests,
     Rows,
     SetProperty,
     Statement,
@@ -39,6 +41,7 @@ from simulator.store import Store
 from simulator.stored_table import (
     DATA,
     EQUALITY_DELETE,
+    GONE,
     METADATA,
     POSITION_DELETE,
     Document,
@@ -48,6 +51,7 @@ from simulator.stored_table import (
     changelog_location,
     decoded,
     identifier_of,
+    live_files,
     live_rows,
     path_of,
     record_count,
@@ -65,7 +69,6 @@ from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.errors import SqlextError
 
 _ROOT = WAREHOUSE.removeprefix("file://")
-_GONE = 2
 
 By = tuple[Process, Statement]
 
@@ -81,6 +84,7 @@ class TableHistory:
     statements: dict[str, int] = field(default_factory=dict)
     rows: dict[int, Rows] = field(default_factory=dict)
     files: dict[int, frozenset[str]] = field(default_factory=dict)
+    origins: dict[int, dict[tuple[str, int | None], tuple[int | None, ...]]] = field(default_factory=dict)
     referenced: frozenset[str] = frozenset()
 
 
@@ -306,6 +310,11 @@ class Oracle:
             raise Violation(f"I-3: {statement}: the sequence number is {number}")
         live = list(self._live_files(snapshot))
         table.files[id] = frozenset(self._paths(table, snapshot))
+        table.origins[id] = {one.key: one.origin for one in live}
+        known = {} if parent is None else table.origins[parent]
+        for key in known.keys() & table.origins[id].keys():
+            if known[key] != table.origins[id][key]:
+                raise Violation(f"I-3: {statement} gave {key} the numbers {table.origins[id][key]}, not {known[key]}")
         said = snapshot["summary"].get(STATEMENT)
         made: Statement | Snapshotted = statement
         if isinstance(statement, Together):
@@ -379,7 +388,9 @@ class Oracle:
         for manifest in self._records(snapshot["manifest-list"]):
             start, count = manifest["first_row_id"], manifest["added_rows_count"] + manifest["existing_rows_count"]
             is_new = manifest["content"] == DATA and manifest["added_snapshot_id"] == snapshot["snapshot-id"]
-            if is_new and (start is None or start < first or start + count > first + snapshot["added-rows"]):
+            live = [one for one in self._records(manifest["manifest_path"]) if one["status"] != GONE]
+            gives_ids = is_new and any(one["data_file"]["first_row_id"] is None for one in live)
+            if gives_ids and (start is None or start < first or start + count > first + snapshot["added-rows"]):
                 raise Violation(f"I-3: {statement}: rows have the ids {start}, … beside those from {first} on")
 
     # files
@@ -395,17 +406,14 @@ class Oracle:
         for manifest in self._records(manifest_list):
             yield path_of(manifest["manifest_path"])
             for entry in self._records(manifest["manifest_path"]):
-                if entry["status"] != _GONE:
+                if entry["status"] != GONE:
                     yield path_of(entry["data_file"]["file_path"])
 
     def _live_files(self, snapshot: Document) -> Iterator[LiveFile]:
         for manifest in self._records(snapshot["manifest-list"]):
             if manifest["sequence_number"] > snapshot["sequence-number"]:
                 raise Violation(f"I-3: a manifest of {snapshot['snapshot-id']} has the sequence number of another")
-            for entry in self._records(manifest["manifest_path"]):
-                if entry["status"] != _GONE:
-                    number = entry["sequence_number"]
-                    yield LiveFile(entry["data_file"], manifest["sequence_number"] if number is None else number)
+            yield from live_files(manifest, self._records(manifest["manifest_path"]))
 
     def _records(self, location: str) -> list[dict[str, Any]]:
         path = path_of(location)
@@ -445,5 +453,6 @@ class Oracle:
         answer, both may be told that it is there: the version does not tell whose it is.
         """
         empties = isinstance(statement, Replace) and not statement.with_row
-        idle = isinstance(statement, SetProperty | Compact | Convert | Drop | MakeBranch | Consume)
+        rewrites = isinstance(statement, Compact | Convert | RewriteOfManifests)
+        idle = rewrites or isinstance(statement, SetProperty | Drop | MakeBranch | Consume)
         return statement.landed == 0 and (idle or empties)

@@ -23,6 +23,7 @@ from simulator.statements import (
     MakeBranch,
     Read,
     Replace,
+    RewriteOfManifests,
     SetProperty,
     Statement,
     live_rows,
@@ -57,6 +58,8 @@ _SHARE_OF_GROUPS = 0.25
 _SHARE_OF_MERGING = 0.5
 """Of the seeds with groups."""
 _SHARE_OF_COMPACTIONS = 0.2
+_SHARE_OF_REWRITES = 0.3
+_SHARE_OF_SMALL_MANIFESTS = 0.1
 _SHARE_OF_CHANGELOGS = 0.1
 _SHARE_OF_TRANSACTIONS = 0.35
 _SHARE_OF_STREAMS = 0.35
@@ -102,7 +105,7 @@ def _simulate(seed: int, faults: list[Fault] | None, catalog: CatalogKind) -> Ou
     try:
         setup = Process(world, "setup", seed)
         setup.catalog.create_namespace(("db",), {})
-        for statement in _beginning(rng):
+        for statement in _beginning(rng, seed):
             setup.execute(statement)
         world.processes = _processes(world, rng, seed)
         if catalog == "rest":
@@ -135,9 +138,11 @@ def _fault(rng: random.Random, catalog: CatalogKind) -> Fault:
     )
 
 
-def _beginning(rng: random.Random) -> list[Statement]:
+def _beginning(rng: random.Random, seed: int) -> list[Statement]:
     table = TableIdentifier(("db",), "t")
     properties = {"commit.manifest.min-count-to-merge": rng.choice(("2", "3", "5", "100"))}
+    if random.Random(f"sizes of manifests {seed}").random() < _SHARE_OF_SMALL_MANIFESTS:
+        properties["commit.manifest.target-size-bytes"] = "9000"
     if rng.random() < 0.4:
         properties["write.metadata.delete-after-commit.enabled"] = "true"
         properties["write.metadata.previous-versions-max"] = rng.choice(("1", "2", "4"))
@@ -169,6 +174,12 @@ def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
             place = of_compactions.randint(0, len(process.statements))
             compaction = Compact(f"{process.name}.c", TableIdentifier(("db",), "t"))
             process.statements = [*process.statements[:place], compaction, *process.statements[place:]]
+    of_manifests = random.Random(f"manifests {seed}")
+    if of_manifests.random() < _SHARE_OF_REWRITES:
+        for process in processes:
+            place = of_manifests.randint(0, len(process.statements))
+            rewrite = RewriteOfManifests(f"{process.name}.m", TableIdentifier(("db",), "t"))
+            process.statements = [*process.statements[:place], rewrite, *process.statements[place:]]
     if _stores_changes(seed):
         for process in processes:
             process.statements = [_recorded(one) for one in process.statements]

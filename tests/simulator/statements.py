@@ -20,6 +20,7 @@ from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.compaction import RewriteFiles
 from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
+from sqlext.commit.actions.manifest_rewrite import RewriteManifests
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.commit.actions.reference_change import CreateReference
@@ -237,6 +238,18 @@ class Compact(Statement):
             replaced = [stored[path][0] for path in chosen]
             action = RewriteFiles(replaced, added, head.sequence_number, head.snapshot_id)
         self._commit(process, action, base)
+
+
+@dataclass
+class RewriteOfManifests(Statement):
+    """The files of the table come into other manifests; no row changes."""
+
+    def branch(self) -> str | None:
+        return "main"
+
+    def run(self, process: Process) -> None:
+        base = process.catalog.load_table(self.table)
+        self._commit(process, RewriteManifests(base.metadata.default_spec_id), base)
 
 
 @dataclass

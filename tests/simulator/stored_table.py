@@ -19,6 +19,8 @@ from sqlext.catalog.identifier import TableIdentifier
 
 METADATA = re.compile(r"(.*)/metadata/v([0-9]+)(?:\.gz)?\.metadata\.json")
 DATA, POSITION_DELETE, EQUALITY_DELETE = 0, 1, 2
+GONE = 2
+"""The status of an entry whose file is deleted."""
 
 Document = Mapping[str, Any]
 
@@ -39,8 +41,43 @@ def bases(before: Document, new: list[Document]) -> Iterator[Document]:
 
 @dataclass(frozen=True, slots=True)
 class LiveFile:
+    """A live entry of a manifest, with the values that it inherits."""
+
     file: dict[str, Any]
     sequence_number: int
+    snapshot_id: int
+    file_sequence_number: int
+    first_row_id: int | None
+
+    @property
+    def key(self) -> tuple[str, int | None]:
+        return self.file["file_path"], self.file.get("content_offset")
+
+    @property
+    def origin(self) -> tuple[int | None, ...]:
+        """What no later snapshot may change."""
+        return self.snapshot_id, self.sequence_number, self.file_sequence_number, self.first_row_id
+
+
+def live_files(listed: Document, entries: list[dict[str, Any]]) -> Iterator[LiveFile]:
+    """The live entries of a manifest, which has the entry `listed` in its list (spec: Manifest Entry Fields)."""
+    next_row_id = listed.get("first_row_id")
+    for entry in entries:
+        if entry["status"] == GONE:
+            continue
+        file = entry["data_file"]
+        first_row_id = file.get("first_row_id")
+        if first_row_id is None and next_row_id is not None:
+            first_row_id, next_row_id = next_row_id, next_row_id + file["record_count"]
+        snapshot_id, number, file_number = (
+            own if entry[name] is None else entry[name]
+            for name, own in (
+                ("snapshot_id", listed["added_snapshot_id"]),
+                ("sequence_number", listed["sequence_number"]),
+                ("file_sequence_number", listed["sequence_number"]),
+            )
+        )
+        yield LiveFile(file, number, snapshot_id, file_number, first_row_id)
 
 
 class Observer:

@@ -14,7 +14,8 @@ from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.actions.branch_move import ancestors
 from sqlext.commit.loop.conflict import History
 from sqlext.commit.snapshot.removal import RemoveNothing, RemovePaths
-from sqlext.commit.snapshot.snapshot_production import WAP_ID_PROPERTY, FileChange, SnapshotProduction
+from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
+from sqlext.commit.snapshot.snapshot_writer import WAP_ID_PROPERTY
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.scan.filter.file_filter import partition_key
 from sqlext.spec.manifests.content_file import ContentFile

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 from sqlext.commit.snapshot.own_files import create_own_file
 from sqlext.errors import StorageError, UnsupportedError
@@ -15,6 +16,13 @@ from sqlext.properties import (
 )
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
+from sqlext.spec.manifests.encoded_entry import (
+    EncodedEntry,
+    EntryFormat,
+    encode_entries,
+    encoded_entries,
+    encoded_entry,
+)
 from sqlext.spec.manifests.manifest import (
     UNASSIGNED_SEQUENCE_NUMBER,
     EntryStatus,
@@ -22,7 +30,6 @@ from sqlext.spec.manifests.manifest import (
     ManifestContent,
     ManifestEntry,
     ManifestFile,
-    encode_manifest,
     summarise_partitions,
 )
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -35,6 +42,11 @@ from sqlext.storage.location import join, metadata_location
 # MiB that manifests are merged to.
 _MAX_NEW_ENTRIES = 25_000
 
+ManifestKey: TypeAlias = tuple[int, str, int | None, int]
+"""What determines the entries of a manifest: format version, path, and what the manifest list assigns: first row id
+(after an upgrade, perhaps between two attempts) and sequence number (it changes between attempts for a manifest of
+another change in the same commit)."""
+
 
 class ManifestWriter:
     """Writes the manifests of one commit and keeps their paths."""
@@ -45,7 +57,7 @@ class ManifestWriter:
         """Without `makes_table` the metadata folder is not created: a dropped table's folder must not reappear."""
         self._io = io
         self._makes_table = makes_table
-        self._own_entries: dict[str, Sequence[ManifestEntry]] = {}
+        self._own: dict[str, bytes] = {}
         self._manifests = manifests
         self._commit_id = commit_id
         self._snapshot_id = snapshot_id
@@ -67,41 +79,65 @@ class ManifestWriter:
             entry = ManifestEntry(EntryStatus.ADDED, self._snapshot_id, number, None, file)
             groups.setdefault((content, file.spec_id), []).append(entry)
         return tuple(
-            self._write(entries[start : start + _MAX_NEW_ENTRIES], metadata, spec_id, content)
+            self._write_new(entries[start : start + _MAX_NEW_ENTRIES], metadata, spec_id, content)
             for (content, spec_id), entries in sorted(groups.items())
             for start in range(0, len(entries), _MAX_NEW_ENTRIES)
         )
 
-    def without(
-        self,
-        manifest: ManifestFile,
-        entries: Sequence[ManifestEntry],
-        removed: frozenset[ContentKey],
-        metadata: TableMetadata,
-    ) -> ManifestFile:
+    def without(self, manifest: ManifestFile, removed: frozenset[ContentKey], metadata: TableMetadata) -> ManifestFile:
         """`manifest` with `removed` marked as deleted by this snapshot; other entries keep their sequence numbers."""
-        return self._write(
-            [
-                replace(entry, status=EntryStatus.DELETED, snapshot_id=self._snapshot_id)
-                if entry.file.key in removed
-                else replace(entry, status=EntryStatus.EXISTING)
-                for entry in entries
-                if entry.is_live
-            ],
-            metadata,
-            manifest.spec_id,
-            manifest.content,
-        )
+        entries = [
+            entry.with_status(EntryStatus.DELETED, self._snapshot_id) if entry.key in removed else entry.existing
+            for entry in self.encoded_entries([manifest], metadata)
+            if entry.is_live
+        ]
+        return self.write(entries, metadata, manifest.spec_id, manifest.content)
 
     def merge(self, manifests: Sequence[ManifestFile], metadata: TableMetadata) -> ManifestFile:
         """One manifest in place of several of one spec and content, without entries that older snapshots deleted."""
         merged = [
-            entry if entry.snapshot_id == self._snapshot_id else replace(entry, status=EntryStatus.EXISTING)
-            for manifest in manifests
-            for entry in self._entries(manifest, metadata)
+            entry if entry.snapshot_id == self._snapshot_id else entry.existing
+            for entry in self.encoded_entries(manifests, metadata)
             if entry.is_live or entry.snapshot_id == self._snapshot_id
         ]
-        return self._write(merged, metadata, manifests[0].spec_id, manifests[0].content)
+        return self.write(merged, metadata, manifests[0].spec_id, manifests[0].content)
+
+    def encoded_entries(self, manifests: Sequence[ManifestFile], metadata: TableMetadata) -> Iterator[EncodedEntry]:
+        """All entries of manifests of one spec, as they are encoded in manifests of `metadata`.
+
+        Raises NotFoundError, CorruptionError, or UnsupportedError for encryption.
+        """
+        files = ((manifest, self._bytes(manifest)) for manifest in manifests)
+        return encoded_entries(files, _format(metadata, manifests[0].spec_id))
+
+    def write(
+        self, entries: Sequence[EncodedEntry], metadata: TableMetadata, spec_id: int, content: ManifestContent
+    ) -> ManifestFile:
+        """A manifest of entries of one spec. Raises StorageError, UnsupportedError for a partition of type fixed."""
+        to = _format(metadata, spec_id)
+        if (field := to.spec.fixed_type_field(to.schema)) is not None:
+            raise UnsupportedError("UNSUPPORTED_WRITE", feature=f"the type of partition field {field.name}, fixed,")
+        data = encode_entries(entries, content, to)
+        path = self.create(f"{self._commit_id}-m{self._count}.avro", data, metadata)
+        self._count += 1
+        self._own[path] = data
+        files, rows = _counts((entry.status, entry.record_count) for entry in entries)
+        return ManifestFile(
+            path=path,
+            length=len(data),
+            spec_id=spec_id,
+            content=content,
+            sequence_number=UNASSIGNED_SEQUENCE_NUMBER,
+            min_sequence_number=_min_sequence_number(entries),
+            added_snapshot_id=self._snapshot_id,
+            added_files_count=files[EntryStatus.ADDED],
+            existing_files_count=files[EntryStatus.EXISTING],
+            deleted_files_count=files[EntryStatus.DELETED],
+            added_rows_count=rows[EntryStatus.ADDED],
+            existing_rows_count=rows[EntryStatus.EXISTING],
+            deleted_rows_count=rows[EntryStatus.DELETED],
+            partitions=_summaries((entry.partition for entry in entries), to.spec, metadata),
+        )
 
     def create(self, name: str, data: bytes, metadata: TableMetadata) -> str:
         """Writes a metadata file and returns its location. Raises StorageError, also if the name is taken."""
@@ -126,13 +162,15 @@ class ManifestWriter:
         assigned twice.
         """
         gets_row_ids = metadata.next_row_id is not None and manifest.content == ManifestContent.DATA
-        if None not in _told(manifest) and not (gets_row_ids and manifest.first_row_id is None):
+        doubtful = gets_row_ids and manifest.first_row_id is None and manifest.path not in self._own
+        if None not in _told(manifest) and not doubtful:
             return manifest
-        entries = self._entries(manifest, metadata)
-        files, rows = _counts(entries)
+        entries = self._manifests.entries(self._io, manifest, metadata)
+        files, rows = _counts((entry.status, entry.file.record_count) for entry in entries)
+        partitions = (entry.file.partition for entry in entries)
         return replace(
             manifest,
-            partitions=_summaries(entries, metadata.specs_by_id()[manifest.spec_id], metadata),
+            partitions=_summaries(partitions, metadata.specs_by_id()[manifest.spec_id], metadata),
             added_files_count=files[EntryStatus.ADDED],
             existing_files_count=files[EntryStatus.EXISTING],
             deleted_files_count=files[EntryStatus.DELETED],
@@ -141,51 +179,35 @@ class ManifestWriter:
             deleted_rows_count=rows[EntryStatus.DELETED],
         )
 
-    def _entries(self, manifest: ManifestFile, metadata: TableMetadata) -> Sequence[ManifestEntry]:
-        # Own manifests have no sequence number before the commit, so they must not enter the shared cache.
-        own = self._own_entries.get(manifest.path)
-        return self._manifests.entries(self._io, manifest, metadata) if own is None else own
-
-    def _write(
+    def _write_new(
         self, entries: Sequence[ManifestEntry], metadata: TableMetadata, spec_id: int, content: ManifestContent
     ) -> ManifestFile:
-        schema, spec, version = metadata.schema(), metadata.specs_by_id()[spec_id], metadata.format_version
-        if (field := spec.fixed_type_field(schema)) is not None:
-            raise UnsupportedError("UNSUPPORTED_WRITE", feature=f"the type of partition field {field.name}, fixed,")
-        data = encode_manifest(
-            entries, schema=schema, spec=spec, content=content, format_version=version, others=_older_schemas(metadata)
-        )
-        path = self.create(f"{self._commit_id}-m{self._count}.avro", data, metadata)
-        self._count += 1
-        self._own_entries[path] = entries
-        files, rows = _counts(entries)
-        return ManifestFile(
-            path=path,
-            length=len(data),
-            spec_id=spec_id,
-            content=content,
-            sequence_number=UNASSIGNED_SEQUENCE_NUMBER,
-            min_sequence_number=_min_sequence_number(entries),
-            added_snapshot_id=self._snapshot_id,
-            added_files_count=files[EntryStatus.ADDED],
-            existing_files_count=files[EntryStatus.EXISTING],
-            deleted_files_count=files[EntryStatus.DELETED],
-            added_rows_count=rows[EntryStatus.ADDED],
-            existing_rows_count=rows[EntryStatus.EXISTING],
-            deleted_rows_count=rows[EntryStatus.DELETED],
-            partitions=_summaries(entries, spec, metadata),
-        )
+        to = _format(metadata, spec_id)
+        return self.write([encoded_entry(entry, to) for entry in entries], metadata, spec_id, content)
+
+    def _bytes(self, manifest: ManifestFile) -> bytes:
+        own = self._own.get(manifest.path)
+        return self._manifests.read(self._io, manifest) if own is None else own
+
+
+def _format(metadata: TableMetadata, spec_id: int) -> EntryFormat:
+    spec = metadata.specs_by_id()[spec_id]
+    return EntryFormat(metadata.format_version, metadata.schema(), spec, _older_schemas(metadata))
 
 
 def _summaries(
-    entries: Sequence[ManifestEntry], spec: PartitionSpec, metadata: TableMetadata
+    partitions: Iterable[tuple[Any, ...]], spec: PartitionSpec, metadata: TableMetadata
 ) -> tuple[FieldSummary, ...] | None:
-    return summarise_partitions(entries, spec, metadata.schema(), _older_schemas(metadata))
+    return summarise_partitions(partitions, spec, metadata.schema(), _older_schemas(metadata))
 
 
 def _older_schemas(metadata: TableMetadata) -> Sequence[Schema]:
     """Newest first: the partitions of a dropped column remain, in branches and older files."""
     return metadata.schemas[::-1]
+
+
+def manifest_key(manifest: ManifestFile, base: TableMetadata) -> ManifestKey:
+    return base.format_version, manifest.path, manifest.first_row_id, manifest.sequence_number
 
 
 def merge_groups(manifests: Sequence[ManifestFile], metadata: TableMetadata) -> Iterator[tuple[ManifestFile, ...]]:
@@ -228,16 +250,17 @@ def _told(manifest: ManifestFile) -> tuple[int | None, ...]:
     return (*files, manifest.added_rows_count, manifest.existing_rows_count, manifest.deleted_rows_count)
 
 
-def _counts(entries: Iterable[ManifestEntry]) -> tuple[dict[EntryStatus, int], dict[EntryStatus, int]]:
+def _counts(entries: Iterable[tuple[EntryStatus, int]]) -> tuple[dict[EntryStatus, int], dict[EntryStatus, int]]:
+    """Files and rows by status, of status and number of rows of each file."""
     files, rows = dict.fromkeys(EntryStatus, 0), dict.fromkeys(EntryStatus, 0)
-    for entry in entries:
-        files[entry.status] += 1
-        rows[entry.status] += entry.file.record_count
+    for status, record_count in entries:
+        files[status] += 1
+        rows[status] += record_count
     return files, rows
 
 
-def _min_sequence_number(entries: Iterable[ManifestEntry]) -> int:
+def _min_sequence_number(entries: Iterable[EncodedEntry]) -> int:
     """The least sequence number of live files. New files inherit the snapshot's, which is larger than all assigned
     ones."""
-    given = [entry.sequence_number for entry in entries if entry.is_live and entry.sequence_number is not None]
+    given = (entry.sequence_number for entry in entries if entry.is_live and entry.sequence_number is not None)
     return min(given, default=UNASSIGNED_SEQUENCE_NUMBER)

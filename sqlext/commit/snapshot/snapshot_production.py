@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from sqlext.commit.action import CommitContext, Destination, StagedChange
+import numpy as np
+
+from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows, VectorProduction
-from sqlext.commit.snapshot.engine import ENGINE_NAME, ENGINE_VERSION
-from sqlext.commit.snapshot.manifest_writer import ManifestWriter, merge_groups
+from sqlext.commit.snapshot.manifest_writer import ManifestKey, manifest_key, merge_groups
 from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.commit.snapshot.removal import Removal, RemoveNothing, Selection, WithVectors
-from sqlext.commit.snapshot.summary import snapshot_summary
-from sqlext.errors import AnalysisError, UnsupportedError, ValidationConflict
+from sqlext.commit.snapshot.snapshot_writer import SnapshotWriter, require_branch
+from sqlext.errors import UnsupportedError, ValidationConflict
 from sqlext.spec.constraint import row_rule_properties
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
-from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile, as_listed, encode_manifest_list
-from sqlext.spec.manifests.row_lineage import assign_first_row_ids
-from sqlext.spec.metadata.metadata_update import AddSnapshot, MetadataUpdate, SetSnapshotRef
-from sqlext.spec.metadata.reference import SnapshotReference
-from sqlext.spec.metadata.requirement import AssertRefSnapshotId, AssertTableUUID
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
-
-WAP_ID_PROPERTY = "wap.id"
-"""Snapshot summary key of the id that a snapshot is staged under (write-audit-publish)."""
-
-
-# What determines a rewritten manifest: format version, path, and what the manifest list assigns: first row id (after an
-# upgrade, perhaps between two attempts) and sequence number (it changes between attempts for a manifest of another
-# change in the same commit).
-_ManifestKey: TypeAlias = tuple[int, str, int | None, int]
-
-# Snapshot summary key of the commit id.
-_COMMIT_ID = "sqlext.commit-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +63,12 @@ class SnapshotProduction:
         self._action = action
         self._change = action.change()
         self._context = context
-        self._snapshot_id = context.rng.getrandbits(62) + 1
-        self._writer = ManifestWriter(
-            context.io, context.manifests, context.commit_id, self._snapshot_id, makes_table=makes_table
-        )
+        self._snapshots = SnapshotWriter(context, makes_table=makes_table)
+        self._writer = self._snapshots.manifests
         self._vectors = VectorProduction(context, self._change.deleted_rows, self._position_delete_files())
         self._added: dict[tuple[int, frozenset[ContentKey]], tuple[ManifestFile, ...]] = {}
         self._kept: dict[tuple[int, str, int | None, int, frozenset[ContentKey]], ManifestFile] = {}
-        self._merged: dict[tuple[_ManifestKey, ...], ManifestFile] = {}
-        self._needed: frozenset[str] = frozenset()
-        self._attempts = 0
+        self._merged: dict[tuple[ManifestKey, ...], ManifestFile] = {}
         planned_on = context.planned_on
         self._rules = None if planned_on is None else row_rule_properties(planned_on.properties)
 
@@ -97,24 +77,23 @@ class SnapshotProduction:
             raise ValueError("a snapshot needs a table")
         _require_writable(base, self._context.name, self._change.added)
         _require_specs(base, self._context.name, self._change.added)
-        _require_branch(base, self._context)
+        require_branch(base, self._context)
         self._require_same_rules(base)
         self._action.validate(self._context, base)
         return self.stage_on(base)
 
     def stage_on(self, base: TableMetadata) -> StagedChange:
         """The change on `base`, without validation: `base` is validated already, or is of a new table."""
-        destination = self._context.destination
-        parent = base.head(destination.branch)
+        parent = base.head(self._context.destination.branch)
         added, superseded = self._added_files(base, parent)
         kept, removed = self._kept_manifests(base, parent, superseded)
-        manifests = self._merged_manifests((*self._added_manifests(base, added), *kept), base)
-        snapshot = self._snapshot(base, parent, manifests, added, removed)
-        return StagedChange(
-            start=base,
-            updates=(AddSnapshot(snapshot), *_moves(base, destination, snapshot)),
-            requirements=(AssertTableUUID(base.table_uuid), _unmoved(base, destination)),
-            snapshot=snapshot,
+        return self._snapshots.stage(
+            base,
+            self._merged_manifests((*self._added_manifests(base, added), *kept), base),
+            operation=self._change.operation,
+            added=added,
+            removed=removed,
+            summary_properties=self._change.summary_properties,
         )
 
     def _require_same_rules(self, base: TableMetadata) -> None:
@@ -128,8 +107,7 @@ class SnapshotProduction:
 
     def finish(self, landed: Snapshot | None) -> None:
         superseded = [file.file_path for file in self._position_delete_files()]
-        written = [*self._writer.written, *self._vectors.written, *superseded]
-        delete_files(self._context.io, [path for path in written if path not in self._needed])
+        self._snapshots.delete_unneeded((*self._vectors.written, *superseded))
 
     def abandon(self) -> None:
         owned = self._change.owns_added and self._context.owns_files
@@ -193,25 +171,30 @@ class SnapshotProduction:
         self, manifest: ManifestFile, selection: Selection, paths: frozenset[str] | None, base: TableMetadata
     ) -> tuple[ManifestFile, tuple[ContentFile, ...]]:
         """The manifest without the selected files, and those; `paths` are those that the selection has listed."""
-        if not (selection.touches(manifest) and self._lists(manifest, paths, base)):
+        if not selection.touches(manifest):
             return manifest, ()
-        entries = self._context.manifests.entries(self._context.io, manifest, base)
-        gone = tuple(entry.file for entry in entries if entry.is_live and selection.selects(entry.file))
+        found = self._listed_entries(manifest, paths, base)
+        gone = tuple(entry.file for entry in found if entry.is_live and selection.selects(entry.file))
         if not gone:
             return manifest, ()
         removed = frozenset(file.key for file in gone)
-        key = (*_key(manifest, base), removed)
+        key = (*manifest_key(manifest, base), removed)
         if key not in self._kept:
-            self._kept[key] = self._writer.without(manifest, entries, removed, base)
+            self._kept[key] = self._writer.without(manifest, removed, base)
         return self._kept[key], gone
 
-    def _lists(self, manifest: ManifestFile, paths: frozenset[str] | None, base: TableMetadata) -> bool:
-        """Whether the manifest may have a file at one of `paths`; None is any path. Columns tell it of a large manifest
-        for a fraction of what its entries cost."""
+    def _listed_entries(
+        self, manifest: ManifestFile, paths: frozenset[str] | None, base: TableMetadata
+    ) -> Sequence[ManifestEntry]:
+        """The entries of a manifest whose files are at one of `paths`, and perhaps others; None is any path. Columns
+        tell them of a large manifest for a fraction of what its entries cost."""
+        io, manifests = self._context.io, self._context.manifests
         if paths is None:
-            return True
-        columns = self._context.manifests.columns(self._context.io, manifest, base) if paths else ()
-        return columns is None or any(part.is_at(paths).any() for part in columns)
+            return manifests.entries(io, manifest, base)
+        columns = manifests.columns(io, manifest, base) if paths else ()
+        if columns is None:
+            return manifests.entries(io, manifest, base)
+        return [entry for part in columns for entry in part.entries(np.flatnonzero(part.is_at(paths)).tolist())]
 
     def _merged_manifests(self, manifests: Sequence[ManifestFile], base: TableMetadata) -> list[ManifestFile]:
         return [
@@ -219,68 +202,10 @@ class SnapshotProduction:
         ]
 
     def _merged_group(self, group: tuple[ManifestFile, ...], base: TableMetadata) -> ManifestFile:
-        key = tuple(_key(manifest, base) for manifest in group)
+        key = tuple(manifest_key(manifest, base) for manifest in group)
         if key not in self._merged:
             self._merged[key] = self._writer.merge(group, base)
         return self._merged[key]
-
-    def _snapshot(
-        self,
-        base: TableMetadata,
-        parent: Snapshot | None,
-        manifests: Sequence[ManifestFile],
-        added: Sequence[ContentFile],
-        removed: Sequence[ContentFile],
-    ) -> Snapshot:
-        parent_id = None if parent is None else parent.snapshot_id
-        number = base.last_sequence_number + 1 if base.format_version > 1 else 0
-        snapshot = Snapshot(
-            snapshot_id=self._snapshot_id,
-            parent_snapshot_id=parent_id,
-            sequence_number=number,
-            # Another writer's clock may be ahead; timestamps of a table do not decrease.
-            timestamp_ms=max(self._context.clock(), base.last_updated_ms),
-            manifest_list="",
-            summary=snapshot_summary(
-                operation=self._change.operation,
-                added=added,
-                removed=removed,
-                previous=None if parent is None else parent.summary,
-                properties=self._summary_properties(),
-            ),
-            schema_id=base.current_schema_id,
-        )
-        if base.next_row_id is not None:
-            manifests, next_row_id = assign_first_row_ids(manifests, base.next_row_id)
-            added_rows = next_row_id - base.next_row_id
-            snapshot = replace(snapshot, first_row_id=base.next_row_id, added_rows=added_rows)
-        data = encode_manifest_list(
-            manifests,
-            snapshot_id=self._snapshot_id,
-            parent_snapshot_id=parent_id,
-            sequence_number=number,
-            format_version=base.format_version,
-            first_row_id=snapshot.first_row_id,
-        )
-        self._attempts += 1
-        name = f"snap-{self._snapshot_id}-{self._attempts}-{self._context.commit_id}.avro"
-        location = self._writer.create(name, data, base)
-        if base.format_version > 1:
-            self._context.manifests.keep_list(location, tuple(as_listed(one, number) for one in manifests))
-        paths = (manifest.path for manifest in manifests), (file.file_path for file in added)
-        self._needed = frozenset((location, *itertools.chain(*paths)))
-        return replace(snapshot, manifest_list=location)
-
-    def _summary_properties(self) -> dict[str, str]:
-        wap_id = self._context.destination.wap_id
-        return {
-            **dict(self._context.destination.summary),
-            "engine-name": ENGINE_NAME,
-            "engine-version": ENGINE_VERSION,
-            **self._change.summary_properties,
-            **({} if wap_id is None else {WAP_ID_PROPERTY: wap_id}),
-            _COMMIT_ID: self._context.commit_id,
-        }
 
 
 def _require_writable(base: TableMetadata, name: str, added: Sequence[ContentFile]) -> None:
@@ -294,25 +219,3 @@ def _require_specs(base: TableMetadata, name: str, added: Sequence[ContentFile])
     if missing:
         reason = f"another statement removed the partition spec {min(missing)}"
         raise ValidationConflict("CONCURRENT_CHANGE", name=name, reason=reason)
-
-
-def _require_branch(base: TableMetadata, context: CommitContext) -> None:
-    reference = base.refs.get(context.destination.branch)
-    if reference is not None and reference.type != "branch":
-        raise AnalysisError("NOT_A_BRANCH", ref=context.destination.branch, name=context.name)
-
-
-def _key(manifest: ManifestFile, base: TableMetadata) -> _ManifestKey:
-    return base.format_version, manifest.path, manifest.first_row_id, manifest.sequence_number
-
-
-def _moves(base: TableMetadata, destination: Destination, snapshot: Snapshot) -> tuple[MetadataUpdate, ...]:
-    if destination.wap_id is not None:
-        return ()
-    reference = base.refs.get(destination.branch, SnapshotReference(snapshot.snapshot_id))
-    return (SetSnapshotRef(destination.branch, replace(reference, snapshot_id=snapshot.snapshot_id)),)
-
-
-def _unmoved(base: TableMetadata, destination: Destination) -> AssertRefSnapshotId:
-    reference = base.refs.get(destination.branch)
-    return AssertRefSnapshotId(destination.branch, None if reference is None else reference.snapshot_id)

@@ -102,6 +102,12 @@ class ManifestCache:
 
         return self._entries.load_once(_key(manifest), load)
 
+    def read(self, io: FileIO, manifest: ManifestFile) -> bytes:
+        """The bytes of a manifest, which are not kept. Raises NotFoundError, or UnsupportedError for encryption."""
+        if manifest.key_metadata is not None:
+            raise _encrypted("manifest", manifest.path)
+        return _read(io, manifest.path, "manifest")
+
     def live_entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> list[ManifestEntry]:
         """The entries of a manifest that are not of status DELETED. Raises as `entries`."""
         return [entry for entry in self.entries(io, manifest, metadata) if entry.is_live]

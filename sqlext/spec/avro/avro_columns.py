@@ -9,6 +9,7 @@ record's end being the next one's beginning.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -63,11 +64,17 @@ def decode_columns(record: Mapping[str, Any], blocks: Sequence[tuple[int, bytes]
     return locate_records(record, blocks, anchor).columns
 
 
-def locate_records(record: Mapping[str, Any], blocks: Sequence[tuple[int, bytes]], anchor: str) -> LocatedRecords:
+def locate_records(
+    record: Mapping[str, Any],
+    blocks: Sequence[tuple[int, bytes]],
+    anchor: str,
+    wanted: AbstractSet[str] | None = None,
+) -> LocatedRecords:
     """The fields of all records; those of records inside are told apart by their names alone.
 
     `record` is a schema of physical types whose field names are unique throughout; `anchor` names the one that holds a
-    file format. `blocks` are (records, plain bytes). Raises NotColumnar.
+    file format. `blocks` are (records, plain bytes). Only `wanted` fields, by default all, become columns; of others
+    only the ends are found. Raises NotColumnar.
     """
     blocks = [(count, block) for count, block in blocks if count]
     if any(count < 0 or count > len(block) for count, block in blocks):
@@ -80,7 +87,7 @@ def locate_records(record: Mapping[str, Any], blocks: Sequence[tuple[int, bytes]
     if not size:
         return LocatedRecords({}, b"", {}, np.zeros(0, np.int64))
     try:
-        return _Decoder(blocks, size).decode(fields, names.index(anchor))
+        return _Decoder(blocks, size).decode(fields, names.index(anchor), wanted)
     except (IndexError, KeyError, TypeError, OverflowError, pa.ArrowInvalid) as error:
         raise NotColumnar(str(error)) from error
 
@@ -106,17 +113,23 @@ class _Decoder:
         self._block_ends = ends
         self._named: dict[str, Any] = {}
 
-    def decode(self, fields: Sequence[tuple[str, Any]], anchor: int) -> LocatedRecords:
+    def decode(self, fields: Sequence[tuple[str, Any]], anchor: int, wanted: AbstractSet[str] | None) -> LocatedRecords:
         for _, type in fields:
             self._note_names(type)
         anchors = self._anchors()
         columns: Columns = {}
         places: dict[str, Positions] = {}
-        at = anchors
-        for name, type in fields[anchor:]:
-            places[name] = at
-            columns[name], at = self._read(type, at)
-        ends = at
+
+        def read(of: Sequence[tuple[str, Any]], at: Positions) -> Positions:
+            for name, type in of:
+                places[name] = at
+                if wanted is None or name in wanted:
+                    columns[name], at = self._read(type, at)
+                else:
+                    at = self._skip(type, at)
+            return at
+
+        ends = read(fields[anchor:], anchors)
         first_of_block = np.cumsum([0, *(count for count, _ in self._blocks[:-1])])
         starts = np.empty(self._size, np.int64)
         starts[1:] = ends[:-1]
@@ -124,11 +137,7 @@ class _Decoder:
         last_of_block = np.append(first_of_block[1:], self._size) - 1
         if not np.array_equal(ends[last_of_block], self._block_ends):
             raise NotColumnar("the last record of a block does not end with it")
-        at = starts
-        for name, type in fields[:anchor]:
-            places[name] = at
-            columns[name], at = self._read(type, at)
-        if not np.array_equal(at, anchors):
+        if not np.array_equal(read(fields[:anchor], starts), anchors):
             raise NotColumnar("a record does not begin where the one before it ends")
         return LocatedRecords(columns, self._bytes, places, ends)
 
@@ -191,20 +200,54 @@ class _Decoder:
                 return self._lists(at)
         raise NotColumnar(f"no column for {type}")
 
+    def _skip(self, type: Any, at: Positions) -> Positions:
+        """Where the values that begin there end, as of `_read`."""
+        if isinstance(type, str):
+            type = self._named.get(type, type)
+        match type:
+            case ["null", branch]:
+                return self._skip_optional(branch, at, null=0)
+            case [branch, "null"]:
+                return self._skip_optional(branch, at, null=1)
+            case "int" | "long":
+                return self._varint(at)[1]
+            case "bytes" | "string":
+                lengths, at = self._varint(at)
+                self._require_inside(at, lengths)
+                return at + lengths
+            case {"type": "array", "items": {"type": "record", "fields": [{"type": "int"}, {"type": value}]}}:
+                return self._items(at, lambda positions, _: self._skip(value, self._varint(positions)[1]))
+            case {"type": "array", "items": "int" | "long"}:
+                return self._items(at, lambda positions, _: self._varint(positions)[1])
+        return self._read(type, at)[1]
+
+    def _skip_optional(self, type: Any, at: Positions, *, null: int) -> Positions:
+        rows, at = self._present(at, null), at + 1
+        if rows is None:
+            return self._skip(type, at)
+        if len(rows):
+            at[rows] = self._skip(type, at[rows])
+        return at
+
     def _optional(self, type: Any, at: Positions, *, null: int) -> tuple[Column | None, Positions]:
-        branch = self._data[at]
-        at = at + 1
-        there = branch == (2 if null == 0 else 0)
-        if there.all():
+        rows, at = self._present(at, null), at + 1
+        if rows is None:
             return self._read(type, at)
-        if not np.array_equal(~there, branch == (0 if null == 0 else 2)):
-            raise NotColumnar("a union has no such branch")
-        rows = np.flatnonzero(there)
         if not len(rows):
             return None, at
         column, ends = self._read(type, at[rows])
         at[rows] = ends
         return None if column is None else spread(column, rows, len(at)), at
+
+    def _present(self, at: Positions, null: int) -> Rows:
+        """Which unions do not hold the branch `null`."""
+        branch = self._data[at]
+        there = branch == (2 if null == 0 else 0)
+        if there.all():
+            return None
+        if not np.array_equal(~there, branch == (0 if null == 0 else 2)):
+            raise NotColumnar("a union has no such branch")
+        return np.flatnonzero(there)
 
     def _varint(self, at: Positions) -> tuple[npt.NDArray[np.int64], Positions]:
         """The numbers that begin there, a single one if all are found equal, and where they end."""
@@ -236,13 +279,16 @@ class _Decoder:
 
     def _octets(self, at: Positions, lengths: npt.NDArray[np.int64]) -> Octets:
         """`lengths` has one for each, or a single one for all."""
-        if lengths.min() < 0 or (at + lengths).max() > len(self._data):
-            raise NotColumnar("a byte string is longer than its block")
+        self._require_inside(at, lengths)
         if len(lengths) == 1:
             return Octets(len(at), self._window(at, int(lengths[0])))
         whole = memoryview(self._data)  # type: ignore[arg-type]
         values = [whole[start:end] for start, end in zip(at.tolist(), (at + lengths).tolist(), strict=True)]
         return Octets(len(at), pa.array(values, pa.binary()))
+
+    def _require_inside(self, at: Positions, lengths: npt.NDArray[np.int64]) -> None:
+        if lengths.min() < 0 or (at + lengths).max() > len(self._data):
+            raise NotColumnar("a byte string is longer than its block")
 
     def _window(self, at: Positions, width: int) -> npt.NDArray[np.uint8]:
         if width == 0:

@@ -10,7 +10,7 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import fastavro
@@ -30,6 +30,19 @@ def encode(
     records: Sequence[Any], *, schema_text: str, record_schema: Any, metadata: Mapping[str, str], codec: str
 ) -> bytes:
     """A container file. `record_schema` is what `array_of` made of the schema in `schema_text`."""
+    blocks = (records[start : start + _BLOCK_RECORDS] for start in range(0, len(records), _BLOCK_RECORDS))
+    plain = ((len(block), _array_items(block, record_schema)) for block in blocks)
+    return _container(plain, schema_text, metadata, codec)
+
+
+def encode_pieces(pieces: Sequence[bytes], *, schema_text: str, metadata: Mapping[str, str], codec: str) -> bytes:
+    """A container file of records that are encoded already, each in one piece."""
+    blocks = (pieces[start : start + _BLOCK_RECORDS] for start in range(0, len(pieces), _BLOCK_RECORDS))
+    return _container(((len(block), b"".join(block)) for block in blocks), schema_text, metadata, codec)
+
+
+def _container(blocks: Iterable[tuple[int, bytes]], schema_text: str, metadata: Mapping[str, str], codec: str) -> bytes:
+    """A file of blocks, given as the number of records and their plain bytes."""
     compress = _COMPRESS[codec]
     header = {"avro.schema": schema_text, "avro.codec": codec, **metadata}
     sync = os.urandom(_SYNC_SIZE)
@@ -41,10 +54,9 @@ def encode(
         _write_bytes(out, value.encode())
     _write_long(out, 0)
     out.write(sync)
-    for start in range(0, len(records), _BLOCK_RECORDS):
-        block = records[start : start + _BLOCK_RECORDS]
-        _write_long(out, len(block))
-        _write_bytes(out, compress(_array_items(block, record_schema)))
+    for count, plain in blocks:
+        _write_long(out, count)
+        _write_bytes(out, compress(plain))
         out.write(sync)
     return out.getvalue()
 
@@ -101,6 +113,13 @@ def plain_blocks(data: bytes, start: int, *, codec: str, smallest_record: int) -
             raise ValueError("a block does not end where it should")
 
 
+def encoded_value(value: Any, parsed: Any) -> bytes:
+    """A value alone, by a schema that `fastavro.parse_schema` has parsed."""
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, parsed, value)
+    return out.getvalue()
+
+
 def array_of(record: Any) -> Any:
     """The parsed schema of an array of records: one call codes a whole block, whose bytes are an array's."""
     return fastavro.parse_schema({"type": "array", "items": record})
@@ -149,19 +168,20 @@ def _full_name(schema: Mapping[str, Any]) -> str:
 
 
 def _array_items(records: Sequence[Any], record_schema: Any) -> bytes:
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, record_schema, records)
-    encoded = out.getvalue()
+    encoded = encoded_value(records, record_schema)
     # An array is its count, its items, and a zero.
-    return encoded[len(_long(len(records))) : -1]
+    return encoded[len(encoded_long(len(records))) : -1]
 
 
 def _read_items(block: bytes, count: int, record_schema: Any) -> list[Any]:
-    items: list[Any] = fastavro.schemaless_reader(io.BytesIO(_long(count) + block + b"\x00"), record_schema, None)
+    items: list[Any] = fastavro.schemaless_reader(
+        io.BytesIO(encoded_long(count) + block + b"\x00"), record_schema, None
+    )
     return items
 
 
-def _long(value: int) -> bytes:
+def encoded_long(value: int) -> bytes:
+    """An int or long as Avro has it."""
     zigzag = (value << 1) ^ (value >> 63)
     out = bytearray()
     while zigzag > 0x7F:
@@ -172,11 +192,11 @@ def _long(value: int) -> bytes:
 
 
 def _write_long(out: io.BytesIO, value: int) -> None:
-    out.write(_long(value))
+    out.write(encoded_long(value))
 
 
 def _write_bytes(out: io.BytesIO, data: bytes) -> None:
-    out.write(_long(len(data)))
+    out.write(encoded_long(len(data)))
     out.write(data)
 
 

@@ -154,6 +154,29 @@ def physical(schema: Any, names: Mapping[int, str]) -> Any:
     return schema
 
 
+def encoding(schema: Any) -> Any:
+    """A `physical` schema without the names of types: schemas with equal ones code equal values in equal bytes, if
+    their fields have equal names."""
+    return _encoding(schema, {})
+
+
+def _encoding(schema: Any, named: dict[str, Any]) -> Any:
+    match schema:
+        case [*branches]:
+            return [_encoding(branch, named) for branch in branches]
+        case {"type": "record", "fields": fields}:
+            return {"record": [(field["name"], _encoding(field["type"], named)) for field in fields]}
+        case {"type": "array", "items": items}:
+            return {"array": _encoding(items, named)}
+        case {"type": "map", "values": values}:
+            return {"map": _encoding(values, named)}
+        case {"type": "fixed", "size": size}:
+            return named.setdefault(str(schema.get("name")), {"fixed": size})
+        case str():
+            return named.get(schema, schema)
+    return schema
+
+
 def field_key(field: Mapping[str, Any], names: Mapping[int, str]) -> str:
     """The name `physical` gives a field."""
     id = field.get("field-id")

@@ -128,13 +128,14 @@ class ManifestFile:
 
 
 def summarise_partitions(
-    entries: Iterable[ManifestEntry], spec: PartitionSpec, schema: Schema, others: Sequence[Schema] = ()
+    partitions: Iterable[tuple[Any, ...]], spec: PartitionSpec, schema: Schema, others: Sequence[Schema] = ()
 ) -> tuple[FieldSummary, ...] | None:
-    """A summary of each partition field of `entries`; None if Iceberg's Java library would misread bounds of uuids.
+    """A summary of each partition field of files in `partitions`; None if Iceberg's Java library would misread bounds
+    of uuids.
 
     Source columns that `schema` lacks are looked up in `others`.
     """
-    partitions = [entry.file.partition for entry in entries]
+    partitions = tuple(partitions)
     summaries = []
     for position, field in enumerate(spec.partition_type(schema, others).fields):
         values = [partition[position] for partition in partitions]
@@ -180,7 +181,20 @@ def encode_manifest(
     if format_version == 1 and content != ManifestContent.DATA:
         raise ValueError("format version 1 has no delete manifests")
     writer = entry_writer(format_version, spec.partition_type(schema, others))
-    metadata = {
+    return avro_file.encode(
+        [_entry_record(entry, writer.partition) for entry in entries],
+        schema_text=writer.schema_text,
+        record_schema=writer.record_schema,
+        metadata=manifest_header(schema, spec, content, format_version),
+        codec=_CODECS[codec],
+    )
+
+
+def manifest_header(
+    schema: Schema, spec: PartitionSpec, content: ManifestContent, format_version: int
+) -> dict[str, str]:
+    """The metadata of a manifest's file."""
+    header = {
         "schema": json_text(schema.to_json()),
         "schema-id": str(schema.schema_id),
         "partition-spec": json_text(spec.to_json()["fields"]),
@@ -188,14 +202,8 @@ def encode_manifest(
         "format-version": str(format_version),
     }
     if format_version > 1:
-        metadata["content"] = "data" if content == ManifestContent.DATA else "deletes"
-    return avro_file.encode(
-        [_entry_record(entry, writer.partition) for entry in entries],
-        schema_text=writer.schema_text,
-        record_schema=writer.record_schema,
-        metadata=metadata,
-        codec=_CODECS[codec],
-    )
+        header["content"] = "data" if content == ManifestContent.DATA else "deletes"
+    return header
 
 
 def decode_manifest(
@@ -282,8 +290,18 @@ def decode_manifest_list(data: bytes, path: str = "manifest list") -> list[Manif
 
 
 def _entry_record(entry: ManifestEntry, partition: Sequence[tuple[str, Conversion]]) -> dict[str, Any]:
-    file = entry.file
-    data_file: dict[str, Any] = {
+    return {
+        "status": int(entry.status),
+        "snapshot_id": entry.snapshot_id,
+        "sequence_number": entry.sequence_number,
+        "file_sequence_number": entry.file_sequence_number,
+        "data_file": file_record(entry.file, partition),
+    }
+
+
+def file_record(file: ContentFile, partition: Sequence[tuple[str, Conversion]]) -> dict[str, Any]:
+    """The record `data_file` of a file; `partition` is that of the `RecordWriter`."""
+    record: dict[str, Any] = {
         "content": int(file.content),
         "file_path": file.file_path,
         "file_format": file.file_format,
@@ -304,14 +322,8 @@ def _entry_record(entry: ManifestEntry, partition: Sequence[tuple[str, Conversio
         "content_size_in_bytes": file.content_size_in_bytes,
     }
     for name in METRICS:
-        data_file[name] = metric_pairs(name, getattr(file, name))
-    return {
-        "status": int(entry.status),
-        "snapshot_id": entry.snapshot_id,
-        "sequence_number": entry.sequence_number,
-        "file_sequence_number": entry.file_sequence_number,
-        "data_file": data_file,
-    }
+        record[name] = metric_pairs(name, getattr(file, name))
+    return record
 
 
 def _entry(

@@ -12,9 +12,11 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 from uuid import UUID
 
+import fastavro
+
 from sqlext.spec import single_value
 from sqlext.spec.avro import avro_file
-from sqlext.spec.avro.avro_schema import decimal_size, field_key, physical, to_avro
+from sqlext.spec.avro.avro_schema import decimal_size, encoding, field_key, physical, to_avro
 from sqlext.spec.iso_date_time import MICROS_PER_SECOND, NANOS_PER_SECOND, SECONDS_PER_DAY
 from sqlext.spec.manifests.manifest_schema import NAMES, entry_type, manifest_file_type
 from sqlext.spec.types import DecimalType, StructType, TimestampNanoType, TimestampType, Type, UuidType
@@ -24,6 +26,7 @@ Conversion: TypeAlias = Callable[[Any], Any]
 # A record's location and ids alone take more bytes, so a block that claims more records than this allows is damaged.
 _SMALLEST_RECORD_BYTES = 24
 
+_DATA_FILE = "data_file"
 METRICS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
 
 
@@ -45,6 +48,31 @@ def entry_writer(format_version: int, partition_type: StructType) -> RecordWrite
     return RecordWriter(json_text(avro), avro_file.array_of(record), partition)
 
 
+@dataclass(frozen=True, slots=True)
+class FileWriter:
+    """How `data_file` is encoded in manifests of a format version and partition type: `record_schema` encodes it
+    alone; bytes of other manifests are equal to that if `encoding` and `logical_types` are."""
+
+    record_schema: Any
+    encoding: Any
+    logical_types: Mapping[str, Any]
+
+
+@lru_cache(maxsize=256)
+def file_writer(format_version: int, partition_type: StructType) -> FileWriter:
+    avro = to_avro(entry_type(format_version, partition_type), "manifest_entry")
+    record = physical(avro, NAMES)
+    file = _data_file_field(_with_named_metrics(record))["type"]
+    logical = _told_logical_types(dict(_partition_logical_types(avro)))
+    return FileWriter(fastavro.parse_schema(file), file_encoding(physical(avro, NAMES)), logical)
+
+
+def file_encoding(record: Mapping[str, Any]) -> Any:
+    """The encoding of `data_file` in entries of a physical schema; None unless it is their last field."""
+    last = record["fields"][-1]
+    return encoding(last["type"]) if last["name"] == _DATA_FILE else None
+
+
 def metric_pairs(name: str, metric: Mapping[int, Any] | None) -> Any:
     """A metric of a content file in the form that the record schema of `entry_writer` takes."""
     return (
@@ -55,12 +83,15 @@ def metric_pairs(name: str, metric: Mapping[int, Any] | None) -> Any:
 def _with_named_metrics(record: dict[str, Any]) -> dict[str, Any]:
     # fastavro validates a whole value to choose an unnamed union branch. A record of one field has the encoding of the
     # field, and a name to choose it by, which makes encoding twice as fast.
-    data_file = next(field for field in record["fields"] if field["name"] == "data_file")
-    for field in data_file["type"]["fields"]:
+    for field in _data_file_field(record)["type"]["fields"]:
         if field["name"] in METRICS:
             pairs = {"name": "pairs", "type": field["type"][1]}
             field["type"] = ["null", {"type": "record", "name": field["name"], "fields": [pairs]}]
     return record
+
+
+def _data_file_field(record: Mapping[str, Any]) -> Any:
+    return next(field for field in record["fields"] if field["name"] == _DATA_FILE)
 
 
 @lru_cache(maxsize=3)
@@ -91,6 +122,12 @@ class RecordReader:
         prefixed = _fixed_as_bytes(schema, set())
         self._prefixed = None if prefixed == schema else avro_file.array_of(physical(prefixed, NAMES))
         self._logical_types = dict(_partition_logical_types(schema))
+        self._file_encoding = file_encoding(self.physical_schema)
+
+    def copies_files(self, writer: FileWriter) -> bool:
+        """Whether the bytes of `data_file` are what `writer` makes of its values."""
+        logical = _told_logical_types(self._logical_types)
+        return self._file_encoding == writer.encoding and logical == writer.logical_types
 
     def records(self, data: bytes, start: int, codec: str) -> list[Any]:
         """The records of the blocks from offset `start`. Raises the errors of `avro_file.decode_blocks`.
@@ -169,6 +206,12 @@ def _partition_logical_types(schema: Mapping[str, Any]) -> Iterator[tuple[str, M
                 yield field_key(field, NAMES), branch
             elif branch in named:
                 yield field_key(field, NAMES), named[branch]
+
+
+def _told_logical_types(types: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """What the bytes of partition values mean beside their physical types."""
+    told = {key: (type.get("logicalType"), type.get("precision"), type.get("scale")) for key, type in types.items()}
+    return {key: logical for key, logical in told.items() if any(logical)}
 
 
 def _record_fields(schema: Mapping[str, Any], *path: str) -> Sequence[Mapping[str, Any]]:

@@ -224,7 +224,7 @@ def _part(
         content,
         path,
         rows,
-        tuple(_partition_column(columns.pop(key, None), types.get(key), convert, size) for key, convert in conversions),
+        tuple(partition_column(columns.pop(key, None), types.get(key), convert, size) for key, convert in conversions),
         {**columns, "first_row_id": first_row_id},
     )
     return part, next_row_id
@@ -265,7 +265,8 @@ def _present(column: Integers) -> Mask:
     return np.ones(column.size, np.bool_) if column.valid is None else column.valid
 
 
-def _partition_column(column: Any, type: Any, convert: Conversion | None, size: int) -> PartitionColumn:
+def partition_column(column: Any, type: Any, convert: Conversion | None, size: int) -> PartitionColumn:
+    """The stored values of a partition field, of which `column` has those of Avro type `type`, or None for nulls."""
     if column is None:
         return PartitionColumn(np.zeros(1, np.uint8), (None,))
     assert isinstance(column, (Integers, Octets))

@@ -22,9 +22,10 @@ from sqlext.commit.loop.conflict import History
 from sqlext.commit.loop.row_conflicts import RowConflicts
 from sqlext.commit.loop.transaction import _Commit
 from sqlext.commit.snapshot.deletion_vectors import VectorProduction
-from sqlext.commit.snapshot.manifest_writer import ManifestWriter
+from sqlext.commit.snapshot.manifest_writer import ManifestWriter, manifest_key
 from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.commit.snapshot.snapshot_production import SnapshotProduction
+from sqlext.commit.snapshot.snapshot_writer import SnapshotWriter
 from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
 from sqlext.spec.manifests.manifest import ManifestContent
 from sqlext.spec.manifests.row_lineage import assign_first_row_ids
@@ -121,27 +122,27 @@ def _keeps_the_manifests_of_the_first_base() -> Patch:
 
 
 def _names_the_first_parent() -> Patch:
-    snapshot = SnapshotProduction._snapshot
+    snapshot = SnapshotWriter._snapshot
 
-    def planted(self: Any, base: Any, parent: Any, *given: Any) -> Any:
-        made = snapshot(self, base, parent, *given)
+    def planted(self: Any, *given: Any) -> Any:
+        made = snapshot(self, *given)
         if not hasattr(self, "_planted_parent"):
             self._planted_parent = made.parent_snapshot_id
         return replace(made, parent_snapshot_id=self._planted_parent)
 
-    return patch.object(SnapshotProduction, "_snapshot", planted)
+    return patch.object(SnapshotWriter, "_snapshot", planted)
 
 
 def _reuses_the_first_sequence_number() -> Patch:
     """In manifests, which have none until they land."""
-    write = ManifestWriter._write
+    write = ManifestWriter.write
 
     def planted(self: Any, entries: Any, metadata: Any, *given: Any) -> Any:
         made = write(self, entries, metadata, *given)
         number = metadata.last_sequence_number + 1
         return replace(made, sequence_number=number, min_sequence_number=min(number, made.min_sequence_number))
 
-    return patch.object(ManifestWriter, "_write", planted)
+    return patch.object(ManifestWriter, "write", planted)
 
 
 def _deletes_manifests_that_landed() -> Patch:
@@ -166,19 +167,19 @@ def _merges_what_another_commit_listed() -> Patch:
 
 
 def _first_key(group: Any, base: Any) -> Any:
-    return base.format_version, group[0].path, group[0].first_row_id, group[0].sequence_number
+    return manifest_key(group[0], base)
 
 
 def _merging_brings_deleted_files_back() -> Patch:
     merge = ManifestWriter.merge
 
     def planted(self: Any, manifests: Any, metadata: Any) -> Any:
-        entries = self._entries
+        entries = self.encoded_entries
 
-        def revived(manifest: Any, base: Any) -> Any:
-            return [replace(one, status=one.status if one.is_live else 0) for one in entries(manifest, base)]
+        def revived(manifests: Any, base: Any) -> Any:
+            return [one if one.is_live else one.existing for one in entries(manifests, base)]
 
-        with patch.object(self, "_entries", revived):
+        with patch.object(self, "encoded_entries", revived):
             return merge(self, manifests, metadata)
 
     return patch.object(ManifestWriter, "merge", planted)
@@ -205,15 +206,15 @@ def _gives_row_ids_twice() -> Patch:
 
 
 def _totals_of_the_first_base() -> Patch:
-    snapshot = SnapshotProduction._snapshot
+    snapshot = SnapshotWriter._snapshot
 
-    def planted(self: Any, base: Any, parent: Any, *given: Any) -> Any:
-        made = snapshot(self, base, parent, *given)
+    def planted(self: Any, *given: Any) -> Any:
+        made = snapshot(self, *given)
         if not hasattr(self, "_planted_summary"):
             self._planted_summary = made.summary
         return replace(made, summary=self._planted_summary)
 
-    return patch.object(SnapshotProduction, "_snapshot", planted)
+    return patch.object(SnapshotWriter, "_snapshot", planted)
 
 
 def _who_compress_race_for_another_name() -> Patch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.expression import Comparison
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.manifest import EntryStatus, ManifestEntry, ManifestFile
+from sqlext.spec.manifests.manifest_columns import ManifestColumns
 from sqlext.spec.metadata.metadata_update import apply_updates
 from sqlext.spec.metadata.table_metadata import new_table_metadata
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
@@ -190,7 +192,7 @@ def test_a_copy_on_write_keeps_the_numbers_of_the_files_that_stay(writer: Writer
     assert entries[(gone.file_path, EntryStatus.DELETED)] == (current_id, 1)
 
 
-def test_a_removal_decodes_the_entries_of_manifests_that_list_its_files(
+def test_a_removal_reads_the_manifest_of_its_files_and_decodes_no_other_entry(
     writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = writer.create()
@@ -199,18 +201,26 @@ def test_a_removal_decodes_the_entries_of_manifests_that_list_its_files(
     for files in made:
         table = writer.commit(AppendFiles(files), base=table).table
     newest, middle, oldest = _manifests(writer, table)
-    decoded: list[str] = []
-    entries = ManifestCache.entries
+    decoded: list[int] = []
+    copied: list[str] = []
+    entries, read = ManifestColumns.entries, ManifestCache.read
 
-    def recorded(cache: ManifestCache, io: FileIO, manifest: ManifestFile, *rest: Any) -> Any:
-        decoded.append(manifest.path)
-        return entries(cache, io, manifest, *rest)
+    def recorded(columns: ManifestColumns, rows: Sequence[int] | None = None, **given: Any) -> Any:
+        decoded.append(columns.size if rows is None else len(rows))
+        return entries(columns, rows, **given)
 
-    monkeypatch.setattr(ManifestCache, "entries", recorded)
+    def noted(cache: ManifestCache, io: FileIO, manifest: ManifestFile) -> bytes:
+        copied.append(manifest.path)
+        return read(cache, io, manifest)
+
+    monkeypatch.setattr(ManifestColumns, "entries", recorded)
+    monkeypatch.setattr(ManifestCache, "read", noted)
     base_id = table.metadata.current_snapshot_id
     action = OverwriteFiles(deleted_files=(made[1][7],), base_snapshot_id=base_id)
     table = writer.commit(action, base=table).table
-    assert {*decoded} == {middle.path}
+    monkeypatch.undo()
+    assert sum(decoded) == 1
+    assert copied == [middle.path]
     listed = _manifests(writer, table)
     assert {newest.path, oldest.path} < {one.path for one in listed}
     live = {entry.file.file_path for entry in _entries(writer, table) if entry.is_live}

@@ -73,7 +73,7 @@ class SmallTable:
         path = self.folder / name
         path.write_bytes(data)
         rows = sum(entry.file.record_count for entry in entries)
-        summaries = summarise_partitions(entries, spec, SCHEMA)
+        summaries = summarise_partitions([one.file.partition for one in entries], spec, SCHEMA)
         manifest = ManifestFile(
             str(path), len(data), spec.spec_id, content, sequence_number, sequence_number, 1,
             len(entries), 0, 0, rows, 0, 0, summaries,

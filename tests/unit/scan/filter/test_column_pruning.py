@@ -132,7 +132,7 @@ def random_manifest(random: Random, specs: dict[int, PartitionSpec], spec: Parti
         entries, schema=SCHEMA, spec=spec, content=ManifestContent.DATA, format_version=version,
         codec=random.choice(("deflate", "null", "snappy", "zstd")),
     )  # fmt: skip
-    summaries = summarise_partitions(entries, spec, SCHEMA)
+    summaries = summarise_partitions([one.file.partition for one in entries], spec, SCHEMA)
     row_id = random.choice((None, 100))
     manifest = listed(len(data), spec_id=spec.spec_id, first_row_id=row_id, partitions=summaries)
     if version == 1:

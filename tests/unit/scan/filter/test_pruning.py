@@ -115,7 +115,7 @@ def test_pruned_files_and_manifests_hold_no_matching_row() -> None:
 
 
 def manifest_of(entries: list[ManifestEntry], spec: PartitionSpec) -> ManifestFile:
-    summaries = summarise_partitions(entries, spec, SCHEMA)
+    summaries = summarise_partitions([one.file.partition for one in entries], spec, SCHEMA)
     return ManifestFile("m.avro", 1, 1, ManifestContent.DATA, 1, 1, 1, len(entries), 0, 0, 9, 0, 0, summaries)
 
 
