@@ -180,7 +180,7 @@ def test_manifests_out_of_order(writer: Writer, monkeypatch: pytest.MonkeyPatch)
     assert found(writer.append(2).table) == ""
     in_order = manifest_format.encode_manifest_list
     monkeypatch.setattr(
-        "sqlext.commit.snapshot.snapshot_production.encode_manifest_list",
+        "sqlext.commit.snapshot.snapshot_writer.encode_manifest_list",
         lambda manifests, **given: in_order([*manifests][::-1], **given),
     )
     assert "data of sequence number 2 comes after that of 1" in found(writer.append(3).table)

@@ -24,6 +24,7 @@ from sqlext.commit.loop.transaction import _Commit
 from sqlext.commit.snapshot.deletion_vectors import VectorProduction
 from sqlext.commit.snapshot.manifest_writer import ManifestWriter, manifest_key
 from sqlext.commit.snapshot.own_files import delete_files
+from sqlext.commit.snapshot.rewritten_manifests import ManifestRewriting
 from sqlext.commit.snapshot.snapshot_production import SnapshotProduction
 from sqlext.commit.snapshot.snapshot_writer import SnapshotWriter
 from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
@@ -93,7 +94,7 @@ def validates_the_first_attempt_only() -> Patch:
     stage = SnapshotProduction.stage
 
     def planted(self: Any, base: Any) -> Any:
-        return stage(self, base) if self._attempts == 0 else self.stage_on(base)
+        return stage(self, base) if self._snapshots._attempts == 0 else self.stage_on(base)
 
     return patch.object(SnapshotProduction, "stage", planted)
 
@@ -185,6 +186,24 @@ def _merging_brings_deleted_files_back() -> Patch:
     return patch.object(ManifestWriter, "merge", planted)
 
 
+def _rewrites_the_manifests_of_the_first_attempt() -> Patch:
+    of = ManifestRewriting.of
+
+    def planted(self: Any, *given: Any) -> Any:
+        if not hasattr(self, "_planted_rewrite"):
+            self._planted_rewrite = of(self, *given)
+        return self._planted_rewrite
+
+    return patch.object(ManifestRewriting, "of", planted)
+
+
+def _rewrites_manifests_without(**numbers: None) -> Patch:
+    def planted(entries: Any, *_: Any) -> Any:
+        return [replace(one, **numbers) for one in entries]
+
+    return patch("sqlext.commit.snapshot.rewritten_manifests._ordered", planted)
+
+
 def _forgets_rows_that_were_deleted_before() -> Patch:
     return patch("sqlext.commit.snapshot.deletion_vectors.deleted_positions", lambda *given: {})
 
@@ -202,7 +221,7 @@ def _gives_row_ids_twice() -> Patch:
     def planted(manifests: Any, next_row_id: int) -> Any:
         return assign_first_row_ids(manifests, max(0, next_row_id - 1))
 
-    return patch("sqlext.commit.snapshot.snapshot_production.assign_first_row_ids", planted)
+    return patch("sqlext.commit.snapshot.snapshot_writer.assign_first_row_ids", planted)
 
 
 def _totals_of_the_first_base() -> Patch:
@@ -266,7 +285,7 @@ def _a_group_keeps_the_sequence_numbers_of_its_first_attempt() -> Patch:
     def planted(manifest: Any, base: Any) -> Any:
         return base.format_version, manifest.path, manifest.first_row_id
 
-    return patch("sqlext.commit.snapshot.snapshot_production._key", planted)
+    return patch("sqlext.commit.snapshot.snapshot_production.manifest_key", planted)
 
 
 def _a_group_takes_the_failure_of_one_for_all() -> Patch:
@@ -333,6 +352,9 @@ BUGS: Mapping[str, Callable[[], Patch]] = {
     "the files of a refused commit are left": _leaves_the_files_of_a_refused_commit,
     "a retry takes a merged manifest for another group": _merges_what_another_commit_listed,
     "merging brings deleted files back": _merging_brings_deleted_files_back,
+    "a retry rewrites the manifests of its first base": _rewrites_the_manifests_of_the_first_attempt,
+    "rewritten manifests lack who added the files": lambda: _rewrites_manifests_without(snapshot_id=None),
+    "rewritten manifests lack when files were added": lambda: _rewrites_manifests_without(file_sequence_number=None),
     "a new deletion vector lacks what was deleted before": _forgets_rows_that_were_deleted_before,
     "a deletion vector that was replaced stays": _leaves_the_vector_that_was_replaced,
     "row ids are given twice": _gives_row_ids_twice,

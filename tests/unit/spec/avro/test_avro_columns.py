@@ -15,7 +15,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from sqlext.spec.avro.avro_columns import NotColumnar, decode_columns
+from sqlext.spec.avro.avro_columns import NotColumnar, decode_columns, locate_records
 from sqlext.spec.avro.column import Columns
 
 SEED = int(os.environ.get("SQLEXT_TEST_SEED", "20261125"))
@@ -194,6 +194,34 @@ def test_columns_hold_what_fastavro_reads() -> None:
             assert not read or picked(columns, name, some) == [of_field[row] for row in some], f"{SEED} {turn} {name}"
         fields += len(columns)
     assert fields > 3 * CASES
+
+
+def test_fields_that_are_not_wanted_are_passed_over() -> None:
+    """What is left has the same values, and every record and field begins where it does otherwise."""
+    for turn in range(CASES):
+        random = Random(f"{SEED} wanted {turn}")
+        record, blocks = random_case(random)
+        whole = locate_records(record, blocks, "file_format")
+        wanted = frozenset(name for name in whole.columns if random.random() < 0.3)
+        found = locate_records(record, blocks, "file_format", wanted)
+        told = f"SQLEXT_TEST_SEED={SEED} turn {turn}: {record}"
+        assert found.columns.keys() == wanted, told
+        every = range(len(whole.ends))
+        assert all(picked(found.columns, name, every) == picked(whole.columns, name, every) for name in wanted), told
+        assert found.ends.tolist() == whole.ends.tolist(), told
+        assert {name: at.tolist() for name, at in found.starts.items()} == {
+            name: at.tolist() for name, at in whole.starts.items()
+        }, told
+
+
+def test_records_are_where_they_are_said_to_be() -> None:
+    random = Random(f"{SEED} places")
+    record, blocks = random_case(random)
+    found = locate_records(record, blocks, "file_format")
+    first = next(name for name, _ in values(record, []))
+    pieces = [found.data[start:end] for start, end in zip(found.starts[first], found.ends, strict=True)]
+    assert b"".join(pieces) == b"".join(block for _, block in blocks)
+    assert records(record, [(1, piece) for piece in pieces]) == records(record, blocks)
 
 
 def test_a_damaged_block_is_read_as_fastavro_does_or_not_at_all() -> None:
