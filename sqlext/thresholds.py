@@ -81,12 +81,12 @@ class Thresholds:
         500,
         "files",
         "Most files of a table from which a data file without a live row is removed; in larger tables its rows are"
-        " deleted by position, as a removal rewrites manifests, in about 0.4 ms for each remaining file.",
+        " deleted by position, as a removal rewrites manifests, in about 0.05 ms for each remaining file.",
     )
     relisted_files_per_drop: int = _number(
         50,
         "files",
-        "By how many files `sqlext.plan.relisted-files` is larger for each removed file: 20 ms once, for one file less"
+        "By how many files `sqlext.plan.relisted-files` is larger for each removed file: 2.5 ms once, for one file less"
         " in every scan.",
     )
     compacted_bytes: int = _number(

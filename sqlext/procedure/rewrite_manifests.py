@@ -45,7 +45,7 @@ def _sort_by(spec: PartitionSpec, names: Sequence[str | None] | None) -> tuple[s
     if not names:
         raise _refused("sort_by is empty; without it entries are sorted by all partition fields")
     known = [field.name for field in spec.fields]
-    unknown = [name for name in names if name not in known]
+    unknown = ["null" if name is None else name for name in names if name not in known]
     if unknown:
         fields = ", ".join(known) or "no field"
         raise _refused(f"sort_by names {unknown[0]}, and partition spec {spec.spec_id} has {fields}")

@@ -70,14 +70,16 @@ _PRIME = 7_368_787
 _Bytes = npt.NDArray[np.uint8]
 
 
-def many_file_table(store: Path, table: Path, files: int) -> None:
+def many_file_table(store: Path, table: Path, files: int, per_manifest: int = FILES_PER_MANIFEST) -> None:
     """Makes the table at folder `table`, which must not exist; manifests are made once in `store` and linked."""
     metadata_folder = table / "metadata"
     metadata_folder.mkdir(parents=True)
     manifests = []
-    for start in range(0, files, FILES_PER_MANIFEST):
-        kept = store / f"{files}-{start}.avro"
-        count = min(FILES_PER_MANIFEST, files - start)
+    for start in range(0, files, per_manifest):
+        count = min(per_manifest, files - start)
+        kept = store / (
+            f"{files}-{start}.avro" if per_manifest == FILES_PER_MANIFEST else f"{files}-{start}-{count}.avro"
+        )
         if not kept.exists():
             store.mkdir(parents=True, exist_ok=True)
             kept.with_suffix(".part").write_bytes(_manifest(start, count, files))

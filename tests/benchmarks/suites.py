@@ -10,6 +10,7 @@ from benchmarks.evolved import evolved
 from benchmarks.history import history
 from benchmarks.libraries import LIBRARIES
 from benchmarks.maintenance import maintenance
+from benchmarks.manifest_rewrites import manifest_rewrites
 from benchmarks.measure import Cost, least
 from benchmarks.planning import planning
 from benchmarks.process_appends import process_appends
@@ -121,6 +122,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "planning": planning,
     "evolved": evolved,
     "history": history,
+    "manifest_rewrites": manifest_rewrites,
     **ROW_CHANGES,
     **SMALL_COMMITS,
     "stream_upserts": stream_upserts,
@@ -129,5 +131,5 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     **LIBRARIES,
 }
 
-OF_ICEBERG_TABLES = frozenset({"planning", "evolved", "history", "maintenance"})
+OF_ICEBERG_TABLES = frozenset({"planning", "evolved", "history", "maintenance", "manifest_rewrites"})
 """Suites that have nothing for Delta."""

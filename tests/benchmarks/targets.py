@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.evolved import ADDED_COLUMN
 from benchmarks.history import CODECS, SNAPSHOTS
 from benchmarks.maintenance import EXPIRY, ORPHAN_FILES
+from benchmarks.manifest_rewrites import CASE as REWRITE
 from benchmarks.planning import CASES, FILES
 from benchmarks.row_changes import COMMITS
 from benchmarks.small_commits import APPENDERS, EACH, GROUPED, THREADS
@@ -108,6 +109,8 @@ def _targets() -> Iterator[Target]:
     for codec in CODECS:
         for case in longer:
             yield Target(_sqlext("history", case, codec), 1.3, _sqlext("history", short, codec))
+    rewrites = (Figure("manifest_rewrites", REWRITE, system, "") for system in ("sqlext", "iceberg"))
+    yield Target(next(rewrites), 0.5, next(rewrites))
 
     yield from _of_row_changes()
     yield from _of_small_commits()

@@ -6,8 +6,10 @@ manifests each on their own, and a single one that is small enough stays.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from sqlext.commit.snapshot.manifest_writer import ManifestKey, ManifestWriter, manifest_key
@@ -17,8 +19,8 @@ from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
 
-# By how much of the target a manifest may be larger, so that no partition is divided.
-_SLACK = 0.2
+# By what part of its size a manifest may end earlier or later, so that entries of equal keys are not divided.
+_SLACK = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,10 @@ class ManifestRewriting:
         if not replaced or (number == 1 and len(replaced) == 1):
             return Rewrite()
         live = [entry.existing for entry in self._writer.encoded_entries(replaced, base) if entry.is_live]
-        ordered = _ordered(live, base.specs_by_id()[self._spec_id], self._sort_by)
-        created = tuple(self._written(part, base, replaced[0].content) for part in divided(ordered, number))
+        keys = _sort_keys(live, base.specs_by_id()[self._spec_id], self._sort_by)
+        ordered = sorted(live, key=lambda entry: keys[entry.partition])
+        parts = divided(ordered, [keys[entry.partition] for entry in ordered], number)
+        created = tuple(self._written(part, base, replaced[0].content) for part in parts)
         return Rewrite(replaced, created, len(live))
 
     def _written(self, entries: Sequence[EncodedEntry], base: TableMetadata, content: ManifestContent) -> ManifestFile:
@@ -77,12 +81,13 @@ class ManifestRewriting:
         return replace(manifest, first_row_id=min(ids)) if len(ids) == len(entries) else manifest
 
 
-def _ordered(entries: Sequence[EncodedEntry], spec: PartitionSpec, sort_by: Sequence[str]) -> list[EncodedEntry]:
-    """The entries by their partitions: nulls first and NaN last, as Spark sorts."""
+def _sort_keys(
+    entries: Sequence[EncodedEntry], spec: PartitionSpec, sort_by: Sequence[str]
+) -> Mapping[tuple[Any, ...], Any]:
+    """What entries are sorted by, of each partition: nulls come first and NaN last, as in Spark."""
     names = [field.name for field in spec.fields]
     places = [names.index(name) for name in sort_by or names]
-    ranks = {one: tuple(_rank(one[place]) for place in places) for one in {entry.partition for entry in entries}}
-    return sorted(entries, key=lambda entry: ranks[entry.partition])
+    return {one: tuple(_rank(one[place]) for place in places) for one in {entry.partition for entry in entries}}
 
 
 def _rank(value: Any) -> tuple[int, Any]:
@@ -91,18 +96,22 @@ def _rank(value: Any) -> tuple[int, Any]:
     return (1, value) if value == value else (2, 0)  # NaN is unequal to itself
 
 
-def divided(entries: Sequence[EncodedEntry], number: int) -> Iterator[Sequence[EncodedEntry]]:
-    """Entries, in their order, in at most `number` parts of about equal bytes; a part ends with a partition if that is
-    near. Without entries there is no part."""
-    size = sum(len(entry.data_file) for entry in entries) / max(1, number)
-    first, before, parts = 0, 0, 1
-    for at, entry in enumerate(entries):
-        over = before - parts * size
-        if at > first and parts < number and over >= 0:
-            ends = entry.partition != entries[at - 1].partition
-            if ends or over >= _SLACK * size:
-                yield entries[first:at]
-                first, parts = at, parts + 1
-        before += len(entry.data_file)
-    if entries:
+def divided(entries: Sequence[EncodedEntry], keys: Sequence[Any], number: int) -> Iterator[Sequence[EncodedEntry]]:
+    """Entries, sorted by `keys`, in at most `number` parts of about equal bytes; without entries there is no part.
+
+    A part ends with the entries of a key if that is near."""
+    offsets = [0, *accumulate(len(entry.data_file) for entry in entries)]
+    size = offsets[-1] / max(1, number)
+    ends = [at for at in range(1, len(entries)) if keys[at] != keys[at - 1]]
+    first = 0
+    for part in range(1, number):
+        exact = bisect_left(offsets, part * size)
+        near = bisect_left(ends, exact)
+        distances = {at: abs(offsets[at] - part * size) for at in ends[max(0, near - 1) : near + 1]}
+        close = [at for at, distance in distances.items() if distance <= _SLACK * size]
+        cut = min(close, key=distances.__getitem__, default=exact)
+        if cut > first:
+            yield entries[first:cut]
+            first = cut
+    if first < len(entries):
         yield entries[first:]

@@ -7,6 +7,7 @@ text in, text out; fastavro codes the records. Logical types are left to the cal
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import zlib
@@ -35,9 +36,10 @@ def encode(
     return _container(plain, schema_text, metadata, codec)
 
 
-def encode_pieces(pieces: Sequence[bytes], *, schema_text: str, metadata: Mapping[str, str], codec: str) -> bytes:
+def encode_pieces(pieces: Iterable[bytes], *, schema_text: str, metadata: Mapping[str, str], codec: str) -> bytes:
     """A container file of records that are encoded already, each in one piece."""
-    blocks = (pieces[start : start + _BLOCK_RECORDS] for start in range(0, len(pieces), _BLOCK_RECORDS))
+    left = iter(pieces)
+    blocks = iter(lambda: list(itertools.islice(left, _BLOCK_RECORDS)), [])
     return _container(((len(block), b"".join(block)) for block in blocks), schema_text, metadata, codec)
 
 

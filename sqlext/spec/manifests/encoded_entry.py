@@ -156,7 +156,7 @@ def encode_entries(entries: Iterable[EncodedEntry], content: ManifestContent, to
         return avro_file.encoded_long(status) + b"".join(map(_optional_long, numbers))
 
     return avro_file.encode_pieces(
-        [before_file(*_numbers(entry, to.format_version)) + entry.data_file for entry in entries],
+        (before_file(*_numbers(entry, to.format_version)) + entry.data_file for entry in entries),
         schema_text=to.writer.schema_text,
         metadata=manifest_header(to.schema, to.spec, content, to.format_version),
         codec="deflate",

@@ -21,6 +21,7 @@ from sqlext.commit.group.small_files import AppendedFiles, merged
 from sqlext.commit.loop.conflict import History
 from sqlext.commit.loop.row_conflicts import RowConflicts
 from sqlext.commit.loop.transaction import _Commit
+from sqlext.commit.snapshot import rewritten_manifests
 from sqlext.commit.snapshot.deletion_vectors import VectorProduction
 from sqlext.commit.snapshot.manifest_writer import ManifestWriter, manifest_key
 from sqlext.commit.snapshot.own_files import delete_files
@@ -198,10 +199,11 @@ def _rewrites_the_manifests_of_the_first_attempt() -> Patch:
 
 
 def _rewrites_manifests_without(**numbers: None) -> Patch:
-    def planted(entries: Any, *_: Any) -> Any:
-        return [replace(one, **numbers) for one in entries]
+    def planted(entries: Any, *given: Any) -> Any:
+        return parts([replace(one, **numbers) for one in entries], *given)
 
-    return patch("sqlext.commit.snapshot.rewritten_manifests._ordered", planted)
+    parts = rewritten_manifests.divided
+    return patch.object(rewritten_manifests, "divided", planted)
 
 
 def _forgets_rows_that_were_deleted_before() -> Patch:
