@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlext.commit.actions.manifest_rewrite import CREATED, REPLACED, RewriteManifests
-from sqlext.errors import AnalysisError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
@@ -34,7 +33,7 @@ def _spec(metadata: TableMetadata, spec_id: int | None) -> PartitionSpec:
         return metadata.spec()
     if spec_id not in specs:
         known = ", ".join(map(str, sorted(specs)))
-        raise _refused(f"the table has no partition spec {spec_id}; it has {known}")
+        raise REWRITE_MANIFESTS.refused(f"the table has no partition spec {spec_id}; it has {known}")
     return specs[spec_id]
 
 
@@ -43,22 +42,13 @@ def _sort_by(spec: PartitionSpec, names: Sequence[str | None] | None) -> tuple[s
     if names is None:
         return ()
     if not names:
-        raise _refused("sort_by is empty; without it entries are sorted by all partition fields")
+        raise REWRITE_MANIFESTS.refused("sort_by is empty; without it entries are sorted by all partition fields")
     known = [field.name for field in spec.fields]
     unknown = ["null" if name is None else name for name in names if name not in known]
     if unknown:
         fields = ", ".join(known) or "no field"
-        raise _refused(f"sort_by names {unknown[0]}, and partition spec {spec.spec_id} has {fields}")
+        raise REWRITE_MANIFESTS.refused(f"sort_by names {unknown[0]}, and partition spec {spec.spec_id} has {fields}")
     return tuple(name for name in names if name is not None)
-
-
-def _refused(reason: str) -> AnalysisError:
-    return AnalysisError(
-        "PROCEDURE_ARGUMENT",
-        procedure=REWRITE_MANIFESTS.name,
-        reason=reason,
-        parameters=REWRITE_MANIFESTS.signature,
-    )
 
 
 REWRITE_MANIFESTS = Procedure(
