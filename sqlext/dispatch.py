@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.batch_statement import as_batch, unless_created_before, unless_ran_before
 from sqlext.command.change.destination import written_table
 from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.compaction.compaction import COMPACTED_COLUMNS
@@ -32,7 +33,7 @@ from sqlext.command.dml.truncate import truncate
 from sqlext.command.dml.update import update
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.vacuum import VACUUM_COLUMNS, vacuum
-from sqlext.command.outcome import Outcome, count_schema, struct
+from sqlext.command.outcome import Counts, Outcome, count_schema, struct
 from sqlext.command.view.alter_view import alter_view_properties, drop_view, rename_view
 from sqlext.command.view.create_view import alter_view_query, create_view
 from sqlext.command.view.show_views import SHOW_VIEWS_COLUMNS, show_views
@@ -256,15 +257,21 @@ class Dispatch:
     def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Creates or replaces a table with a DataFrame's rows."""
         assert rows is not None
-        create_of_data_frame(self._within(spark, arguments), spark, arguments, rows)
-        self._renew_caches(spark, (arguments["catalog"], *arguments["namespace"], arguments["name"]))
+        environment = self._as_batch(self._within(spark, arguments), spark, arguments, arguments["options"])
+        table = (arguments["catalog"], *arguments["namespace"], arguments["name"])
+        unless_created_before(environment, table, lambda: create_of_data_frame(environment, spark, arguments, rows))
+        self._renew_caches(spark, table)
         return {}
 
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Writes a DataFrame whose columns are the table's; the answer has its counts."""
         assert rows is not None
-        counts = write_data_frame(self._within(spark, arguments), spark, arguments, rows)
-        self._renew_caches(spark, written_table(TableHandle.decode(arguments["table"])).parts)
+        environment = self._as_batch(self._within(spark, arguments), spark, arguments, arguments["options"])
+        table = written_table(TableHandle.decode(arguments["table"])).parts
+        counts = unless_ran_before(
+            environment, table, lambda now: write_data_frame(now, spark, arguments, rows), Counts()
+        )
+        self._renew_caches(spark, table)
         return {"rows": [counts.row()]}
 
     def _renew_caches(self, spark: SparkSession, table: Sequence[str]) -> None:
@@ -278,6 +285,11 @@ class Dispatch:
         self._environment.transactions.require_own(session_id(spark), arguments["transaction_of"])
         return self._environment.within(session_id(spark)).planned_by(arguments["plan_settings"])
 
+    def _as_batch(
+        self, environment: Environment, spark: SparkSession, arguments: Mapping[str, Any], options: Mapping[str, str]
+    ) -> Environment:
+        return as_batch(environment, session_id(spark), arguments["batch_settings"], options)
+
     def _outcome(self, spark: SparkSession, statement: AnyStatement | None, arguments: Mapping[str, Any]) -> Outcome:
         command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]
         if isinstance(statement, TransactionStatement):
@@ -289,10 +301,36 @@ class Dispatch:
             require_no_temporary_view(spark, changing.table, verb)
         if isinstance(statement, CreateTableLike):
             require_no_temporary_view(spark, statement.source, "CREATE TABLE … LIKE")
-        if isinstance(statement, Delete | Insert | Merge | Update) and not _is_overwrite(statement):
-            table = statement.table.parts
-            return run_with_reruns(environment, table, lambda now: command(now, spark, statement))
+        if isinstance(statement, CreateTable) and statement.as_select is not None:
+            environment = self._as_batch(environment, spark, arguments, {})
+            unless_created_before(
+                environment, statement.name.parts, lambda: create_table(environment, spark, statement)
+            )
+            return Outcome()
+        if isinstance(statement, Delete | Insert | Merge | Truncate | Update):
+            return self._changed(environment, spark, statement, arguments)
         return command(environment, spark, statement)
+
+    def _changed(
+        self,
+        environment: Environment,
+        spark: SparkSession,
+        statement: Delete | Insert | Merge | Truncate | Update,
+        arguments: Mapping[str, Any],
+    ) -> Outcome:
+        """Runs a statement that changes the rows of a table."""
+        command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(statement)]
+        options = statement.options if isinstance(statement, Insert) else {}
+        environment = self._as_batch(environment, spark, arguments, options)
+        table = statement.table.parts
+
+        def run(now: Environment) -> Outcome:
+            if isinstance(statement, Truncate) or _is_overwrite(statement):
+                return command(now, spark, statement)
+            return run_with_reruns(now, table, lambda again: command(again, spark, statement))
+
+        skipped = Outcome() if isinstance(statement, Truncate) else Outcome([Counts().row()])
+        return unless_ran_before(environment, table, run, skipped)
 
 
 def _is_overwrite(statement: AnyStatement) -> bool:

@@ -78,6 +78,10 @@ class StaleRead(ValidationConflict):
     """Another commit changed rows of the read set; sqlext may rerun the statement without the user."""
 
 
+class BatchRanBefore(ValidationConflict):
+    """The table has the batch of the statement, which is therefore skipped; the user sees a success."""
+
+
 class CommitStateUnknown(SqlextError):
     """A change was sent and may have happened, or may yet happen: none of its files may be deleted.
 

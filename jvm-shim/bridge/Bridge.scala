@@ -31,6 +31,7 @@ private case class OpenCatalog(name: String, options: Map[String, String], conte
 object Bridge {
   private val keptBytes = 64L * 1024 * 1024
   private val planSettings = "sqlext.plan."
+  private val batchSettings = "sqlext.txn."
   @volatile private var python: Bridge = _
   /** Of the bridge that is registered; null if that is a Python driver's. */
   @volatile private var process: PythonProcess = _
@@ -81,11 +82,13 @@ object Bridge {
     try throw new IllegalStateException(ask(question, arguments).toString)
     catch { case refused: SqlextException => refused }
 
-  /** Python plans changes of rows by the settings that the session has as the command begins. */
+  /** Python plans changes of rows, and knows their batch, by the settings that the session has as the command begins. */
   def run(session: SparkSession, command: String, arguments: Map[String, Any], rows: DataFrame): JsonNode =
     NewestVersions.inCommand {
+      val settings = session.conf.getAll
       val planned = arguments ++ Map(
-        "plan_settings" -> session.conf.getAll.filter(_._1.startsWith(planSettings)),
+        "plan_settings" -> settings.filter(_._1.startsWith(planSettings)),
+        "batch_settings" -> settings.filter(_._1.startsWith(batchSettings)),
         "transaction_of" -> session.conf.getOption(SparkInternals.transactionOf).orNull)
       answered(_.run(session, command, json.writeValueAsString(planned), rows)) match {
         case failure: Throwable => throw failure

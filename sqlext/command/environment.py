@@ -20,6 +20,7 @@ from sqlext.properties import COMMIT_RETRY_TOTAL_TIMEOUT_MS
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.session.open_transactions import OpenTransactions
+from sqlext.spec.metadata.idempotent_batch import BatchRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,23 @@ class Rerun:
     turn: Place | None = None
 
 
+@dataclass(slots=True)
+class StatementBatch:
+    """The run of an idempotent batch that a statement is, and whether a commit of the statement has recorded it.
+
+    It is the statement's own, and used by its thread alone.
+    """
+
+    run: BatchRun
+    is_recorded: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """Injected into every command by the session. `overtaken` is None except in a rerun.
 
     `planning` has the session's settings for plans, as of the start of the statement, and the options of its write.
+    `batch` is None for a statement that is no idempotent batch.
     """
 
     catalogs: Catalogs
@@ -52,6 +65,7 @@ class Environment:
     care: CareTasks
     overtaken: Rerun | None = None
     planning: Planning = field(default_factory=Planning)
+    batch: StatementBatch | None = None
 
     def within(self, session: str) -> Environment:
         """The environment of a statement of `session`: with the catalogs of its transaction, if one is open."""

@@ -8,6 +8,20 @@ from sqlext.error_conditions.condition import Condition
 
 STATEMENTS: Mapping[str, Condition] = {
     # statements
+    "BATCH_NOT_IDENTIFIED": Condition(
+        "42616",
+        "The write is refused: {given} is there without {missing}, and both identify a batch. Give both, or neither.",
+    ),
+    "BATCH_RAN_BEFORE": Condition(
+        "40001",
+        "Batch {version} of the application {app_id} is skipped: {name} has its batches up to {last}. Nothing was"
+        " written. Give the next batch a larger version.",
+    ),
+    "BATCH_UNREADABLE": Condition(
+        "XX001",
+        "The last batch of the application {app_id} in {name} cannot be read: {reason}. It is the table property"
+        " {property}. Put its value back, or remove it with ALTER TABLE … UNSET TBLPROPERTIES.",
+    ),
     "CONSTRAINT_ALREADY_EXISTS": Condition(
         "42710", "The constraint {name} of {table} already exists. Use another name, or drop it first."
     ),

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from sqlext.errors import AnalysisError
+from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.catalog.frame_options import (
     WriteOptions,
     known_write_options,
     require_not_contradicted,
     write_options,
+    written_batch,
 )
 from sqlext.spec.field_path import FieldPath, listed_paths
 
@@ -55,13 +56,17 @@ class SinkOptions:
 def sink_options(options: Mapping[str, str]) -> SinkOptions:
     """The options, whose names may be in any case.
 
-    Raises AnalysisError UNKNOWN_STREAM_OPTION with the known names, INVALID_STREAM_OPTION, and as `write_options`.
+    Raises AnalysisError UNKNOWN_STREAM_OPTION with the known names, INVALID_STREAM_OPTION, UnsupportedError for an
+    idempotent batch, and as `write_options`.
     """
     given = {name: value for name, value in options.items() if name.lower() not in _OF_SPARK}
     known = {*_OWN, *known_write_options()}
     for name in given:
         if name.lower() not in known and not name.lower().startswith("snapshot-property."):
             raise AnalysisError("UNKNOWN_STREAM_OPTION", kind="write", name=name, known=", ".join(sorted(known)))
+    if written_batch(given) is not None:
+        reason = "a streaming query writes each of its batches once by itself"
+        raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name="txn-app-id", reason=reason)
     own = {name.lower(): value.strip() for name, value in given.items() if name.lower() in _OWN}
     enabled = _parsed(own, "overwrite-enabled", _boolean, default=False)
     return SinkOptions(

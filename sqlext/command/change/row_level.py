@@ -16,6 +16,7 @@ from sqlext.command.changelog.changelog_recorder import recorder_of
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.actions.batch_commit import CommitOnce
 from sqlext.commit.actions.recorded_action import RecordedAction, Recorder
 from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.commit.actions.schema_change import WriteWithSchema
@@ -73,9 +74,10 @@ class Target:
 
 
 def commit_change(environment: Environment, target: Target, action: Action) -> None:
-    """Commits `action` to the target, together with the columns that the statement adds.
+    """Commits `action` to the target, together with the columns that the statement adds and the batch that it is.
 
-    Raises as `Environment.commit`, but no StaleRead after `write.conflict.max-reruns` reruns: ValidationConflict.
+    Raises BatchRanBefore if the target has the batch, and otherwise as `Environment.commit`, but no StaleRead after
+    `write.conflict.max-reruns` reruns: ValidationConflict.
     """
     base = target.table
     if target.grown_from is not None:
@@ -84,10 +86,14 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
         action = WriteWithSchema(action, schema, base.metadata.current_schema_id, base.metadata.last_column_id)
     if target.as_committed is not None:
         action = target.as_committed(action)
+    if environment.batch is not None:
+        action = CommitOnce(environment.batch.run, action)
     if target.recorder is not None and target.destination.wap_id is None:
         action = RecordedAction(action, target.recorder)
     try:
         environment.commit(target.name.catalog, base, action, target.destination)
+        if environment.batch is not None:
+            environment.batch.is_recorded = True
     except StaleRead as conflict:
         if may_rerun(environment, target):
             raise
@@ -104,9 +110,11 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
     """The newest version of the table, at the branch to write: `branch`, that of the name, or that of the session.
 
     Raises AnalysisError for a tag, a snapshot or a metadata table, for two different branches, and for a table with a
-    column of a reserved name; NotFoundError for a missing table.
+    column of a reserved name; NotFoundError for a missing table; BatchRanBefore if the table has the statement's batch.
     """
     place, table = environment.catalogs.locate(name.parts)
+    if environment.batch is not None:
+        environment.batch.run.require_first(table.metadata, str(name))
     if place.metadata_table is not None or place.at.keys() - {"branch"}:
         raise AnalysisError("PLACE_READ_ONLY", name=name)
     require_writable_names((field.name for field in table.metadata.schema().fields), str(name))

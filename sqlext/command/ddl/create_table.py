@@ -30,6 +30,7 @@ from sqlext.command.outcome import Outcome
 from sqlext.command.plan.planner import plan_insert
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.batch_commit import CommitOnce
 from sqlext.commit.actions.table_creation import CreateTable as CreateTableAction
 from sqlext.commit.actions.table_creation import ReplaceTable
 from sqlext.commit.loop.transaction import commit
@@ -183,7 +184,7 @@ def _define(
     commit(
         catalog,
         identifier,
-        action,
+        action if environment.batch is None else CommitOnce(environment.batch.run, action),
         base=base,
         clock=environment.clock,
         rng=environment.rng,
@@ -193,8 +194,9 @@ def _define(
 
 
 def _require_no_options(options: Mapping[str, str]) -> None:
-    """Raises UnsupportedError for options of writes to existing tables, which have no effect on a new one."""
-    if write_options(options) != WriteOptions():
+    """Raises UnsupportedError for options of writes to existing tables, which have no effect on a new one, except for
+    those of an idempotent batch."""
+    if replace(write_options(options), batch=None) != WriteOptions():
         reason = "it is about a write to a table that is there. Use tableProperty for the new one"
         raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name=", ".join(sorted(options)), reason=reason)
 

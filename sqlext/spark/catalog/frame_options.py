@@ -19,6 +19,7 @@ from sqlext.properties import (
     TARGET_FILE_SIZE_BYTES,
     TableProperty,
 )
+from sqlext.spec.metadata.idempotent_batch import Batch
 from sqlext.spec.name_suggestion import suggestion
 
 MERGE_SCHEMA = ("mergeschema", "merge-schema")
@@ -26,6 +27,9 @@ _UPSERT = "upsert-enabled"
 _OVERWRITE = "overwrite-enabled"
 _PARALLELISM = "write-parallelism"
 _SNAPSHOT_PROPERTY = "snapshot-property."
+# The second name of each is Delta's.
+_APP_ID = ("txn-app-id", "txnappid")
+_VERSION = ("txn-version", "txnversion")
 _PLACES = frozenset({"branch", "tag", "snapshot-id", "as-of-timestamp", "path", "versionasof", "timestampasof"})
 _TUNES_READS = frozenset(
     {
@@ -121,6 +125,8 @@ _WRITES = frozenset(
         _OVERWRITE,
         _PARALLELISM,
         _SNAPSHOT_PROPERTY,
+        *_APP_ID,
+        *_VERSION,
         *_SETTINGS,
         *_TUNES_WRITES,
         *_ONLY,
@@ -129,7 +135,7 @@ _WRITES = frozenset(
 )
 # Suggestions for an unknown option.
 _DONE_READS = _PLACES - {"path", "timestampasof", "versionasof"}
-_DONE_WRITES = _WRITES - _TUNES_WRITES - _OTHER_WRITES - frozenset(_ONLY) - {MERGE_SCHEMA[0]}
+_DONE_WRITES = _WRITES - _TUNES_WRITES - _OTHER_WRITES - frozenset(_ONLY) - {MERGE_SCHEMA[0], _APP_ID[1], _VERSION[1]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,7 @@ class WriteOptions:
 
     `settings` override the table's properties; `summary` is added to the snapshot's. `merge_schema` is None if the
     session decides, `upsert` if the table's properties do, `overwrite` if the statement does. `parallelism` is the
-    largest number of tasks that write.
+    largest number of tasks that write, `batch` the idempotent batch that the rows are.
     """
 
     branch: str | None = None
@@ -148,6 +154,7 @@ class WriteOptions:
     parallelism: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     summary: tuple[tuple[str, str], ...] = ()
+    batch: Batch | None = None
 
 
 def require_read_options(options: Iterable[str]) -> None:
@@ -190,6 +197,8 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
             overwrite = _boolean(name, value)
         elif lower == _PARALLELISM:
             parallelism = _positive(name, value)
+        elif lower in (*_APP_ID, *_VERSION):
+            continue
         elif lower in _OTHER_WRITES or value.lower() != _ONLY.get(lower, value.lower()):
             reason = f"the write does {_ONLY[lower]} only" if lower in _ONLY else "what it asks for is not done here"
             raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name=name, reason=reason)
@@ -198,7 +207,28 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     branch = next((value for name, value in options.items() if name.lower() == "branch"), None)
     if branch is not None and not branch.strip():
         raise AnalysisError("INVALID_WRITE_OPTION", option="branch", value=branch, reason="it must be a name")
-    return WriteOptions(branch, merge_schema, upsert, overwrite, parallelism, settings, tuple(sorted(summary)))
+    batch = written_batch(options)
+    return WriteOptions(branch, merge_schema, upsert, overwrite, parallelism, settings, tuple(sorted(summary)), batch)
+
+
+def written_batch(options: Mapping[str, str]) -> Batch | None:
+    """The idempotent batch that the options of a write name; None if they name none.
+
+    Raises AnalysisError BATCH_NOT_IDENTIFIED for one of the two options without the other, INVALID_WRITE_OPTION.
+    """
+    given = {name.lower(): (name, value) for name, value in options.items()}
+    app_id, version = (next((given[name] for name in names if name in given), None) for names in (_APP_ID, _VERSION))
+    if app_id is None and version is None:
+        return None
+    if app_id is None or version is None:
+        there, missing = (version, _APP_ID) if app_id is None else (app_id, _VERSION)
+        assert there is not None
+        raise AnalysisError("BATCH_NOT_IDENTIFIED", given=f"the option {there[0]}", missing=f"the option {missing[0]}")
+    try:
+        return Batch.of(app_id[1], version[1])
+    except ValueError as error:
+        option, value = f"{app_id[0]}, {version[0]}", f"{app_id[1]}, {version[1]}"
+        raise AnalysisError("INVALID_WRITE_OPTION", option=option, value=value, reason=error) from None
 
 
 def require_not_contradicted(options: WriteOptions, by_key: str, way_out: str, *, upserts: bool = True) -> None:

@@ -70,6 +70,11 @@ class OpenTransactions:
         """Whether the session, an id or a mark, has an open transaction."""
         return session.partition(_IN)[0] in self._open
 
+    def identity(self, session: str) -> str | None:
+        """The id of the session's open transaction; None without one."""
+        found = self._open.get(session)
+        return None if found is None else found[0]
+
     def changed_tables(self, session: str) -> list[tuple[str, ...]]:
         """Names, as parts, of the tables that the session's transaction has changed; none without a transaction."""
         found = self._open.get(session)

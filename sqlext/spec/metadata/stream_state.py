@@ -1,4 +1,4 @@
-"""Table properties with the state of streaming queries and consumers.
+"""Table properties with the state of streaming queries, consumers and idempotent batches.
 
 They are neither shown as settings of the table nor copied to another table, whose streams have other progress.
 """
@@ -11,9 +11,11 @@ PROGRESS_PREFIX = "sqlext.stream."
 """Followed by the id of a streaming query: the property with its progress."""
 CONSUMER_PREFIX = "sqlext.consumer."
 """Followed by the id of a consumer: the property with its position."""
+BATCH_PREFIX = "sqlext.txn."
+"""Followed by the percent-encoded id of an application: the property with its last idempotent batch."""
 
 
 def settings_of(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties without the state of streams and consumers."""
-    state = (PROGRESS_PREFIX, CONSUMER_PREFIX)
+    """The properties without the state of streams, consumers and batches."""
+    state = (PROGRESS_PREFIX, CONSUMER_PREFIX, BATCH_PREFIX)
     return {name: value for name, value in properties.items() if not name.startswith(state)}

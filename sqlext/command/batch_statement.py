@@ -1,0 +1,102 @@
+"""Statements that are idempotent batches: one that the table has is skipped, without an error."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.environment import Environment, StatementBatch
+from sqlext.commit.actions.batch_commit import CommitOnce
+from sqlext.errors import AlreadyExistsError, AnalysisError, BatchRanBefore, NotFoundError
+from sqlext.spark.catalog.frame_options import written_batch
+from sqlext.spec.metadata.idempotent_batch import Batch, BatchRun
+
+T = TypeVar("T")
+
+APP_ID, VERSION = "sqlext.txn.app-id", "sqlext.txn.version"
+
+
+def session_batch(settings: Mapping[str, str]) -> Batch | None:
+    """The batch that the session settings `sqlext.txn.*` name; None if there are none.
+
+    Raises AnalysisError SETTING_INVALID, and BATCH_NOT_IDENTIFIED for one of the two without the other.
+    """
+    for name, value in settings.items():
+        if name not in (APP_ID, VERSION):
+            raise AnalysisError("SETTING_INVALID", name=name, value=value, allowed=f"one of {APP_ID}, {VERSION}")
+    if not settings:
+        return None
+    missing = {APP_ID, VERSION} - settings.keys()
+    if missing:
+        (given,) = settings
+        raise AnalysisError(
+            "BATCH_NOT_IDENTIFIED", given=f"the session's setting {given}", missing=f"the setting {missing.pop()}"
+        )
+    try:
+        return Batch.of(settings[APP_ID], settings[VERSION])
+    except ValueError as error:
+        both, values = f"{APP_ID}, {VERSION}", f"{settings[APP_ID]}, {settings[VERSION]}"
+        raise AnalysisError("SETTING_INVALID", name=both, value=values, allowed=f"others: {error}") from None
+
+
+def as_batch(
+    environment: Environment, session: str, settings: Mapping[str, str], options: Mapping[str, str]
+) -> Environment:
+    """The environment of a statement that is the batch of its write options, or else of the session's settings.
+
+    All statements of a transaction are one run. Raises as `written_batch` and `session_batch`.
+    """
+    batch = written_batch(options) or session_batch(settings)
+    if batch is None:
+        return environment
+    run = environment.transactions.identity(session) or str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))
+    return replace(environment, batch=StatementBatch(BatchRun(batch, run, environment.clock())))
+
+
+def unless_ran_before(environment: Environment, table: Sequence[str], run: Callable[[Environment], T], skipped: T) -> T:
+    """The result of `run`, a statement that changes rows of `table`, or `skipped` if the table has its batch.
+
+    A statement that had nothing to commit commits the record of its batch.
+    """
+    if environment.batch is None:
+        return run(environment)
+    try:
+        result = run(environment)
+        if not environment.batch.is_recorded:
+            _, loaded = environment.catalogs.locate(tuple(table))
+            environment.commit(table[0], loaded, CommitOnce(environment.batch.run))
+    except BatchRanBefore:
+        return skipped
+    return result
+
+
+def unless_created_before(environment: Environment, table: Sequence[str], create: Callable[[], object]) -> None:
+    """Runs `create`, which creates or replaces `table` with rows, unless a table of that name has their batch."""
+    if environment.batch is None:
+        create()
+        return
+    if _has_batch(environment, environment.batch, table):
+        return
+    try:
+        create()
+    except BatchRanBefore:
+        return
+    except AlreadyExistsError:
+        # Another run of the batch may have been faster.
+        if not _has_batch(environment, environment.batch, table):
+            raise
+
+
+def _has_batch(environment: Environment, batch: StatementBatch, table: Sequence[str]) -> bool:
+    identifier = TableIdentifier(tuple(table[1:-1]), table[-1])
+    try:
+        there = environment.catalogs.catalog(table[0]).load_table(identifier)
+        batch.run.require_first(there.metadata, ".".join(table))
+    except NotFoundError:
+        return False
+    except BatchRanBefore:
+        return True
+    return False
