@@ -11,8 +11,9 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment, StatementBatch
 from sqlext.commit.actions.batch_commit import CommitOnce
 from sqlext.errors import AlreadyExistsError, AnalysisError, BatchRanBefore, NotFoundError
-from sqlext.spark.catalog.frame_options import written_batch
-from sqlext.spec.metadata.idempotent_batch import Batch, BatchRun
+from sqlext.spark.catalog.frame_options import write_options
+from sqlext.spec.metadata.idempotent_batch import Batch, BatchRun, application_id, batch_version
+from sqlext.spec.name_suggestion import suggestion
 
 T = TypeVar("T")
 
@@ -22,24 +23,28 @@ APP_ID, VERSION = "sqlext.txn.app-id", "sqlext.txn.version"
 def session_batch(settings: Mapping[str, str]) -> Batch | None:
     """The batch that the session settings `sqlext.txn.*` name; None if there are none.
 
-    Raises AnalysisError SETTING_INVALID, and BATCH_NOT_IDENTIFIED for one of the two without the other.
+    Raises AnalysisError SETTING_UNKNOWN, SETTING_INVALID, and BATCH_NOT_IDENTIFIED if only one of the two is there.
     """
-    for name, value in settings.items():
-        if name not in (APP_ID, VERSION):
-            raise AnalysisError("SETTING_INVALID", name=name, value=value, allowed=f"one of {APP_ID}, {VERSION}")
+    known = (APP_ID, VERSION)
+    for name in settings:
+        if name not in known:
+            way_out = suggestion(name, known, f"There are {APP_ID} and {VERSION}.")
+            raise AnalysisError("SETTING_UNKNOWN", name=name, way_out=way_out)
     if not settings:
         return None
-    missing = {APP_ID, VERSION} - settings.keys()
-    if missing:
-        (given,) = settings
-        raise AnalysisError(
-            "BATCH_NOT_IDENTIFIED", given=f"the session's setting {given}", missing=f"the setting {missing.pop()}"
-        )
+    for given, missing in (known, known[::-1]):
+        if missing not in settings:
+            raise AnalysisError(
+                "BATCH_NOT_IDENTIFIED", given=f"the session's setting {given}", missing=f"the setting {missing}"
+            )
+    return Batch(_parsed(settings, APP_ID, application_id), _parsed(settings, VERSION, batch_version))
+
+
+def _parsed(settings: Mapping[str, str], name: str, parse: Callable[[str], T]) -> T:
     try:
-        return Batch.of(settings[APP_ID], settings[VERSION])
-    except ValueError as error:
-        both, values = f"{APP_ID}, {VERSION}", f"{settings[APP_ID]}, {settings[VERSION]}"
-        raise AnalysisError("SETTING_INVALID", name=both, value=values, allowed=f"others: {error}") from None
+        return parse(settings[name])
+    except ValueError as allowed:
+        raise AnalysisError("SETTING_INVALID", name=name, value=settings[name], allowed=allowed) from None
 
 
 def as_batch(
@@ -47,9 +52,9 @@ def as_batch(
 ) -> Environment:
     """The environment of a statement that is the batch of its write options, or else of the session's settings.
 
-    All statements of a transaction are one run. Raises as `written_batch` and `session_batch`.
+    All statements of a transaction are one run. Raises as `write_options` and `session_batch`.
     """
-    batch = written_batch(options) or session_batch(settings)
+    batch = write_options(options).batch or session_batch(settings)
     if batch is None:
         return environment
     run = environment.transactions.identity(session) or str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))

@@ -20,7 +20,8 @@ STATEMENTS: Mapping[str, Condition] = {
     "BATCH_UNREADABLE": Condition(
         "XX001",
         "The last batch of the application {app_id} in {name} cannot be read: {reason}. It is the table property"
-        " {property}. Put its value back, or remove it with ALTER TABLE … UNSET TBLPROPERTIES.",
+        " {property}. Remove it with ALTER TABLE … UNSET TBLPROPERTIES; then the table takes any batch of the"
+        " application.",
     ),
     "CONSTRAINT_ALREADY_EXISTS": Condition(
         "42710", "The constraint {name} of {table} already exists. Use another name, or drop it first."

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.catalog.frame_options import (
+    BATCH_OPTIONS,
     WriteOptions,
     known_write_options,
     require_not_contradicted,
     write_options,
-    written_batch,
 )
 from sqlext.spec.field_path import FieldPath, listed_paths
 
@@ -64,9 +64,10 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
     for name in given:
         if name.lower() not in known and not name.lower().startswith("snapshot-property."):
             raise AnalysisError("UNKNOWN_STREAM_OPTION", kind="write", name=name, known=", ".join(sorted(known)))
-    if written_batch(given) is not None:
-        reason = "a streaming query writes each of its batches once by itself"
-        raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name="txn-app-id", reason=reason)
+    for name in given:
+        if name.lower() in BATCH_OPTIONS:
+            reason = "a streaming query writes each of its batches once by itself"
+            raise UnsupportedError("OPTION_NOT_SUPPORTED", kind="write", name=name, reason=reason)
     own = {name.lower(): value.strip() for name, value in given.items() if name.lower() in _OWN}
     enabled = _parsed(own, "overwrite-enabled", _boolean, default=False)
     return SinkOptions(

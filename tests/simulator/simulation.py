@@ -28,7 +28,7 @@ from simulator.statements import (
     Statement,
     live_rows,
 )
-from simulator.streams import Consume, StreamedBatch
+from simulator.streams import Consume, IdempotentBatch, StreamedBatch
 from simulator.together import Together
 from simulator.transactions import Transaction
 from simulator.world import CatalogKind, Process, Violation, World
@@ -63,6 +63,7 @@ _SHARE_OF_SMALL_MANIFESTS = 0.1
 _SHARE_OF_CHANGELOGS = 0.1
 _SHARE_OF_TRANSACTIONS = 0.35
 _SHARE_OF_STREAMS = 0.35
+_SHARE_OF_BATCHES = 0.2
 _SHARE_OF_THREADS = 0.3
 """Of the seeds, those whose processes take turns as threads of one."""
 
@@ -188,6 +189,7 @@ def _processes(world: World, rng: random.Random, seed: int) -> list[Process]:
         merges = random.Random(f"merging {seed}").random() < _SHARE_OF_MERGING
         for process in processes:
             process.statements = [_together(of_groups, one, merges) for one in process.statements]
+    _take_in_batches(processes, seed)
     if random.Random(f"threads {seed}").random() < _SHARE_OF_THREADS:
         queue = AttemptQueue(world.wait_for)
         for process in processes:
@@ -214,6 +216,19 @@ def _of_two_tables(rng: random.Random, statement: Statement, other: TableIdentif
     second = Change(f"{statement.name}u", other, kind=rng.choice(KINDS), ids=ids)
     parts = rng.sample([statement, second], 2)
     return Transaction(f"{statement.name}x", statement.table, parts=parts)
+
+
+def _take_in_batches(processes: Sequence[Process], seed: int) -> None:
+    """Some processes write the same batch of an application."""
+    rng = random.Random(f"batches {seed}")
+    if rng.random() > _SHARE_OF_BATCHES:
+        return
+    table = TableIdentifier(("db",), "t")
+    for process in processes:
+        if rng.random() < 0.7:
+            place = rng.randint(0, len(process.statements))
+            batch = IdempotentBatch(f"{process.name}.i", table, row_id=rng.choice(_IDS))
+            process.statements = [*process.statements[:place], batch, *process.statements[place:]]
 
 
 def _take_in_streams(processes: Sequence[Process], seed: int) -> None:

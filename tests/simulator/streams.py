@@ -1,4 +1,4 @@
-"""Streaming queries that write to a table, and consumers whose position it keeps."""
+"""Streaming queries and applications that write to a table, and consumers whose position it keeps."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from simulator.world import Process
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import Destination
 from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.batch_commit import CommitOnce
 from sqlext.commit.actions.consumer import Consumer, MoveConsumer
 from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
 from sqlext.commit.loop.transaction import commit
-from sqlext.errors import CommitStateUnknown, SqlextError, ValidationConflict
+from sqlext.errors import BatchRanBefore, CommitStateUnknown, SqlextError, ValidationConflict
+from sqlext.spec.metadata.idempotent_batch import Batch, BatchRun
 from sqlext.spec.metadata.stream_state import CONSUMER_PREFIX, PROGRESS_PREFIX
 
 _RUNS = 4
@@ -75,6 +77,51 @@ class StreamedBatch(Statement):
             manifests=process.manifests,
             queue=process.queue,
         ).table
+
+
+@dataclass
+class IdempotentBatch(Statement):
+    """A batch of an application, which writes it again as often as its commit gives no answer: a row is in the table
+    once, also if another process writes the same batch."""
+
+    row_id: int = 0
+    application: str = "application"
+
+    def branch(self) -> str | None:
+        return "main"
+
+    def may_change(self) -> frozenset[str]:
+        return frozenset((f"property {Batch(self.application, 0).property_name}",))
+
+    def apply(self, rows: Rows) -> Rows:
+        return rows + Counter({(self.row_id, self.name): 1})
+
+    def run(self, process: Process) -> None:
+        """Raises BatchRanBefore if the batch of another process is in the table."""
+        for run in range(_RUNS):
+            try:
+                self._run(process, f"{self.name}-{run}")
+                return
+            except CommitStateUnknown:
+                self.was_unknown = True
+                if run + 1 == _RUNS:
+                    raise
+            except BatchRanBefore:
+                # What an earlier run of this process has sent may have landed now, which the next run sees.
+                if not self.was_unknown or run + 1 == _RUNS:
+                    raise
+
+    def _run(self, process: Process, run: str) -> None:
+        base = process.catalog.load_table(self.table)
+        batch_run = BatchRun(Batch(self.application, 0), run, process.clock())
+        there = batch_run.batch.last_run(base.metadata, "t")
+        if there is not None and there.run.startswith(f"{self.name}-"):
+            return
+        batch_run.require_first(base.metadata, "t")
+        files = Files(process, run)
+        with files.removed_on_error():
+            append = AppendFiles([files.data(base, self.apply(Counter()))])
+        self._commit(process, CommitOnce(batch_run, append), base)
 
 
 @dataclass

@@ -6,9 +6,9 @@ and are not implemented, are refused, as are unknown names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import (
@@ -19,8 +19,10 @@ from sqlext.properties import (
     TARGET_FILE_SIZE_BYTES,
     TableProperty,
 )
-from sqlext.spec.metadata.idempotent_batch import Batch
+from sqlext.spec.metadata.idempotent_batch import Batch, application_id, batch_version
 from sqlext.spec.name_suggestion import suggestion
+
+T = TypeVar("T")
 
 MERGE_SCHEMA = ("mergeschema", "merge-schema")
 _UPSERT = "upsert-enabled"
@@ -30,6 +32,8 @@ _SNAPSHOT_PROPERTY = "snapshot-property."
 # The second name of each is Delta's.
 _APP_ID = ("txn-app-id", "txnappid")
 _VERSION = ("txn-version", "txnversion")
+BATCH_OPTIONS = frozenset({*_APP_ID, *_VERSION})
+"""Names, in lower case, of the options that make a write an idempotent batch."""
 _PLACES = frozenset({"branch", "tag", "snapshot-id", "as-of-timestamp", "path", "versionasof", "timestampasof"})
 _TUNES_READS = frozenset(
     {
@@ -125,8 +129,7 @@ _WRITES = frozenset(
         _OVERWRITE,
         _PARALLELISM,
         _SNAPSHOT_PROPERTY,
-        *_APP_ID,
-        *_VERSION,
+        *BATCH_OPTIONS,
         *_SETTINGS,
         *_TUNES_WRITES,
         *_ONLY,
@@ -197,7 +200,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
             overwrite = _boolean(name, value)
         elif lower == _PARALLELISM:
             parallelism = _positive(name, value)
-        elif lower in (*_APP_ID, *_VERSION):
+        elif lower in BATCH_OPTIONS:
             continue
         elif lower in _OTHER_WRITES or value.lower() != _ONLY.get(lower, value.lower()):
             reason = f"the write does {_ONLY[lower]} only" if lower in _ONLY else "what it asks for is not done here"
@@ -207,28 +210,8 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     branch = next((value for name, value in options.items() if name.lower() == "branch"), None)
     if branch is not None and not branch.strip():
         raise AnalysisError("INVALID_WRITE_OPTION", option="branch", value=branch, reason="it must be a name")
-    batch = written_batch(options)
+    batch = _batch(options)
     return WriteOptions(branch, merge_schema, upsert, overwrite, parallelism, settings, tuple(sorted(summary)), batch)
-
-
-def written_batch(options: Mapping[str, str]) -> Batch | None:
-    """The idempotent batch that the options of a write name; None if they name none.
-
-    Raises AnalysisError BATCH_NOT_IDENTIFIED for one of the two options without the other, INVALID_WRITE_OPTION.
-    """
-    given = {name.lower(): (name, value) for name, value in options.items()}
-    app_id, version = (next((given[name] for name in names if name in given), None) for names in (_APP_ID, _VERSION))
-    if app_id is None and version is None:
-        return None
-    if app_id is None or version is None:
-        there, missing = (version, _APP_ID) if app_id is None else (app_id, _VERSION)
-        assert there is not None
-        raise AnalysisError("BATCH_NOT_IDENTIFIED", given=f"the option {there[0]}", missing=f"the option {missing[0]}")
-    try:
-        return Batch.of(app_id[1], version[1])
-    except ValueError as error:
-        option, value = f"{app_id[0]}, {version[0]}", f"{app_id[1]}, {version[1]}"
-        raise AnalysisError("INVALID_WRITE_OPTION", option=option, value=value, reason=error) from None
 
 
 def require_not_contradicted(options: WriteOptions, by_key: str, way_out: str, *, upserts: bool = True) -> None:
@@ -247,6 +230,28 @@ def known_write_options() -> frozenset[str]:
     """Names of options that `write_options` knows, including those that it refuses, without
     `snapshot-property.<name>`."""
     return _WRITES - {_SNAPSHOT_PROPERTY}
+
+
+def _batch(options: Mapping[str, str]) -> Batch | None:
+    """The idempotent batch that the options name. Raises AnalysisError BATCH_NOT_IDENTIFIED if only one of the two is
+    there, and INVALID_WRITE_OPTION."""
+    app_id, version = (
+        next((one for one in options.items() if one[0].lower() in names), None) for names in (_APP_ID, _VERSION)
+    )
+    if app_id is None and version is None:
+        return None
+    if app_id is None or version is None:
+        given, missing = (version, _APP_ID[0]) if app_id is None else (app_id, _VERSION[0])
+        assert given is not None
+        raise AnalysisError("BATCH_NOT_IDENTIFIED", given=f"the option {given[0]}", missing=f"the option {missing}")
+    return Batch(_of_batch(*app_id, application_id), _of_batch(*version, batch_version))
+
+
+def _of_batch(name: str, value: str, parse: Callable[[str], T]) -> T:
+    try:
+        return parse(value)
+    except ValueError as allowed:
+        raise AnalysisError("INVALID_WRITE_OPTION", option=name, value=value, reason=f"it must be {allowed}") from None
 
 
 def _parsed(name: str, value: str, setting: TableProperty[Any]) -> None:

@@ -20,28 +20,34 @@ LARGEST_VERSION = 2**63 - 1
 _FORMAT = 1
 
 
+def application_id(text: str) -> str:
+    """The id of an application. Raises ValueError that tells what is one."""
+    if not text.strip() or len(text) > LONGEST_APP_ID:
+        raise ValueError(f"a text of 1 to {LONGEST_APP_ID} characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("a Unicode text without half a surrogate pair") from None
+    return text
+
+
+def batch_version(text: str) -> int:
+    """The version of a batch. Raises ValueError that tells what is one."""
+    digits = text.strip()
+    # Longer texts are not parsed, which takes quadratic time.
+    if digits.isascii() and digits.isdigit() and len(digits) <= len(str(LARGEST_VERSION)):
+        version = int(digits)
+        if version <= LARGEST_VERSION:
+            return version
+    raise ValueError(f"a whole number from 0 to {LARGEST_VERSION}")
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The batch `version` of the application `app_id`. Of one application, batches with larger versions are later."""
 
     app_id: str
     version: int
-
-    @classmethod
-    def of(cls, app_id: str, version: str) -> Batch:
-        """Raises ValueError with the reason if one of the two is none."""
-        if not app_id.strip() or len(app_id) > LONGEST_APP_ID:
-            raise ValueError(f"the application must be a text of 1 to {LONGEST_APP_ID} characters")
-        try:
-            app_id.encode()
-        except UnicodeEncodeError:
-            raise ValueError("the application must be Unicode text, and has half a surrogate pair") from None
-        # Longer texts of digits are not parsed, which takes quadratic time.
-        digits = version.strip().lstrip("0") or version.strip()[:1]
-        is_number = version.strip().isascii() and version.strip().isdigit()
-        if not is_number or len(digits) > len(str(LARGEST_VERSION)) or int(digits) > LARGEST_VERSION:
-            raise ValueError(f"the version must be a whole number from 0 to {LARGEST_VERSION}")
-        return cls(app_id, int(digits))
 
     @property
     def property_name(self) -> str:

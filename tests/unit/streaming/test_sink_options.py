@@ -37,6 +37,8 @@ def test_names_of_flinks_sink_and_of_a_write() -> None:
         ("max-continuous-empty-commits", "-1", "INVALID_STREAM_OPTION"),
         ("accept-checkpoint", "yes", "INVALID_STREAM_OPTION"),
         ("equality-field-columns", "a,", "INVALID_STREAM_OPTION"),
+        ("txn-app-id", "a", "OPTION_NOT_SUPPORTED"),
+        ("txnVersion", "1", "OPTION_NOT_SUPPORTED"),
         ("write-format", "avro", "OPTION_NOT_SUPPORTED"),
     ],
 )

@@ -11,6 +11,7 @@ from sqlext.spark.catalog.frame_options import (
     require_read_options,
     write_options,
 )
+from sqlext.spec.metadata.idempotent_batch import Batch
 
 
 def test_what_a_writes_options_ask_for() -> None:
@@ -35,6 +36,31 @@ def test_what_a_writes_options_ask_for() -> None:
         summary=(("Run", "7"),),
     )
     assert write_options({}) == WriteOptions()
+
+
+@pytest.mark.parametrize("names", [("txn-app-id", "txn-version"), ("txnAppId", "TXNVERSION")])
+def test_an_idempotent_batch(names: tuple[str, str]) -> None:
+    assert write_options({names[0]: "a b", names[1]: "7"}) == WriteOptions(batch=Batch("a b", 7))
+
+
+@pytest.mark.parametrize(
+    ("options", "condition", "told"),
+    [
+        ({"txn-app-id": "a"}, "BATCH_NOT_IDENTIFIED", "option txn-app-id is there without the option txn-version"),
+        ({"txnVersion": "1"}, "BATCH_NOT_IDENTIFIED", "option txnVersion is there without the option txn-app-id"),
+        (
+            {"txn-app-id": "a", "txn-version": "x"},
+            "INVALID_WRITE_OPTION",
+            "txn-version = x is refused: it must be a whole",
+        ),
+        ({"txn-app-id": "", "txn-version": "1"}, "INVALID_WRITE_OPTION", "txn-app-id =  is refused: it must be a text"),
+        ({"txn-app": "a", "txn-version": "1"}, "UNKNOWN_OPTION", "Did you mean txn-app-id"),
+    ],
+)
+def test_what_names_no_batch_is_refused(options: dict[str, str], condition: str, told: str) -> None:
+    with pytest.raises(AnalysisError, match=told) as refused:
+        write_options(options)
+    assert refused.value.condition == condition
 
 
 @pytest.mark.parametrize(
