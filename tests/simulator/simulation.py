@@ -330,6 +330,7 @@ def _at_the_end(world: World, oracle: Oracle, statements: list[Statement]) -> No
         head = loaded.metadata.current_snapshot_id
         if found != (Counter() if head is None else table.rows[head]):
             raise Violation(f"I-1: the rows of {location} at the end are {found}")
+    _require_one_run(statements)
     quiet = not world.faults and world.full_between == (0, 0)
     if quiet:
         # Of a request to a table that was dropped nobody knows whether it came first; its files stay with the table's.
@@ -337,6 +338,14 @@ def _at_the_end(world: World, oracle: Oracle, statements: list[Statement]) -> No
         if not was_dropped_on_a_server:
             _require_no_litter(world, oracle)
         _require_all_landed(statements)
+
+
+def _require_one_run(statements: Sequence[Statement]) -> None:
+    """All idempotent batches of a seed are runs of one batch."""
+    landed = [one for one in statements if isinstance(one, IdempotentBatch) and one.landed]
+    for table, times in Counter(one.landed_in for one in landed).items():
+        if times > 1:
+            raise Violation(f"I-1: the table {table} has a batch from {' and '.join(map(str, landed))}")
 
 
 def _require_no_litter(world: World, oracle: Oracle) -> None:

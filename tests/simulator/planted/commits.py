@@ -14,6 +14,7 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.metadata_file import MetadataFolder
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.catalog.warehouse_commit import WarehouseCommits
+from sqlext.commit.actions.batch_commit import _Staging as BatchStaging
 from sqlext.commit.actions.compaction import _RewriteCommit
 from sqlext.commit.actions.recorded_action import _Staging as RecordedStaging
 from sqlext.commit.group.group import _Group
@@ -31,6 +32,7 @@ from sqlext.commit.snapshot.snapshot_writer import SnapshotWriter
 from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
 from sqlext.spec.manifests.manifest import ManifestContent
 from sqlext.spec.manifests.row_lineage import assign_first_row_ids
+from sqlext.spec.metadata.idempotent_batch import BatchRun
 
 Patch = AbstractContextManager[Any]
 
@@ -336,10 +338,28 @@ def _a_compaction_drops_all_deletes() -> Patch:
     return patch.object(_RewriteCommit, "_dead", planted)
 
 
+class _AnyRun(BatchRun):
+    """A run that does not ask whether it is the first."""
+
+    def require_first(self, metadata: Any, name: str) -> None:
+        """A check that is not made."""
+
+
+def _a_batch_is_looked_for_before_its_commit_alone() -> Patch:
+    stage = BatchStaging.stage
+
+    def planted(self: Any, base: Any) -> Any:
+        self._run = _AnyRun(self._run.batch, self._run.run, self._run.at_ms)
+        return stage(self, base)
+
+    return patch.object(BatchStaging, "stage", planted)
+
+
 BUGS: Mapping[str, Callable[[], Patch]] = {
     "changelogs of lost attempts stay": _changelogs_of_lost_attempts_stay,
     "a changelog goes though its snapshot lands": _a_changelog_goes_though_its_snapshot_lands,
     "a changelog is that of the first attempt": _a_changelog_is_of_the_first_attempt,
+    "a batch is looked for before its commit alone": _a_batch_is_looked_for_before_its_commit_alone,
     "a lost race counts as landed": _lost_race_counts_as_landed,
     "files are deleted when the outcome is unknown": _deletes_when_the_outcome_is_unknown,
     "the token of a commit without an answer is not looked for": token_is_not_looked_for,
