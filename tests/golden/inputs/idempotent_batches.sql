@@ -86,7 +86,7 @@ SELECT * FROM copied ORDER BY id;
 
 -- the statements of a transaction are one batch
 BEGIN;
-SET `sqlext.txn.app-id` = `daily`;
+SET `sqlext.txn.app-id`=daily-load;
 SET sqlext.txn.version = 1;
 INSERT INTO copied VALUES (20);
 INSERT INTO copied VALUES (21);
