@@ -14,6 +14,7 @@ from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KE
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.field_path import FieldPath, listed_paths, path_text
+from sqlext.spec.metadata.stream_state import settings_of
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_case import require_distinct_fields
 from sqlext.spec.nesting import require_levels
@@ -119,7 +120,8 @@ def complete(
     schema = _keyed_by_property(schema, properties)
     given = {k: v for k, v in properties.items() if k not in _NOT_STORED and k not in _SAID_ELSEWHERE}
     stored, gone = as_stored(given)
-    before = {} if replaced is None else replaced.properties
+    # The last batches of applications stay as the commit finds them, which may be newer.
+    before = {} if replaced is None else settings_of(replaced.properties)
     kept = {name: text for name, text in before.items() if kept_by_replace(name) and name not in gone}
     stored = {**DEFAULT_PROPERTIES, **kept, **stored}
     version = FORMAT_VERSION.of(properties)

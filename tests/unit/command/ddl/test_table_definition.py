@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -176,6 +177,15 @@ def test_a_table_that_is_replaced_keeps_its_ids_and_how_it_is_written() -> None:
     assert after.properties["write.merge.mode"] == "copy-on-write"
     assert "sqlext.write.merge.mode" not in after.properties
     assert "write.key.enforced" not in after.properties
+
+
+def test_batches_of_a_table_that_is_replaced_are_left_to_its_commit() -> None:
+    """They are kept as the commit finds them: by then another may have written a later batch."""
+    before = _metadata("CREATE TABLE t (a INT) TBLPROPERTIES ('owner.team'='x')")
+    before = replace(before, properties={**before.properties, "sqlext.txn.app": "{}"})
+    after = _define("CREATE OR REPLACE TABLE t (a INT)", before)
+    assert "owner.team" in after.properties
+    assert "sqlext.txn.app" not in after.properties
 
 
 def test_a_nested_field_may_be_a_key() -> None:

@@ -7,18 +7,28 @@ from typing import Any
 
 import pytest
 
-from small_tables import Writer, data_file, files_below, ids_read_by_pyiceberg, warehouse_catalog
+from small_tables import (
+    SCHEMA,
+    UNPARTITIONED,
+    Writer,
+    data_file,
+    files_below,
+    ids_read_by_pyiceberg,
+    warehouse_catalog,
+)
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.batch_commit import CommitOnce
 from sqlext.commit.actions.branch_move import MoveBranch, SetCurrentSnapshot
+from sqlext.commit.actions.table_creation import ReplaceTable
 from sqlext.errors import BatchRanBefore, CommitStateUnknown
 from sqlext.spec.metadata.idempotent_batch import Batch, BatchRun
 from sqlext.spec.metadata.metadata_update import RemoveSnapshots
 from sqlext.spec.metadata.requirement import AssertTableUUID
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.sort_order import UNSORTED
 from sqlext.storage.file_io import LocalFileIO
 
 
@@ -116,6 +126,16 @@ def test_a_batch_without_rows_is_recorded(writer: Writer) -> None:
     assert table.metadata.current_snapshot() is None
     with pytest.raises(BatchRanBefore):
         _write(writer, table, 2, _run(1, "b"))
+
+
+def test_a_table_that_is_replaced_keeps_the_batches_that_others_have_written_meanwhile(writer: Writer) -> None:
+    base = _write(writer, writer.create(), 1, _run(1, "a"))
+    _write(writer, base, 2, _run(2, "b"))
+    replaced = ReplaceTable(SCHEMA, UNPARTITIONED, UNSORTED, {}, 2, base.metadata.location, _append(base, 3))
+    table = writer.commit(CommitOnce(_run(0, "c", "other"), replaced), base=base).table
+    assert ids_read_by_pyiceberg(table) == [3]
+    assert Batch("app", 0).last_run(table.metadata, "t") == _run(2, "b")
+    assert Batch("other", 0).last_run(table.metadata, "t") == _run(0, "c", "other")
 
 
 class _Silent(LocalFileIO):
