@@ -64,7 +64,7 @@ def _ways() -> Iterator[tuple[str, str]]:
             yield from ((name, force) for force in ("merge-on-read", "copy-on-write"))
 
 
-@pytest.mark.parametrize(("name", "force"), _ways())
+@pytest.mark.parametrize(("name", "force"), list(_ways()))
 def test_a_statement_is_run_once(spark: SparkSession, table_name: str, name: str, force: str) -> None:
     statement = _STATEMENTS[name]
     key = "" if "10, v" in statement or "id, 4" in statement else ", PRIMARY KEY (id) NOT ENFORCED"
@@ -161,7 +161,7 @@ def test_of_sessions_that_race_one_writes(
 ) -> None:
     spark.sql(f"CREATE TABLE {table_name} (id INT, batch INT)")
     sessions = [spark.newSession() for _ in range(4)]
-    rounds, start = 5, Barrier(len(sessions))
+    rounds, start = 5, Barrier(len(sessions), timeout=120)
 
     def write(session: SparkSession) -> int:
         affected = 0
