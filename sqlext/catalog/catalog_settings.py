@@ -61,7 +61,8 @@ def open_catalog(
     require_known_options(name, kind, options)
     if kind == _REST:
         client = _connected(name, options)
-        return RestCatalog(name, client, VendedIO(with_expiry(client.settings), _allowed(name, options)), learned)
+        named = _allowed(name, options)
+        return RestCatalog(name, client, VendedIO(with_expiry(client.settings), named), learned, named)
     warehouse = options.get("warehouse")
     if not warehouse:
         raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option="warehouse")

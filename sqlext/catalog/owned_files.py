@@ -49,12 +49,11 @@ def owned_files(
 
 
 def owned_by(
-    metadata: TableMetadata, allowed: AllowedLocations | None, is_of_another: Callable[[str], bool]
+    metadata: TableMetadata, allowed: AllowedLocations, is_of_another: Callable[[str], bool]
 ) -> Callable[[str], bool]:
     """A function: whether a file is the table's to delete, by its location.
 
-    `is_of_another` is as in `owned_files`; without `allowed` any place may hold the table's folders. A symbolic link in
-    an own folder is the table's, and not what it leads to.
+    `is_of_another` is as in `owned_files`. A symbolic link in an own folder is the table's, and not what it leads to.
     """
     roots = [resolved(root) for root in own_folders(metadata)]
     known: dict[str, str | None] = {}
@@ -62,7 +61,7 @@ def owned_by(
     def place_of(folder: str) -> str | None:
         """The folder with links resolved; None if files in it are not the catalog's to delete."""
         try:
-            return resolved(folder) if allowed is None or allowed.owns(folder) else None
+            return resolved(folder) if allowed.owns(folder) else None
         except SqlextError:
             return None
 

@@ -319,9 +319,11 @@ class WarehouseCommits:
         folder.advance_hint(MetadataVersion(_number(made), made.metadata_location))
         log = made.metadata.metadata_log
         if deletes_old_metadata(made.metadata.properties) and log:
-            oldest = version_number(log[0].metadata_file)
+            numbers = (version_number(one.metadata_file) for one in log)
+            # A log that was taken over from elsewhere may have larger numbers than the versions here.
+            oldest = min((number for number in numbers if number is not None), default=None)
             if oldest is not None:
-                folder.trim(oldest, lambda data: _names_table(data, made))
+                folder.trim(min(oldest, _number(made)), lambda data: _names_table(data, made))
         return made
 
 

@@ -48,14 +48,16 @@ class CareTasks:
         table was asked for a short time ago."""
         with self._changed:
             now_ms = self._clock()
-            if now_ms - self._asked_ms.get((uuid, kind), -_PAUSE_MS) < _PAUSE_MS:
+            # A clock that went back ends the pause.
+            self._asked_ms = {key: ms for key, ms in self._asked_ms.items() if 0 <= now_ms - ms < _PAUSE_MS}
+            if (uuid, kind) in self._asked_ms:
                 return False
-            self._asked_ms = {key: ms for key, ms in self._asked_ms.items() if now_ms - ms < _PAUSE_MS}
             self._asked_ms[uuid, kind] = now_ms
             self._waiting.append((CareTask(table, kind, "waiting", now_ms), work))
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="sqlext-care", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="sqlext-care", daemon=True)
+                thread.start()
+                self._thread = thread
             return True
 
     def tasks(self) -> Sequence[CareTask]:

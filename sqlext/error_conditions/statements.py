@@ -270,6 +270,11 @@ STATEMENTS: Mapping[str, Condition] = {
         "The location {location} is not looked through: it is in none of the folders of {name}, which are {folders}."
         " Name one of them, or a folder in it.",
     ),
+    "METADATA_FILE_UNKNOWN": Condition(
+        "0A000",
+        "Orphan files of {name} are not looked for: its catalog does not tell the location of its metadata file, which"
+        " would count as one. Use a procedure of the catalog's server.",
+    ),
     "ORPHANS_TOO_YOUNG": Condition(
         "42601",
         "Orphan files of {name} that are younger than a day are not removed: a statement or stream that is still"

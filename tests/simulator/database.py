@@ -52,13 +52,20 @@ class SharedDatabase:
 
     def catalog(self, name: str, warehouse: str, io: FolderIO) -> SqlCatalog:
         """A catalog that nothing befalls."""
-        return SqlCatalog(name, warehouse, io, self._records(self._reader))
+        return SqlCatalog(name, warehouse, io, self._records(self._reader), each=map)
 
     def catalog_of(self, process: Process, warehouse: str) -> SqlCatalog:
         database = FaultyDatabase(self, process)
         rng = process.rng
         return SqlCatalog(
-            "lake", warehouse, process.io, self._records(database), new_uuid=lambda: _uuid(rng), clock=process.clock
+            "lake",
+            warehouse,
+            process.io,
+            self._records(database),
+            new_uuid=lambda: _uuid(rng),
+            clock=process.clock,
+            # A process is one thread, whose every I/O call is a step.
+            each=map,
         )
 
     def pointers(self) -> Pointers:

@@ -22,8 +22,6 @@ NO_THRESHOLDS = {
     "file_deletion.DELETING_THREADS",
     "orphan_files.LEAST_AGE_MS",
     "other_tables._HEAD_BYTES",
-    "snapshot_files._AHEAD",
-    "snapshot_files._THREADS",
     # waits, and tries of what a conflict ended
     "compaction._TRIES",
     "rerun._RERUNS_AT_ONCE",

@@ -143,9 +143,9 @@ def _snapshots(base: TableMetadata | None, updated: TableMetadata) -> Iterator[J
     for name, reference in updated.refs.items():
         if refs.get(name) != reference:
             yield SetSnapshotRef(name, reference).to_json()
-    gone = () if base is None else tuple(one.snapshot_id for one in base.snapshots_not_in(updated))
-    if gone:
-        yield RemoveSnapshots(gone).to_json()
+    for gone in () if base is None else base.snapshots_not_in(updated):
+        # Servers before Iceberg 1.9 take one snapshot in an update.
+        yield RemoveSnapshots((gone.snapshot_id,)).to_json()
     yield from _statistics(base, updated)
 
 

@@ -39,6 +39,7 @@ from sqlext.errors import (
 )
 from sqlext.properties import GC_ENABLED
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
+from sqlext.storage.allowed_locations import AllowedLocations
 from sqlext.storage.location import join
 from sqlext.storage.vended_io import VendedIO
 
@@ -57,12 +58,17 @@ class RestCatalog:
         client: RestClient,
         io: VendedIO,
         learned: Callable[[str, Mapping[str, str]], None] = lambda folder, options: None,
+        allowed: AllowedLocations | None = None,
     ) -> None:
-        """`learned` is called with the folder of each table that the server vends credentials for, and these."""
+        """`learned` is called with the folder of each table that the server vends credentials for, and these.
+
+        `allowed`: where files may be deleted; without folders, in the folder that holds the table's.
+        """
         self._names = CatalogNames(name)
         self._client = client
         self._io = io
         self._learned = learned
+        self._allowed = allowed or AllowedLocations()
         self._decoded = DecodedMetadata()
         self._views = RestViews(self._names, client, self._location_of)
 
@@ -196,8 +202,11 @@ class RestCatalog:
         return location
 
     def owned_by(self, table: LoadedTable) -> Callable[[str], bool]:
-        """By the table's own folders: the server decides where its tables are, and this client may not see them all."""
-        return owned_by(table.metadata, None, lambda location: False)
+        """In the folders of `allowed-locations`, or else beside the metadata file that the server names: metadata may
+        have been written by anybody. This client may not see all tables of the server."""
+        beside = table.metadata_location.rpartition("/")[0].removesuffix("/metadata").rpartition("/")[0]
+        allowed = self._allowed if self._allowed.own else AllowedLocations((beside,) if beside else ())
+        return owned_by(table.metadata, allowed, lambda location: False)
 
     def remove_empty_folders(self, identifier: TableIdentifier) -> None:
         """No change: staged tables are the server's."""

@@ -32,6 +32,7 @@ from sqlext.properties import GC_ENABLED
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations
 from sqlext.storage.file_io import FolderIO
+from sqlext.storage.in_threads import Each, in_threads
 from sqlext.storage.location import configured_location, join, require_below
 
 _LOAD_ATTEMPTS = 3
@@ -53,11 +54,13 @@ class SqlCatalog:
         undrop_retention_ms: int = 0,
         new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
         clock: Callable[[], int] = system_clock,
+        each: Each = in_threads,
     ) -> None:
         """`warehouse` is a location or a local path, and need not exist. `allowed`: where PURGE may delete, by default
         in the warehouse only.
 
-        Dropped tables can be restored for `undrop_retention_ms`. `clock` gives milliseconds since 1970.
+        Dropped tables can be restored for `undrop_retention_ms`. `clock` gives milliseconds since 1970. `each` is as in
+        `TableFolders`.
         """
         self._names = CatalogNames(name)
         self._io = io
@@ -68,7 +71,7 @@ class SqlCatalog:
         self._root = configured_location(warehouse)
         self._allowed = allowed or AllowedLocations((self._root,))
         self._files = MetadataFiles(io, new_uuid)
-        self._folders = TableFolders(io, records, self._root)
+        self._folders = TableFolders(io, records, self._root, each)
         self._views = SqlViews(self._names, io, records, self._files, self._location_of, self._require_namespace)
 
     @property

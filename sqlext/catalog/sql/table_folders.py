@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from sqlext.catalog.sql.records import VIEW, CatalogRecords, MetadataRow
@@ -20,11 +19,10 @@ from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_meta
 from sqlext.spec.metadata.view_metadata import decode_view_metadata
 from sqlext.storage.allowed_locations import resolved
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.in_threads import Each, in_threads
 from sqlext.storage.location import join, same_place
 
 _METADATA = "/metadata"
-# A store answers in tens of milliseconds, and there may be thousands of files to read.
-_THREADS = 16
 # What catalogs append to the name of a table in the name of its folder, if another one uses the plain name.
 _DISTINCTION = re.compile(r"-[0-9a-f]{8}[0-9a-f-]*")
 
@@ -58,11 +56,13 @@ class TableFolders:
     """The folders of the tables and views in a database, also those of other catalogs and, unless said otherwise, those
     of dropped tables that can be restored."""
 
-    def __init__(self, io: FileIO, records: CatalogRecords, root: str) -> None:
-        """`root` is the catalog's warehouse."""
+    def __init__(self, io: FileIO, records: CatalogRecords, root: str, each: Each = in_threads) -> None:
+        """`root` is the catalog's warehouse; `each` applies a function to many files, of which there may be
+        thousands."""
         self._io = io
         self._records = records
         self._root = root
+        self._each = each
         # By metadata file, which never changes, if it could be read; of the rows of the last question only.
         self._known: dict[str, _Place] = {}
 
@@ -126,9 +126,8 @@ class TableFolders:
         known = {file: place for file, place in self._known.items() if file in present}
         new = [row for row in unsure if row.metadata_location not in known]
         if new:
-            with ThreadPoolExecutor(min(_THREADS, len(new))) as pool:
-                places = pool.map(self._read, new)
-                known |= {row.metadata_location: place for row, place in zip(new, places, strict=True) if place}
+            places = self._each(self._read, new)
+            known |= {row.metadata_location: place for row, place in zip(new, places, strict=True) if place}
         self._known = known
         for row in unsure:
             yield row, known.get(row.metadata_location) or _default_place(row.metadata_location)

@@ -43,15 +43,18 @@ def care_after_commit(
 
 
 def expiry_is_due(metadata: TableMetadata, now_ms: int) -> bool:
-    """Whether enough snapshots are older than the table keeps them by default.
+    """Whether enough snapshots have expired.
 
     Snapshots are taken to be in the order of their times, which clocks of other writers may disturb a little.
     """
     if not GC_ENABLED.of(metadata.properties):
         return False
+    enough = max(2, min(_FEWEST, len(metadata.snapshots) // _PART))
     before_ms = now_ms - MAX_SNAPSHOT_AGE_MS.of(metadata.properties)
-    old = bisect_left(metadata.snapshots, before_ms, key=lambda one: one.timestamp_ms)
-    return old >= min(_FEWEST, max(1, len(metadata.snapshots) // _PART)) and old > 1
+    # Most commits are told so by a few times of snapshots alone.
+    if bisect_left(metadata.snapshots, before_ms, key=lambda one: one.timestamp_ms) < enough:
+        return False
+    return len(ExpireSnapshots().expired(metadata, metadata.location, now_ms).snapshot_ids) >= enough
 
 
 def ask_for_expiry(environment: Environment, target: Target) -> bool:
@@ -61,9 +64,7 @@ def ask_for_expiry(environment: Environment, target: Target) -> bool:
 
     def expire() -> str:
         table = environment.catalogs.load(parts)
-        before = len(table.metadata.snapshots)
-        files = expire_snapshots(environment, catalog, table, ExpireSnapshots(), _THREADS)
-        after = len(environment.catalogs.load(parts).metadata.snapshots)
-        return f"{before - after} snapshots, {len(files.paths)} files"
+        done = expire_snapshots(environment, catalog, table, ExpireSnapshots(), _THREADS)
+        return f"{done.snapshots} snapshots, {len(done.paths)} files"
 
     return environment.care.ask(target.table.metadata.table_uuid, ".".join(parts), EXPIRY, expire)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,20 +11,24 @@ from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.file_deletion import deleted
-from sqlext.command.maintenance.unreachable_files import UnreachableFiles, unreachable_files
+from sqlext.command.maintenance.unreachable_files import NOTHING, UnreachableFiles, unreachable_files
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.errors import NotFoundError, SqlextError
 from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.metadata.metadata_update import RemoveSnapshots
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
+_LOG = logging.getLogger("sqlext")
+
 
 @dataclass(frozen=True, slots=True)
 class ExpiredFiles:
-    """The files that an expiry has deleted: `paths`, of those that it found `unreachable`."""
+    """The files that an expiry has deleted: `paths`, of those that it found `unreachable`; and how many snapshots it
+    removed."""
 
     unreachable: UnreachableFiles
     paths: frozenset[str]
+    snapshots: int
 
     def content_files(self, kind: Content) -> int:
         """The number of data files, or delete files of a kind."""
@@ -56,15 +61,15 @@ def expire_snapshots(
     owns = catalog.owned_by(table)
     expected = _expected(environment, catalog, table, action)
     files = unreachable_files(catalog.io, environment.scans.manifests, table.metadata, expected)
-    after = environment.commit(catalog_name, table, action).table
+    before, after = table.metadata, environment.commit(catalog_name, table, action).table
     if _ids(after.metadata) != _ids(expected):
         # Other commits came first, or more has expired since.
         before = _base_of(catalog, table, after)
-        files = unreachable_files(catalog.io, environment.scans.manifests, before, after.metadata)
+        files = _found_again(environment, catalog, before, after.metadata)
     gone: set[str] = set()
     for paths in files.in_order:
         gone |= deleted(catalog.io, [path for path in paths if owns(path)], threads)
-    return ExpiredFiles(files, frozenset(gone))
+    return ExpiredFiles(files, frozenset(gone), len(before.snapshots_not_in(after.metadata)))
 
 
 def expirable_files(
@@ -84,6 +89,17 @@ def _expected(environment: Environment, catalog: Catalog, table: LoadedTable, ac
     for missing in sorted(action.snapshot_ids - _ids(before)):
         raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=missing, name=name)
     return RemoveSnapshots(action.expired(before, name, environment.clock()).snapshot_ids).apply(before)
+
+
+def _found_again(
+    environment: Environment, catalog: Catalog, before: TableMetadata, after: TableMetadata
+) -> UnreachableFiles:
+    """The unreachable files after the commit; none if they cannot be told, which are then left as orphan files."""
+    try:
+        return unreachable_files(catalog.io, environment.scans.manifests, before, after)
+    except (SqlextError, OSError) as failure:
+        _LOG.warning("Files of expired snapshots of %s are left as orphan files: %s", after.location, failure)
+        return NOTHING
 
 
 def _base_of(catalog: Catalog, planned_on: LoadedTable, landed: LoadedTable) -> TableMetadata:

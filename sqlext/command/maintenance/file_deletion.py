@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlext.command.maintenance.snapshot_files import in_threads
 from sqlext.errors import SqlextError
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.in_threads import in_threads
 
 DELETING_THREADS = 8
 """Unless a procedure's `max_concurrent_deletes` says otherwise."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlext.errors import SqlextError
 from sqlext.storage.location import is_object, same_place, to_local_path
 
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 # Hadoop's names of one object store.
 _EQUAL_SCHEMES = {"s3a": "s3", "s3n": "s3"}
 
@@ -30,7 +32,9 @@ class FilePlaces:
     """Places of locations. `equal_schemes` and `equal_authorities` map names, or several with commas between them, to
     the one that they are equal to; symbolic links in folders are resolved."""
 
-    def __init__(self, equal_schemes: Mapping[str, str], equal_authorities: Mapping[str, str]) -> None:
+    def __init__(
+        self, equal_schemes: Mapping[str, str] = NO_NAMES, equal_authorities: Mapping[str, str] = NO_NAMES
+    ) -> None:
         self._schemes = {**_EQUAL_SCHEMES, **_by_name(equal_schemes)}
         self._authorities = _by_name(equal_authorities)
         self._folders: dict[str, str] = {}

@@ -15,7 +15,12 @@ from sqlext.command.environment import Environment
 from sqlext.command.maintenance.file_deletion import deleted
 from sqlext.command.maintenance.file_places import FilePlaces, NeededFiles
 from sqlext.command.maintenance.needed_files import needed_files
-from sqlext.command.maintenance.other_tables import folders_of_other_tables, is_in_one_of, require_sole_table
+from sqlext.command.maintenance.other_tables import (
+    folders_of_other_tables,
+    is_in_one_of,
+    metadata_files_around,
+    unknown_metadata_files,
+)
 from sqlext.commit.loop.same_table import require_same_table
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import GC_ENABLED
@@ -43,8 +48,11 @@ class PrefixMismatch(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OrphanSearch:
-    """Which files are looked at: those last changed before `older_than_ms` (since 1970) in `location`, by default in
-    all folders of the table; with `files` only these, in place of a listing.
+    """Which files are looked at: those last changed before `older_than_ms` (since 1970) in `location`, by default the
+    table's; with `files` only these, in place of a listing.
+
+    Another `location` must be in the table's folder, its data path or its metadata path. The latter two are looked
+    through only if they are named, since other tables may have their files there.
 
     `equal_schemes` and `equal_authorities` are as in `FilePlaces`.
     """
@@ -73,17 +81,22 @@ def orphan_files(
     name = CatalogNames(catalog.name).table(table.identifier)
     if not GC_ENABLED.of(table.metadata.properties):
         raise UnsupportedError("FILES_ARE_SHARED", name=name, operation="Removing orphan files")
+    if not table.metadata_location:
+        raise UnsupportedError("METADATA_FILE_UNKNOWN", name=name)
     listed = _listed(catalog.io, table.metadata, search, name)
     of_metadata = [one.path for one in catalog.io.list(metadata_location(table.metadata))]
     current = _reloaded(catalog, table, name)
     paths = {one.path for one in listed}.union(of_metadata)
-    require_sole_table(catalog.io, current, paths, name)
+    if search.location is not None or search.files is not None:
+        paths |= {*metadata_files_around(catalog.io, current, [one.path for one in listed])}
+    unknown = unknown_metadata_files(catalog.io, current, paths, name)
     others = folders_of_other_tables(current, paths)
     owns = catalog.owned_by(current)
     found = [
         one.path
         for one in listed
         if one.modified_ms < search.older_than_ms and owns(one.path) and not is_in_one_of(others, one.path)
+        if one.path not in unknown
     ]
     needed = NeededFiles(FilePlaces(search.equal_schemes, search.equal_authorities))
     needed.add(needed_files(catalog.io, current, paths))
@@ -120,17 +133,16 @@ def _listed(io: FileIO, metadata: TableMetadata, search: OrphanSearch, name: str
     own = own_folders(metadata)
     if search.location is not None and not any(is_within(folder, search.location) for folder in own):
         raise AnalysisError("LOCATION_NOT_OF_TABLE", location=search.location, name=name, folders=", ".join(own))
-    folders = own if search.location is None else (search.location,)
+    folder = metadata.location if search.location is None else search.location
     # Iceberg looks into no other folder whose name begins so.
     partitions = tuple(f"{one.name}=" for spec in metadata.partition_specs for one in spec.fields)
     found: dict[str, FileStatus] = {}
-    for folder in folders:
-        root = same_place(folder).rstrip("/") + "/"
-        for one in io.list(folder) if search.files is None else search.files:
-            place = same_place(one.path)
-            inner = place.removeprefix(root)
-            if inner != place and not _is_hidden(inner, partitions, is_changelog=_is_changelog(metadata, one.path)):
-                found.setdefault(place, one)
+    root = same_place(folder).rstrip("/") + "/"
+    for one in io.list(folder) if search.files is None else search.files:
+        place = same_place(one.path)
+        inner = place.removeprefix(root)
+        if inner != place and not _is_hidden(inner, partitions, is_changelog=_is_changelog(metadata, one.path)):
+            found.setdefault(place, one)
     return list(found.values())
 
 

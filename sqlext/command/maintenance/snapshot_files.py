@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 from typing import TypeVar
 
 import numpy as np
 
+from sqlext.command.maintenance.file_places import FilePlaces
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import Content
@@ -19,12 +17,8 @@ from sqlext.spec.manifests.manifest import ManifestFile
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.in_threads import in_threads
 
-_THREADS = 8
-# Items of work for each thread that are begun before the first one's result is taken.
-_AHEAD = 4
-
-T = TypeVar("T")
 R = TypeVar("R")
 
 
@@ -68,17 +62,20 @@ class SnapshotFiles:
             found.update(files)
         return found
 
-    def live_among(
-        self, paths: AbstractSet[str], manifests: Collection[ManifestFile], metadata: TableMetadata
+    def live_at(
+        self, paths: AbstractSet[str], manifests: Collection[ManifestFile], metadata: TableMetadata, places: FilePlaces
     ) -> set[str]:
-        """Those of `paths` at which a content file is live in one of `manifests`."""
+        """Those of `paths`, without scheme and authority, at which a content file is live in one of `manifests`."""
 
         def of_manifest(manifest: ManifestFile) -> AbstractSet[str]:
-            return self._read(lambda: self._live_at(paths, manifest, metadata), set())
+            nothing: Mapping[str, Content] = {}
+            live = self._read(lambda: self._live_of(manifest, metadata), nothing)
+            found = (place.path for location in live for place in places.needed_for(location))
+            return {path for path in found if path in paths}
 
         found: set[str] = set()
-        for files in in_threads(of_manifest, manifests if paths else ()):
-            found |= files
+        for some in in_threads(of_manifest, manifests if paths else ()):
+            found |= some
         return found
 
     def _of_snapshot(self, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
@@ -96,17 +93,6 @@ class SnapshotFiles:
             found.update(zip(paths, (Content(kind or 0) for kind in part.content.pick(rows)), strict=True))
         return found
 
-    def _live_at(self, paths: AbstractSet[str], manifest: ManifestFile, metadata: TableMetadata) -> AbstractSet[str]:
-        columns = self._manifests.columns(self._io, manifest, metadata)
-        if columns is None:
-            live = self._manifests.live_entries(self._io, manifest, metadata)
-            return {entry.file.file_path for entry in live if entry.file.file_path in paths}
-        found: set[str] = set()
-        for part in columns:
-            rows = np.flatnonzero(part.is_live & part.is_at(paths)).tolist()
-            found.update(path.decode() for path in part.file_path.pick(rows) if path is not None)
-        return found
-
     def _read(self, read: Callable[[], R], empty: R) -> R:
         try:
             return read()
@@ -114,18 +100,3 @@ class SnapshotFiles:
             if not self._lost_is_empty:
                 raise
             return empty
-
-
-def in_threads(function: Callable[[T], R], items: Iterable[T], threads: int = _THREADS) -> Iterator[R]:
-    """The results of `function` in the order of `items`, of which a few are worked on ahead. Raises its errors."""
-    waiting = iter(items)
-    with ThreadPoolExecutor(threads) as pool:
-        begun = deque(pool.submit(function, item) for item in islice(waiting, threads * _AHEAD))
-        try:
-            while begun:
-                result = begun.popleft().result()
-                begun.extend(pool.submit(function, item) for item in islice(waiting, 1))
-                yield result
-        finally:
-            for one in begun:
-                one.cancel()

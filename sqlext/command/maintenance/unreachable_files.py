@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from sqlext.catalog.changelog_files import changelog_files
+from sqlext.command.maintenance.file_places import FilePlaces
 from sqlext.command.maintenance.snapshot_files import SnapshotFiles
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import Content
@@ -33,31 +34,44 @@ class UnreachableFiles:
         return self.content.keys(), self.changelogs, self.statistics, self.manifests, self.manifest_lists
 
 
+NOTHING = UnreachableFiles({}, frozenset(), frozenset(), frozenset(), frozenset())
+
+
 def unreachable_files(
     io: FileIO, manifests: ManifestCache, before: TableMetadata, after: TableMetadata
 ) -> UnreachableFiles:
     """Files that snapshots of `before` need and no snapshot of `after` does.
 
+    A location may be spelled with another scheme in another snapshot, as engines do; files are equal by their paths.
     A file of an expired snapshot that cannot be read is passed over, with the files that it lists. Raises
     NotFoundError, CorruptionError or StorageError if a file of a remaining snapshot cannot be read.
     """
-    kept_ids = {one.snapshot_id for one in after.snapshots}
-    gone = [one for one in before.snapshots if one.snapshot_id not in kept_ids]
+    gone = before.snapshots_not_in(after)
+    if not gone:
+        return NOTHING
     # What expired snapshots alone list is read once.
     of_gone = SnapshotFiles(io, ManifestCache(0), lost_is_empty=True)
     of_kept = SnapshotFiles(io, manifests)
+    places = FilePlaces()
     kept = of_kept.listed(after.snapshots)
     listed = of_gone.listed(gone)
-    unlisted = {path: one for path, one in listed.manifests.items() if path not in kept.manifests}
-    content = of_gone.live(unlisted.values(), before)
-    still_live = of_kept.live_among(content.keys(), kept.manifests.values(), after)
+    unlisted = _apart(places, listed.manifests, kept.manifests)
+    content = of_gone.live([listed.manifests[path] for path in unlisted], before)
+    paths = {location: places.of(location).path for location in content}
+    still_live = of_kept.live_at(frozenset(paths.values()), kept.manifests.values(), after, places)
     return UnreachableFiles(
-        content={path: kind for path, kind in content.items() if path not in still_live},
-        manifests=unlisted.keys(),
-        manifest_lists=listed.manifest_lists - kept.manifest_lists,
-        statistics=_statistics(before) - _statistics(after),
+        content={location: kind for location, kind in content.items() if paths[location] not in still_live},
+        manifests=unlisted,
+        manifest_lists=_apart(places, listed.manifest_lists, kept.manifest_lists),
+        statistics=_apart(places, _statistics(before), _statistics(after)),
         changelogs=_changelogs(io, before, gone, after.snapshots),
     )
+
+
+def _apart(places: FilePlaces, locations: Iterable[str], kept: Iterable[str]) -> frozenset[str]:
+    """The locations that are none of `kept`, which may be spelled in another way."""
+    paths = {place.path for location in kept for place in places.needed_for(location)}
+    return frozenset(location for location in locations if places.of(location).path not in paths)
 
 
 def _statistics(metadata: TableMetadata) -> frozenset[str]:

@@ -39,6 +39,8 @@ def vacuum(environment: Environment, spark: SparkSession, statement: Vacuum) -> 
         found = expirable_files(environment, catalog, table, action)
         found |= {*orphan_files(environment, catalog, table, search)}
     else:
+        # Whatever refuses the second step refuses the first, which cannot be taken back.
+        orphan_files(environment, catalog, table, search)
         found = expire_snapshots(environment, catalog, table, action, DELETING_THREADS).paths
         table = environment.catalogs.load(parts)
         found |= {*remove_orphan_files(environment, catalog, table, search, DELETING_THREADS)}

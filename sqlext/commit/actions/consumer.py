@@ -85,7 +85,9 @@ def tags_of_expired_consumers(metadata: TableMetadata, now_ms: int) -> frozenset
     found = set()
     for consumer_id, text in _stored(metadata):
         with suppress(CorruptionError):
-            if is_expired(metadata, _decoded("", consumer_id, text), now_ms):
+            tag = metadata.refs.get(_TAG_PREFIX + consumer_id)
+            is_tag = tag is not None and tag.type == "tag"
+            if is_tag and is_expired(metadata, _decoded("", consumer_id, text), now_ms):
                 found.add(_TAG_PREFIX + consumer_id)
     return frozenset(found)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlext.commit.action import CommitContext, StagedChange
@@ -25,6 +25,8 @@ from sqlext.spec.metadata.requirement import (
 from sqlext.spec.metadata.retention import Expired, RetentionPolicy, expired
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import StructType
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,31 +104,47 @@ class _Staging:
         """No files."""
 
     def _unused_definitions(self, base: TableMetadata, gone: frozenset[int]) -> Iterator[MetadataUpdate]:
-        """Removals of partition specs without manifests, and of schemas that neither a snapshot has nor a remaining
-        partition spec needs for the type of a column that was dropped."""
+        """Removals of partition specs without manifests, and of schemas that no remaining snapshot has and that tell
+        nothing which the remaining schemas do not.
+
+        The newest of both stay, so that no id is given twice: a late writer may have files of the old spec.
+        """
         kept = [one for one in base.snapshots if one.snapshot_id not in gone]
-        used = {base.default_spec_id}
+        used = {base.default_spec_id, max(spec.spec_id for spec in base.partition_specs)}
         if len(base.partition_specs) > 1:
             manifests = self._context.manifests
             used.update(one.spec_id for snapshot in kept for one in manifests.manifests(self._context.io, snapshot))
         specs = tuple(spec.spec_id for spec in base.partition_specs if spec.spec_id not in used)
         if specs:
             yield RemoveSpecs(specs)
-        schemas = {base.current_schema_id, *(one.schema_id for one in kept)}
-        if None in schemas:
+        needed = {base.current_schema_id, max(one.schema_id for one in base.schemas), *(one.schema_id for one in kept)}
+        if None in needed:
             # A snapshot of format version 1 does not tell its schema.
             return
-        schemas.update(_schemas_of_sources(base, used))
-        unused = tuple(schema.schema_id for schema in base.schemas if schema.schema_id not in schemas)
+        remaining = [schema for schema in base.schemas if schema.schema_id in needed]
+        unused = []
+        for schema in base.schemas:
+            if schema.schema_id not in needed and _is_told_by(schema, remaining):
+                unused.append(schema.schema_id)
+            elif schema.schema_id not in needed:
+                remaining.append(schema)
         if unused:
-            yield RemoveSchemas(unused)
+            yield RemoveSchemas(tuple(unused))
 
 
-def _schemas_of_sources(base: TableMetadata, spec_ids: set[int]) -> Iterator[int]:
-    """For each source column of these specs that was dropped: the newest schema that has it."""
-    current = base.schema()
-    for spec_id in spec_ids:
-        for field in base.specs_by_id()[spec_id].fields:
-            if current.field_or_none(field.source_id) is None:
-                having = (one for one in reversed(base.schemas) if one.field_or_none(field.source_id) is not None)
-                yield from (one.schema_id for one in [*having][:1])
+def _is_told_by(schema: Schema, others: Sequence[Schema]) -> bool:
+    """Whether `others` tell all that readers take from an old schema: the type of a column that was dropped, which
+    partitions and equality deletes may still have; that a name was used for another column; and with which fields a
+    struct was made."""
+    told = {(id, one.column_path(id)) for one in others for id in one.field_ids}
+    for id in schema.field_ids:
+        if (id, schema.column_path(id)) not in told:
+            return False
+        own, first = schema.field(id).type, next(one for one in others if id in one.field_ids).field(id).type
+        if isinstance(own, StructType) and (not isinstance(first, StructType) or _ids(own) != _ids(first)):
+            return False
+    return True
+
+
+def _ids(struct: StructType) -> set[int]:
+    return {field.id for field in struct.fields}

@@ -71,12 +71,13 @@ class SnapshotProduction:
         self._merged: dict[tuple[ManifestKey, ...], ManifestFile] = {}
         planned_on = context.planned_on
         self._rules = None if planned_on is None else row_rule_properties(planned_on.properties)
+        self._specs = None if planned_on is None else planned_on.specs_by_id()
 
     def stage(self, base: TableMetadata | None) -> StagedChange:
         if base is None:
             raise ValueError("a snapshot needs a table")
         _require_writable(base, self._context.name, self._change.added)
-        _require_specs(base, self._context.name, self._change.added)
+        self._require_same_specs(base)
         require_branch(base, self._context)
         self._require_same_rules(base)
         self._action.validate(self._context, base)
@@ -95,6 +96,17 @@ class SnapshotProduction:
             removed=removed,
             summary_properties=self._change.summary_properties,
         )
+
+    def _require_same_specs(self, base: TableMetadata) -> None:
+        """Raises `ValidationConflict` if a partition spec was removed after files of it were written; another one may
+        have its id by now."""
+        specs = base.specs_by_id()
+        if self._specs is None:
+            self._specs = specs
+        for spec_id in {file.spec_id for file in self._change.added}:
+            if spec_id not in specs or specs[spec_id] != self._specs.get(spec_id):
+                reason = f"another statement removed the partition spec {spec_id}"
+                raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
     def _require_same_rules(self, base: TableMetadata) -> None:
         """Raises `ValidationConflict` if the table's constraints changed after rows were checked against them."""
@@ -211,11 +223,3 @@ class SnapshotProduction:
 def _require_writable(base: TableMetadata, name: str, added: Sequence[ContentFile]) -> None:
     if base.format_version == 1 and any(file.content for file in added):
         raise UnsupportedError("FORMAT_VERSION_1_ROW_LEVEL", verb="A change of single rows", name=name)
-
-
-def _require_specs(base: TableMetadata, name: str, added: Sequence[ContentFile]) -> None:
-    """Raises `ValidationConflict` if the spec of an added file was removed after the file had been planned."""
-    missing = {file.spec_id for file in added} - base.specs_by_id().keys()
-    if missing:
-        reason = f"another statement removed the partition spec {min(missing)}"
-        raise ValidationConflict("CONCURRENT_CHANGE", name=name, reason=reason)

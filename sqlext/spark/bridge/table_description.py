@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlext.errors import CorruptionError
 from sqlext.scan.deletes.live_deletes import EqualityDeletes
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spark.bridge.scan_bridge import ScanBridge
@@ -103,7 +104,11 @@ class _KeyColumn:
 
 def _key(metadata: TableMetadata, schema: Schema, id: int) -> _KeyColumn:
     known = (schema, *reversed(metadata.schemas))
-    holder = next(one for one in known if one.field_or_none(id) is not None)
+    holder = next((one for one in known if one.field_or_none(id) is not None), None)
+    if holder is None:
+        # Iceberg's expire_snapshots(clean_expired_metadata => true) removes the schema, though deletes may need it.
+        reason = f"no schema has the column {id}, by which rows are deleted"
+        raise CorruptionError("CORRUPT_FILE", path=metadata.location, kind="table metadata", reason=reason)
     path, is_lost = holder.column_path(id), schema.field_or_none(id) is None
     column = replace(holder.select((id,)).fields[0], name=f"{WORKING_PREFIX}key_{id}")
     if is_lost:

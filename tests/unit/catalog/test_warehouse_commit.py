@@ -27,6 +27,7 @@ from sqlext.errors import (
     StorageError,
     ValidationConflict,
 )
+from sqlext.spec.metadata.snapshot import MetadataLogEntry
 from sqlext.storage.file_io import LocalFileIO
 
 
@@ -125,6 +126,20 @@ def test_old_metadata_files_are_trimmed_only_when_asked(writer: Writer, metadata
         table = writer.append(number, base=table).table
     assert {path.name for path in metadata_folder.glob("v*.json")} == {f"v{n}.metadata.json" for n in (3, 4, 5)}
     assert ids_read_by_pyiceberg(table) == [0, 1, 2, 3]
+
+
+def test_a_log_that_was_taken_over_does_not_trim_the_versions_here(writer: Writer, metadata_folder: Path) -> None:
+    """Its numbers are larger than those that the table counts from here on."""
+    asked = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "3"}
+    made = writer.create(properties=asked)
+    log = tuple(MetadataLogEntry(number, f"file:///gone/v{number}.metadata.json") for number in (2, 3, 4))
+    taken_over = replace(made.metadata, metadata_log=log)
+    writer.catalog.drop_table(ORDERS, purge=False)
+    table = writer.catalog.commit(ORDERS, None, taken_over)
+    for number in range(6):
+        table = writer.append(number, base=table).table
+        assert writer.load().metadata == table.metadata
+    assert sorted(path.name for path in metadata_folder.glob("v*.json")) == [f"v{n}.metadata.json" for n in (4, 5, 6, 7)]
 
 
 def test_a_commit_into_the_gap_of_trimmed_versions_does_not_count(tmp_path: Path, writer: Writer) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from small_tables import files_below, rows_of
+from sqlext.command.maintenance import expiry
 from sqlext.command.maintenance.expiry import expirable_files, expire_snapshots
+from sqlext.command.maintenance.unreachable_files import unreachable_files
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.consumer import Consumer, MoveConsumer
 from sqlext.commit.actions.overwrite import OverwriteFiles
@@ -18,9 +21,10 @@ from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.commit.actions.reference_change import CreateReference
 from sqlext.commit.actions.schema_change import ChangeSchema
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
-from sqlext.commit.actions.spec_change import ChangeSpec, DropField, FieldTerm
+from sqlext.commit.actions.spec_change import AddField, ChangeSpec, DropField, FieldTerm
+from sqlext.errors import StorageError
 from sqlext.spec.manifests.content_file import Content
-from sqlext.spec.schema_change import AddColumn, DropColumn
+from sqlext.spec.schema_change import AddColumn, DropColumn, RenameColumn
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType
 from sqlext.storage.file_io import LocalFileIO
@@ -179,6 +183,82 @@ def test_files_of_a_removed_spec_are_not_committed(lake: Lake) -> None:
     expire(lake, older_than_ms=NEVER, clean_definitions=True)
     with refused("CONCURRENT_CHANGE", "partition spec 0"):
         lake.environment.commit("lake", late, AppendFiles((file,)))
+
+
+def test_the_id_of_a_spec_is_not_given_to_another_one(lake: Lake) -> None:
+    """A late writer's files would be taken for ones of the other spec."""
+    by_id, by_s = (FieldTerm((name,), IdentityTransform()) for name in ("id", "s"))
+    lake.create("CREATE TABLE t (id BIGINT, s STRING)")
+    lake.commit(ChangeSpec((AddField(by_id),)))
+    late = lake.append(id=[1], s=["a"])
+    (file,) = lake.files()
+    lake.commit(OverwriteFiles((), delete_all=True))
+    lake.commit(ChangeSpec((DropField(by_id),)))
+    lake.append(id=[2], s=["a"])
+    expire(lake, older_than_ms=NEVER, clean_definitions=True)
+    lake.commit(ChangeSpec((AddField(by_s),)))
+    metadata = lake.load().metadata
+    assert metadata.default_spec_id not in (file.spec_id, 0)
+    # As if another engine had given it the id.
+    taken = replace(metadata.spec(), spec_id=file.spec_id)
+    reused = replace(metadata, partition_specs=(metadata.partition_specs[0], taken), default_spec_id=file.spec_id)
+    lake.catalog.commit(lake.load().identifier, lake.load(), reused)
+    with refused("CONCURRENT_CHANGE", f"partition spec {file.spec_id}"):
+        lake.environment.commit("lake", late, AppendFiles((file,)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [
+        ([AddColumn(("n",), LongType())], 1),
+        ([DropColumn(("s",)), AddColumn(("s",), LongType())], 2),
+        ([AddColumn(("p", "z"), LongType())], 2),
+        ([RenameColumn(("s",), "t")], 2),
+    ],
+)
+def test_a_schema_stays_while_readers_need_what_it_tells(lake: Lake, changes: list[Any], kept: int) -> None:
+    """That a name was another column's, and with which fields a struct was made."""
+    lake.create("CREATE TABLE t (id BIGINT, s STRING, p STRUCT<y: BIGINT>)")
+    lake.append(id=[1])
+    for change in changes:
+        lake.commit(ChangeSchema((change,)))
+    lake.append(id=[2])
+    expire(lake, older_than_ms=NEVER, clean_definitions=True)
+    assert len(lake.load().metadata.schemas) == kept
+
+
+def test_a_file_is_live_however_its_location_is_spelled(lake: Lake) -> None:
+    """Iceberg's Hadoop files begin with `file:/`, sqlext's with `file:///`."""
+    lake.create("CREATE TABLE t (id BIGINT)")
+    lake.append(id=[1])
+    (file,) = lake.files()
+    lake.commit(OverwriteFiles((), delete_all=True))
+    other = "file:" + to_local_path(file.file_path)
+    assert other != file.file_path
+    lake.commit(AppendFiles((replace(file, file_path=other),)))
+    assert expire(lake, older_than_ms=NEVER)[0] == 0
+    assert lake.rows() == [(1,)]
+
+
+def test_a_failure_after_the_commit_leaves_orphan_files(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The expiry has landed, so the statement does not fail."""
+    lake.create(KEYED)
+    for id in range(3):
+        lake.append(id=[id], s=["a"])
+    late = lake.load()
+    lake.append(id=[3], s=["a"])
+    calls = []
+
+    def fails(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise StorageError("STORAGE_FAILURE", operation="Reading", path="x", reason="no answer")
+        return unreachable_files(*arguments)
+
+    monkeypatch.setattr(expiry, "unreachable_files", fails)
+    done = expire_snapshots(lake.environment, "lake", late, ExpireSnapshots(older_than_ms=NEVER), 1)
+    assert (done.snapshots, done.paths) == (3, frozenset())
+    assert [row[0] for row in lake.rows()] == [0, 1, 2, 3]
 
 
 def test_nothing_changes_if_a_remaining_snapshot_cannot_be_read(lake: Lake, tmp_path: Path) -> None:

@@ -130,6 +130,29 @@ def test_another_tables_folder_inside_is_left_alone(lake: Lake, tmp_path: Path) 
     assert found(lake) == {"data/outer.parquet"}
 
 
+def test_another_tables_folder_inside_is_noticed_from_within(lake: Lake, tmp_path: Path) -> None:
+    inner = tmp_path / "db" / "t" / "nested" / "db" / "x"
+    shutil.copytree(tmp_path / "db" / "t", tmp_path / "aside")
+    shutil.move(tmp_path / "aside", inner)
+    (file,) = (inner / "data").glob("*.parquet")
+    assert found(lake, location=str(inner / "data")) == set()
+    assert found(lake, files=[FileStatus(f"file://{file}", 0, 0)]) == set()
+    assert found(lake) == set()
+
+
+def test_a_metadata_file_that_does_not_tell_whose_it_is_stays(lake: Lake) -> None:
+    put(lake, "metadata/00007-broken.metadata.json", b"")
+    put(lake, "metadata/00008-broken.gz.metadata.json", b"\x1f\x8b no")
+    put(lake, "data/x")
+    assert found(lake) == {"data/x"}
+
+
+def test_the_metadata_of_a_table_must_be_known(lake: Lake) -> None:
+    table = replace(lake.load(), metadata_location="")
+    with refused("METADATA_FILE_UNKNOWN"):
+        orphan_files(lake.environment, "lake", table, OrphanSearch(older_than_ms=ALL))
+
+
 def test_a_table_with_the_same_metadata_folder_is_noticed(lake: Lake, tmp_path: Path) -> None:
     lake.create("CREATE TABLE other (id BIGINT)")
     (version,) = (tmp_path / "db" / "other" / "metadata").glob("v1.*")
@@ -169,14 +192,16 @@ def test_files_can_be_given(lake: Lake) -> None:
     assert found(lake, files=[FileStatus(live, 0, 0)]) == set()
 
 
-def test_folders_beside_the_tables_are_looked_through(tmp_path: Path) -> None:
+def test_a_folder_beside_the_tables_is_looked_through_if_it_is_named(tmp_path: Path) -> None:
+    """Other tables may have their files there, which nothing tells apart."""
     lake = Lake(tmp_path)
-    lake.create(f"CREATE TABLE t (id BIGINT) TBLPROPERTIES ('write.data.path'='{tmp_path}/beside')")
-    lake.append(id=[1])
-    (tmp_path / "beside" / "orphan").write_bytes(b"x")
-    search = OrphanSearch(older_than_ms=ALL)
-    (orphan,) = orphan_files(lake.environment, "lake", lake.load(), search)
-    assert same_place(orphan) == f"{tmp_path}/beside/orphan"
+    for table in ("t", "other"):
+        lake.create(f"CREATE TABLE {table} (id BIGINT) TBLPROPERTIES ('write.data.path'='{tmp_path}/beside')")
+        lake.append(table, id=[1])
+    assert removed(lake) == 0
+    (other,) = (same_place(file.file_path) for file in lake.files("other"))
+    search = OrphanSearch(older_than_ms=ALL, location=f"{tmp_path}/beside")
+    assert [*map(same_place, orphan_files(lake.environment, "lake", lake.load(), search))] == [other]
 
 
 def test_other_tables_share_a_data_folder(tmp_path: Path) -> None:
