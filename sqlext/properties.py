@@ -329,13 +329,6 @@ def looks_after_itself(properties: Mapping[str, str]) -> bool:
     return WRITE_ONLY.of(properties) is False
 
 
-def deletes_old_metadata(properties: Mapping[str, str]) -> bool:
-    """Whether metadata files that have left the metadata log are deleted."""
-    if METADATA_DELETE_AFTER_COMMIT.name in properties:
-        return METADATA_DELETE_AFTER_COMMIT.of(properties)
-    return looks_after_itself(properties)
-
-
 ALL: Mapping[str, TableProperty[Any]] = {
     name: known
     for known in tuple(globals().values())

@@ -15,8 +15,8 @@ from sqlext.catalog.decoded_metadata import DecodedMetadata
 from sqlext.errors import SqlextError, StorageError
 from sqlext.properties import (
     METADATA_COMPRESSION,
+    METADATA_DELETE_AFTER_COMMIT,
     METADATA_PREVIOUS_VERSIONS_MAX,
-    deletes_old_metadata,
     looks_after_itself,
 )
 from sqlext.spec.metadata.metadata_update import with_metadata_log
@@ -109,6 +109,13 @@ def versions_kept(metadata: TableMetadata) -> int:
         return most
     fitting = _LOG_BYTES // (_SNAPSHOT_BYTES * max(1, len(metadata.snapshots)))
     return min(most, max(_FEWEST_VERSIONS, fitting))
+
+
+def deletes_old_metadata(properties: Mapping[str, str]) -> bool:
+    """Whether metadata files that have left the metadata log are deleted."""
+    if METADATA_DELETE_AFTER_COMMIT.name in properties:
+        return METADATA_DELETE_AFTER_COMMIT.of(properties)
+    return looks_after_itself(properties)
 
 
 def _folder(location: str) -> str:

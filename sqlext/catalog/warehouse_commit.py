@@ -16,7 +16,7 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.decoded_metadata import DecodedMetadata
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, version_number
-from sqlext.catalog.metadata_pointer import versions_kept
+from sqlext.catalog.metadata_pointer import deletes_old_metadata, versions_kept
 from sqlext.catalog.reachable_files import snapshot_files
 from sqlext.catalog.transaction_mark import Mark, is_overdue, mark_of, unmarked
 from sqlext.catalog.transaction_outcomes import ABORTED, COMMITTED, Outcomes
@@ -28,7 +28,7 @@ from sqlext.errors import (
     SqlextError,
     ValidationConflict,
 )
-from sqlext.properties import METADATA_COMPRESSION, deletes_old_metadata
+from sqlext.properties import METADATA_COMPRESSION
 from sqlext.spec.metadata.metadata_update import with_metadata_log
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, metadata_beginning
 from sqlext.storage.file_io import FolderIO

@@ -180,6 +180,9 @@ class CatalogContract:
         if self.keeps_locations_apart:
             assert not catalog.owned_by(replace(table, metadata=hostile))(f"{there}/data/a.parquet")
         assert catalog.owned_by(replace(table, metadata=hostile))(f"{here}/data/a.parquet")
+        above = here.rpartition("/")[0].rpartition("/")[0].rpartition("/")[0]
+        everything = replace(table.metadata, location=above)
+        assert not catalog.owned_by(replace(table, metadata=everything))(f"{above}/a.parquet")
 
     def test_metadata_that_is_there_is_registered(self, catalog: Catalog) -> None:
         table = create(catalog)

@@ -139,7 +139,9 @@ def test_a_log_that_was_taken_over_does_not_trim_the_versions_here(writer: Write
     for number in range(6):
         table = writer.append(number, base=table).table
         assert writer.load().metadata == table.metadata
-    assert sorted(path.name for path in metadata_folder.glob("v*.json")) == [f"v{n}.metadata.json" for n in (4, 5, 6, 7)]
+    assert sorted(path.name for path in metadata_folder.glob("v*.json")) == [
+        f"v{n}.metadata.json" for n in (4, 5, 6, 7)
+    ]
 
 
 def test_a_commit_into_the_gap_of_trimmed_versions_does_not_count(tmp_path: Path, writer: Writer) -> None:

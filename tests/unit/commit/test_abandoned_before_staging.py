@@ -16,6 +16,7 @@ from small_tables import ORDERS, SCHEMA, UNPARTITIONED, Writer, data_file, wareh
 from sqlext.commit.action import Action, CommitContext
 from sqlext.commit.actions.add_files import AddFiles
 from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.batch_commit import CommitOnce
 from sqlext.commit.actions.compaction import RewriteFiles
 from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
 from sqlext.commit.actions.overwrite import OverwriteFiles
@@ -27,6 +28,7 @@ from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
 from sqlext.commit.actions.table_creation import CreateTable, ReplaceTable
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.metadata.idempotent_batch import Batch, BatchRun
 from sqlext.spec.sort_order import UNSORTED
 
 OTHER = "file:///elsewhere/1.parquet"
@@ -40,6 +42,7 @@ OF_FILES: dict[type, Callable[[Sequence[ContentFile], int], Action]] = {
     CreateTable: lambda files, head: CreateTable(SCHEMA, UNPARTITIONED, UNSORTED, {}, 2, "", AppendFiles(files)),
     ReplaceTable: lambda files, head: ReplaceTable(SCHEMA, UNPARTITIONED, UNSORTED, initial=AppendFiles(files)),
     AdvanceStream: lambda files, head: AdvanceStream("q", None, StreamProgress("run"), AppendFiles(files)),
+    CommitOnce: lambda files, head: CommitOnce(BatchRun(Batch("app", 1), "run", 0), AppendFiles(files)),
     WriteWithSchema: lambda files, head: WriteWithSchema(AppendFiles(files), SCHEMA, 0, 2),
     RecordedAction: lambda files, head: RecordedAction(AppendFiles(files), None),  # type: ignore[arg-type]
 }

@@ -9,7 +9,8 @@ from sqlext.spark.catalog.frame_options import known_write_options
 from sqlext.spec.name_suggestion import nearest, suggestion
 
 READS = ("branch", "tag", "snapshot-id", "as-of-timestamp", "split-size", "file-open-cost", "versionasof", "locality")
-WRITES = tuple(sorted(known_write_options() - {"mergeschema"}))
+# Without second names of options.
+WRITES = tuple(sorted(known_write_options() - {"mergeschema", "txnappid", "txnversion"}))
 
 
 @pytest.mark.parametrize(
