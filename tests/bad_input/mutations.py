@@ -363,7 +363,11 @@ def _avro_codec(data: bytes, rng: random.Random) -> bytes:
 
 def _avro_header(data: bytes, rng: random.Random) -> bytes:
     """A header that claims very many entries, or a very long one."""
-    return data[:4] + rng.choice([avro_file._long(1 << 50), avro_file._long(-(1 << 50)), b"\xff" * 20]) + data[4:]
+    return (
+        data[:4]
+        + rng.choice([avro_file.encoded_long(1 << 50), avro_file.encoded_long(-(1 << 50)), b"\xff" * 20])
+        + data[4:]
+    )
 
 
 def _avro_parts(data: bytes) -> tuple[bytes, dict[str, bytes], list[tuple[int, bytes]]]:
@@ -380,14 +384,14 @@ def _avro_parts(data: bytes) -> tuple[bytes, dict[str, bytes], list[tuple[int, b
 
 
 def _avro_block(metadata: dict[str, bytes], count: int, payload: bytes) -> bytes:
-    return avro_file._long(count) + avro_file._long(len(payload)) + payload + metadata[""]
+    return avro_file.encoded_long(count) + avro_file.encoded_long(len(payload)) + payload + metadata[""]
 
 
 def _avro_file(metadata: dict[str, bytes], blocks: list[tuple[int, bytes]]) -> bytes:
     entries = {key.encode(): value for key, value in metadata.items() if key}
-    header = b"".join(avro_file._long(len(part)) + part for entry in entries.items() for part in entry)
+    header = b"".join(avro_file.encoded_long(len(part)) + part for entry in entries.items() for part in entry)
     body = b"".join(_avro_block(metadata, count, payload) for count, payload in blocks)
-    return b"Obj\x01" + avro_file._long(len(entries)) + header + b"\x00" + metadata[""] + body
+    return b"Obj\x01" + avro_file.encoded_long(len(entries)) + header + b"\x00" + metadata[""] + body
 
 
 # Runs

@@ -81,8 +81,9 @@ def decode_with_text(data: bytes, location: str, known: Sequence[MetadataText]) 
     try:
         return _decoded(ungzipped(data), location, known)
     except DECODING_ERRORS:
-        # Either no table metadata, or JSON that no engine writes.
-        return decode_table_metadata(data, location), MetadataText()
+        # Either no table metadata, or JSON that no engine writes. What was decoded so far is let go of before.
+        pass
+    return decode_table_metadata(data, location), MetadataText()
 
 
 def decode_answer_with_text(
