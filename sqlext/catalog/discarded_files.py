@@ -9,7 +9,7 @@ from sqlext.catalog.changelog_files import changelog_files
 from sqlext.errors import SqlextError
 from sqlext.spec.manifests.manifest import EntryStatus, decode_manifest, decode_manifest_list
 from sqlext.spec.metadata.snapshot import Snapshot
-from sqlext.spec.metadata.stored_changelog import StoredChangelog
+from sqlext.spec.metadata.stored_changelog import changelog_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
@@ -31,7 +31,7 @@ def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata 
 
 
 def _changelogs(io: FileIO, metadata: TableMetadata, snapshots: Sequence[Snapshot]) -> Iterator[str]:
-    ids = {stored.id for stored in map(StoredChangelog.of, snapshots) if stored is not None}
+    ids = changelog_ids(snapshots)
     if ids:
         with suppress(SqlextError, OSError):
             yield from [file.path for id, file in changelog_files(io, metadata) if id in ids]

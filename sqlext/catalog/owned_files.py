@@ -40,10 +40,15 @@ def owned_files(
     links resolved, is in another table's folder.
     """
     owns = owned_by(metadata, allowed, is_of_another)
-    statistics = [str(one["statistics-path"]) for one in (*metadata.statistics, *metadata.partition_statistics)]
     log = [entry.metadata_file for entry in metadata.metadata_log]
     changelogs = [file.path for _, file in changelog_files(io, metadata)]
-    for path in [*reachable_files(io, metadata), *changelogs, *statistics, *log, current_metadata_file]:
+    for path in [
+        *reachable_files(io, metadata),
+        *changelogs,
+        *metadata.statistics_files(),
+        *log,
+        current_metadata_file,
+    ]:
         if owns(path):
             yield path
 

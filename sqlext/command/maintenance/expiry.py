@@ -59,8 +59,7 @@ def expire_snapshots(
     """
     catalog = environment.catalogs.catalog(catalog_name)
     owns = catalog.owned_by(table)
-    expected = _expected(environment, catalog, table, action)
-    files = unreachable_files(catalog.io, environment.scans.manifests, table.metadata, expected)
+    expected, files = _planned(environment, catalog, table, action)
     before, after = table.metadata, environment.commit(catalog_name, table, action).table
     if _ids(after.metadata) != _ids(expected):
         # Other commits came first, or more has expired since.
@@ -78,17 +77,19 @@ def expirable_files(
     """The files that `expire_snapshots` would delete. Raises as it."""
     catalog = environment.catalogs.catalog(catalog_name)
     owns = catalog.owned_by(table)
-    expected = _expected(environment, catalog, table, action)
-    files = unreachable_files(catalog.io, environment.scans.manifests, table.metadata, expected)
+    _, files = _planned(environment, catalog, table, action)
     return frozenset(path for paths in files.in_order for path in paths if owns(path))
 
 
-def _expected(environment: Environment, catalog: Catalog, table: LoadedTable, action: ExpireSnapshots) -> TableMetadata:
-    """The table without the snapshots that expire now."""
+def _planned(
+    environment: Environment, catalog: Catalog, table: LoadedTable, action: ExpireSnapshots
+) -> tuple[TableMetadata, UnreachableFiles]:
+    """The table without the snapshots that expire now, and the files that nothing needs then."""
     name, before = CatalogNames(catalog.name).table(table.identifier), table.metadata
     for missing in sorted(action.snapshot_ids - _ids(before)):
         raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=missing, name=name)
-    return RemoveSnapshots(action.expired(before, name, environment.clock()).snapshot_ids).apply(before)
+    expected = RemoveSnapshots(action.expired(before, name, environment.clock()).snapshot_ids).apply(before)
+    return expected, unreachable_files(catalog.io, environment.scans.manifests, before, expected)
 
 
 def _found_again(

@@ -13,7 +13,7 @@ from sqlext.commit.actions.stream_progress import StreamProgress
 from sqlext.errors import CorruptionError
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.metadata.snapshot import Snapshot
-from sqlext.spec.metadata.stored_changelog import StoredChangelog, changelog_folder, changelog_id
+from sqlext.spec.metadata.stored_changelog import changelog_folder, changelog_id, changelog_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import is_below, join, metadata_location
@@ -31,8 +31,7 @@ def needed_files(
     yield table.metadata_location
     yield from (entry.metadata_file for entry in metadata.metadata_log)
     yield join(metadata_location(metadata), HINT_NAME)
-    for one in (*metadata.statistics, *metadata.partition_statistics):
-        yield str(one["statistics-path"])
+    yield from metadata.statistics_files()
     yield from _of_snapshots(io, metadata, known)
     yield from _changelogs(metadata, listed)
     yield from _staged_batches(io, table, listed)
@@ -50,7 +49,7 @@ def _of_snapshots(io: FileIO, metadata: TableMetadata, known: Collection[Snapsho
 
 
 def _changelogs(metadata: TableMetadata, listed: Collection[str]) -> Iterator[str]:
-    ids = {stored.id for stored in map(StoredChangelog.of, metadata.snapshots) if stored is not None}
+    ids = changelog_ids(metadata.snapshots)
     folder = changelog_folder(metadata)
     for path in listed:
         if changelog_id(path) in ids and is_below(folder, path):

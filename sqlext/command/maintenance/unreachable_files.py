@@ -12,7 +12,7 @@ from sqlext.command.maintenance.snapshot_files import SnapshotFiles
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.metadata.snapshot import Snapshot
-from sqlext.spec.metadata.stored_changelog import StoredChangelog
+from sqlext.spec.metadata.stored_changelog import changelog_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
 
@@ -63,7 +63,7 @@ def unreachable_files(
         content={location: kind for location, kind in content.items() if paths[location] not in still_live},
         manifests=unlisted,
         manifest_lists=_apart(places, listed.manifest_lists, kept.manifest_lists),
-        statistics=_apart(places, _statistics(before), _statistics(after)),
+        statistics=_apart(places, before.statistics_files(), after.statistics_files()),
         changelogs=_changelogs(io, before, gone, after.snapshots),
     )
 
@@ -74,16 +74,8 @@ def _apart(places: FilePlaces, locations: Iterable[str], kept: Iterable[str]) ->
     return frozenset(location for location in locations if places.of(location).path not in paths)
 
 
-def _statistics(metadata: TableMetadata) -> frozenset[str]:
-    return frozenset(str(one["statistics-path"]) for one in (*metadata.statistics, *metadata.partition_statistics))
-
-
 def _changelogs(
     io: FileIO, metadata: TableMetadata, gone: Collection[Snapshot], kept: Collection[Snapshot]
 ) -> frozenset[str]:
-    ids = _changelog_ids(gone) - _changelog_ids(kept)
+    ids = changelog_ids(gone) - changelog_ids(kept)
     return frozenset(file.path for id, file in changelog_files(io, metadata) if id in ids) if ids else frozenset()
-
-
-def _changelog_ids(snapshots: Iterable[Snapshot]) -> set[str]:
-    return {stored.id for stored in map(StoredChangelog.of, snapshots) if stored is not None}

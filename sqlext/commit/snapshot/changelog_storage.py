@@ -19,8 +19,8 @@ from sqlext.spec.manifests.manifest import (
     encode_manifest_list,
 )
 from sqlext.spec.metadata.stored_changelog import (
-    StoredChangelog,
     changelog_folder,
+    changelog_ids,
     changelog_table,
     manifest_list_location,
 )
@@ -59,8 +59,7 @@ def remove_changelog(io: FileIO, metadata: TableMetadata, id: str) -> None:
 def remove_unneeded_changelogs(io: FileIO, metadata: TableMetadata, now_ms: int) -> int:
     """Removes the changelogs that no snapshot names, unless they are young; returns the number of files. An engine that
     expires snapshots may not know of their changelogs. Raises StorageError."""
-    stored = (StoredChangelog.of(snapshot) for snapshot in metadata.snapshots)
-    needed = {one.id for one in stored if one is not None}
+    needed = changelog_ids(metadata.snapshots)
     old = now_ms - LEAST_AGE_MS
     unneeded = [file.path for id, file in changelog_files(io, metadata) if id not in needed and file.modified_ms < old]
     for path in unneeded:

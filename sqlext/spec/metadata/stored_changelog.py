@@ -8,7 +8,7 @@ changelog exists as soon as its snapshot does, and is garbage once the snapshot 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -66,6 +66,11 @@ class StoredChangelog:
             return named
         since, until = map(str, self.span)
         return {**named, CHANGELOG_SINCE: since, CHANGELOG_UNTIL: until}
+
+
+def changelog_ids(snapshots: Iterable[Snapshot]) -> set[str]:
+    """The ids of the changelogs that the snapshots' summaries name."""
+    return {stored.id for stored in map(StoredChangelog.of, snapshots) if stored is not None}
 
 
 def changelog_id(path: str) -> str | None:

@@ -146,6 +146,10 @@ class TableMetadata:
         known = {one.snapshot_id for one in other.snapshots}
         return tuple(one for one in self.snapshots if one.snapshot_id not in known)
 
+    def statistics_files(self) -> list[str]:
+        """The locations of the files of statistics and of partition statistics."""
+        return [str(one["statistics-path"]) for one in (*self.statistics, *self.partition_statistics)]
+
     def schemas_by_id(self) -> Mapping[int, Schema]:
         return {schema.schema_id: schema for schema in self.schemas}
 
