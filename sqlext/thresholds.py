@@ -95,6 +95,12 @@ class Thresholds:
         "Most that the driver compacts in one commit: it takes a few seconds, and a Spark job two to four times the"
         " CPU.",
     )
+    compacted_at_once_bytes: int = _number(
+        2 * 1024 * 1024,
+        "bytes",
+        "Most that a statement compacts after its commit before it ends: a few hundredths of a second. More is left to"
+        " the background, once the process has committed to the table several times.",
+    )
     sorted_bytes: int = _number(
         64 * 1024 * 1024,
         "bytes",

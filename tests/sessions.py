@@ -17,8 +17,12 @@ _CODE = "spark.sql.codegen.factoryMode"
 
 
 def open_session(warehouse: Path) -> SparkSession:
-    """A session whose catalog `lake` keeps its tables in `warehouse`, with these `settings`."""
-    return sqlext.session(lake=str(warehouse), master="local[2]", conf=settings())
+    """A session whose catalog `lake` keeps its tables in `warehouse`, with these `settings`.
+
+    New tables do not look after themselves, so that tests see the files that their statements write.
+    """
+    conf = {**settings(), "spark.sql.catalog.lake.care": "none"}
+    return sqlext.session(lake=str(warehouse), master="local[2]", conf=conf)
 
 
 def settings() -> dict[str, str]:

@@ -18,6 +18,9 @@ GROUP_COMMIT = "group-commit"
 """Which processes' commits to a table may be grouped."""
 GROUP_COMMIT_MIN_FILE_SIZE = "group-commit.min-file-size-bytes"
 """Appended data files below this size are merged when their commits are grouped."""
+CARE = "care"
+"""Which new tables look after themselves if their CREATE TABLE does not say."""
+CARE_FOR_KEYED, NO_CARE = "keyed", "none"
 TABLE_DEFAULT = "table-default."
 """Before the name of a property: its value in new tables that do not set it."""
 LIBPQ_SETTINGS = ("user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey")
@@ -29,6 +32,7 @@ _OF_ALL = (
     "default-namespace",
     ALLOWED_LOCATIONS,
     UNDROP_RETENTION,
+    CARE,
     GROUP_COMMIT,
     GROUP_COMMIT_MIN_FILE_SIZE,
     "s3.endpoint",

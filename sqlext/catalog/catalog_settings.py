@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlext.catalog.catalog import Catalog
-from sqlext.catalog.catalog_options import GROUP_COMMIT, GROUP_COMMIT_MIN_FILE_SIZE, require_known_options
+from sqlext.catalog.catalog_options import (
+    CARE,
+    CARE_FOR_KEYED,
+    GROUP_COMMIT,
+    GROUP_COMMIT_MIN_FILE_SIZE,
+    NO_CARE,
+    require_known_options,
+)
 from sqlext.catalog.dropped_table import UNDROP_RETENTION
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient
 from sqlext.catalog.rest.rest_catalog import RestCatalog
@@ -54,6 +61,7 @@ def open_catalog(
     CATALOG_UNREACHABLE, CATALOG_LOGIN_FAILED or CATALOG_FAILURE.
     """
     group_commit(name, options)
+    cares_for_keyed_tables(name, options)
     kind = _KINDS.get(options.get("type", _FILESYSTEM).lower())
     if kind is None:
         allowed = "hadoop, jdbc or rest"
@@ -111,6 +119,16 @@ def group_commit(name: str, options: Mapping[str, str]) -> GroupCommit | None:
         return GroupCommit(_settings_fingerprint(name, options), min_file_bytes)
     allowed = "none, process or, where the system has Unix sockets, host"
     raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=GROUP_COMMIT, value=text, allowed=allowed)
+
+
+def cares_for_keyed_tables(name: str, options: Mapping[str, str]) -> bool:
+    """Whether new tables with a key look after themselves unless told not to. Raises AnalysisError
+    CATALOG_OPTION_INVALID."""
+    text = options.get(CARE, CARE_FOR_KEYED).strip().lower()
+    if text not in (CARE_FOR_KEYED, NO_CARE):
+        allowed = f"{CARE_FOR_KEYED} or {NO_CARE}"
+        raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=CARE, value=options[CARE], allowed=allowed)
+    return text == CARE_FOR_KEYED
 
 
 def _min_file_bytes(name: str, options: Mapping[str, str], *, is_grouped: bool) -> int:

@@ -7,12 +7,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 _LOG = logging.getLogger("sqlext")
 _MOST_TOLD = 100
-# So long a table is left alone after a task of a kind has begun: what it could not do, it will not be able to soon.
-_PAUSE_MS = 60_000
+LONGEST_PAUSE_MS = 60_000
+"""For so long at most a table is left alone after a task of a kind was asked for: what could not be done then will not
+be possible soon."""
+
+# The uuid of a table, and the kind of work.
+_Key: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +40,36 @@ class CareTasks:
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
-        self._waiting: deque[tuple[CareTask, Callable[[], str]]] = deque()
+        self._waiting: deque[tuple[_Key, CareTask, Callable[[], str]]] = deque()
+        self._open: set[_Key] = set()
+        self._commits: dict[str, int] = {}
         self._ended: deque[CareTask] = deque(maxlen=_MOST_TOLD)
-        self._asked_ms: dict[tuple[str, str], int] = {}
+        self._asked_ms: dict[_Key, int] = {}
         self._running: CareTask | None = None
         self._thread: threading.Thread | None = None
         self._changed = threading.Condition()
 
-    def ask(self, uuid: str, table: str, kind: str, work: Callable[[], str]) -> bool:
-        """Has `work` done for the table of that uuid, which returns what it did; False if work of this kind for the
-        table was asked for a short time ago."""
+    def counted_commit(self, uuid: str) -> int:
+        """How many commits to the table of that uuid have been counted before this one."""
         with self._changed:
-            now_ms = self._clock()
+            before = self._commits.get(uuid, 0)
+            self._commits[uuid] = before + 1
+            return before
+
+    def ask(
+        self, uuid: str, table: str, kind: str, work: Callable[[], str], *, pause_ms: int = LONGEST_PAUSE_MS
+    ) -> bool:
+        """Has `work` done for the table of that uuid, which returns what it did; False if work of this kind for the
+        table waits or runs, or was asked for less than `pause_ms` ago."""
+        with self._changed:
+            now_ms, key = self._clock(), (uuid, kind)
             # A clock that went back ends the pause.
-            self._asked_ms = {key: ms for key, ms in self._asked_ms.items() if 0 <= now_ms - ms < _PAUSE_MS}
-            if (uuid, kind) in self._asked_ms:
+            self._asked_ms = {key: ms for key, ms in self._asked_ms.items() if 0 <= now_ms - ms < LONGEST_PAUSE_MS}
+            if key in self._open or now_ms - self._asked_ms.get(key, now_ms - pause_ms) < pause_ms:
                 return False
-            self._asked_ms[uuid, kind] = now_ms
-            self._waiting.append((CareTask(table, kind, "waiting", now_ms), work))
+            self._asked_ms[key] = now_ms
+            self._open.add(key)
+            self._waiting.append((key, CareTask(table, kind, "waiting", now_ms), work))
             if self._thread is None:
                 thread = threading.Thread(target=self._work, name="sqlext-care", daemon=True)
                 thread.start()
@@ -64,7 +80,7 @@ class CareTasks:
         """Those that wait or run, and the last that ended; in the order in which they were asked for."""
         with self._changed:
             running = [] if self._running is None else [self._running]
-            return [*self._ended, *running, *(task for task, _ in self._waiting)]
+            return [*self._ended, *running, *(task for _, task, _ in self._waiting)]
 
     def wait(self, timeout_s: float) -> bool:
         """Waits until nothing is left to do; whether that is so after `timeout_s` seconds."""
@@ -73,7 +89,7 @@ class CareTasks:
 
     def _work(self) -> None:
         while (begun := self._next()) is not None:
-            task, work = begun
+            key, task, work = begun
             try:
                 ended = replace(task, state="done", told=work())
             except Exception as failure:
@@ -81,15 +97,16 @@ class CareTasks:
                 ended = replace(task, state="failed", told=str(failure))
             with self._changed:
                 self._ended.append(replace(ended, ended_ms=self._clock()))
+                self._open.discard(key)
                 self._running = None
 
-    def _next(self) -> tuple[CareTask, Callable[[], str]] | None:
+    def _next(self) -> tuple[_Key, CareTask, Callable[[], str]] | None:
         with self._changed:
             if not self._waiting:
                 # The thread ends, so that none is left where nothing is cared for.
                 self._thread = None
                 self._changed.notify_all()
                 return None
-            task, work = self._waiting.popleft()
+            key, task, work = self._waiting.popleft()
             self._running = replace(task, state="running", begun_ms=self._clock())
-            return self._running, work
+            return key, self._running, work

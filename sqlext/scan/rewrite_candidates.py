@@ -25,12 +25,17 @@ from sqlext.spec.manifests.content_file import ContentFile
 
 @dataclass(frozen=True, slots=True)
 class RewriteRules:
-    """Thresholds for rewrites, from the table properties `compaction.*` and `write.target-file-size-bytes`."""
+    """Thresholds for rewrites, from the table properties `compaction.*` and `write.target-file-size-bytes`.
+
+    Files of up to `tiny_bytes` are of one tier: to rewrite as much takes no longer than the commit of a rewrite, so
+    that tiers of smaller files would save nothing.
+    """
 
     delete_ratio: float = COMPACTION_DELETE_RATIO.default
     min_files: int = COMPACTION_MIN_FILES.default
     delete_files: int = COMPACTION_DELETE_FILES.default
     target_bytes: int = TARGET_FILE_SIZE_BYTES.default
+    tiny_bytes: int = 2**20
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> RewriteRules:
@@ -114,10 +119,10 @@ def _deleted_rows(tasks: Mapping[str, FileScanTask], file: ContentFile) -> int:
 
 
 def _full_tiers(files: Iterable[ContentFile], rules: RewriteRules) -> list[RewriteGroup]:
-    """A group for each tier of size with at least `rules.min_files` small files."""
+    """A group for each tier of size with at least `rules.min_files` small files; all tiny ones are of one tier."""
     tiers: dict[int, list[ContentFile]] = defaultdict(list)
     for file in filter(rules.is_small, files):
-        tiers[int(math.log(max(file.file_size_in_bytes, 1), rules.min_files))].append(file)
+        tiers[int(math.log(max(file.file_size_in_bytes, rules.tiny_bytes), rules.min_files))].append(file)
     return [_merged(tier, rules) for tier in tiers.values() if len(tier) >= rules.min_files]
 
 

@@ -54,7 +54,8 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One line of the output. `check` must be equal for all systems of a case; `megabytes` is the figure of some."""
+    """One line of the output. `check` must be equal for all systems of a case; some have an `amount` of `unit` as their
+    figure."""
 
     suite: str
     case: str
@@ -62,4 +63,5 @@ class Result:
     mode: str
     cost: Cost
     check: object
-    megabytes: float | None = None
+    amount: float | None = None
+    unit: str = "MB"

@@ -66,8 +66,8 @@ def planning(bench: Bench) -> Iterator[Result]:
 
 
 def _of_case(bench: Bench, files: int, case: _Case) -> Iterator[Result]:
-    def result(what: str, mode: str, cost: Cost, megabytes: float | None = None) -> Result:
-        return Result("planning", f"{files:,} files {case.name}: {what}", bench.system.name, mode, cost, "", megabytes)
+    def result(what: str, mode: str, cost: Cost, amount: float | None = None) -> Result:
+        return Result("planning", f"{files:,} files {case.name}: {what}", bench.system.name, mode, cost, "", amount)
 
     query = _query(bench, files, case, 0)
     scan = _Scan(bench, query)

@@ -140,12 +140,12 @@ def table_row(result: dict[str, Any]) -> list[str]:
         result["system"],
         result["mode"],
         *(_seconds(cost[of], result) for of in ("wall", "cpu")),
-        "" if result["megabytes"] is None else f"{result['megabytes']:.0f}",
+        "" if result["amount"] is None else f"{result['amount']:.0f} {result['unit']}",
     ]
 
 
 def _seconds(found: float, result: dict[str, Any]) -> str:
-    if result["megabytes"] is not None:
+    if result["amount"] is not None:
         return ""
     return f"{found:.2f}" if found >= 1 else f"{found:.4f}"
 
@@ -155,7 +155,7 @@ def markdown(results: list[dict[str, Any]]) -> str:
     rows = sorted(
         results, key=lambda result: (list(SUITES).index(result["suite"]), order[result["suite"], result["case"]])
     )
-    header = ["suite", "case", "system", "mode", "wall s", "CPU s", "MB"]
+    header = ["suite", "case", "system", "mode", "wall s", "CPU s", "amount"]
     lines = [header, ["---"] * 4 + ["---:"] * 3, *(table_row(result) for result in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from benchmarks.bench import Bench, Result
+from benchmarks.care import care
 from benchmarks.data import order_changes, tpch_table
 from benchmarks.evolved import evolved
 from benchmarks.history import history
@@ -128,8 +129,9 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "stream_upserts": stream_upserts,
     "process_appends": process_appends,
     "maintenance": maintenance,
+    "care": care,
     **LIBRARIES,
 }
 
-OF_ICEBERG_TABLES = frozenset({"planning", "evolved", "history", "maintenance", "manifest_rewrites"})
+OF_ICEBERG_TABLES = frozenset({"care", "planning", "evolved", "history", "maintenance", "manifest_rewrites"})
 """Suites that have nothing for Delta."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks import care
 from benchmarks.evolved import ADDED_COLUMN
 from benchmarks.history import CODECS, SNAPSHOTS
 from benchmarks.maintenance import EXPIRY, ORPHAN_FILES
@@ -46,7 +47,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`figure` must be at most `limit` times `beside`; without `beside`, at most so many megabytes.
+    """`figure` must be at most `limit` times `beside`; without `beside`, at most so many of its unit.
 
     `per` divides the ratio, as by how much larger the one table is. Without `limit` the figure is only told.
     """
@@ -64,7 +65,7 @@ class Target:
             return None
         name = f"{self.figure.suite}, {self.figure.case}, {self.figure.mode}"
         if self.beside is None or other is None:
-            return f"{_verdict(found['megabytes'], self.limit)} {name}: {found['megabytes']:.0f} MB"
+            return f"{_verdict(found['amount'], self.limit)} {name}: {found['amount']:.0f} {found['unit']}"
         wall, cpu = (found["cost"][of] / max(other["cost"][of], 1e-9) / self.per for of in ("wall", "cpu"))
         than = other["system"] if other["system"] != found["system"] else f"{other['case']}, {other['mode']}"
         return f"{_verdict(wall, self.limit)} {name}: {wall:.3f} x {than} (CPU {cpu:.3f})"
@@ -112,10 +113,25 @@ def _targets() -> Iterator[Target]:
     rewrites = (Figure("manifest_rewrites", REWRITE, system, "") for system in ("sqlext", "iceberg"))
     yield Target(next(rewrites), 0.5, next(rewrites))
 
+    yield from _of_care()
     yield from _of_row_changes()
     yield from _of_small_commits()
     for case, limit in ((EXPIRY, 0.2), (ORPHAN_FILES, 0.5)):
         yield Target(_sqlext("maintenance", case, ""), limit, Figure("maintenance", case, "iceberg", ""))
+
+
+def _of_care() -> Iterator[Target]:
+    for count, (mode, *_) in care.RUNS.items():
+
+        def figure(what: str, count: int = count, mode: str = mode) -> Figure:
+            return _sqlext("care", care.case(count, what), mode)
+
+        yield Target(figure("beyond the median"), 0.25, figure("all"))
+        yield Target(figure("slowest"), 3, figure("median"))
+        yield Target(figure("last"), 1.2, figure("first"))
+        yield Target(figure("scan"), 1.15, figure("scan of a clean table"))
+        yield Target(figure("metadata"), 30)
+        yield Target(figure("live files"), 60)
 
 
 def _of_row_changes() -> Iterator[Target]:

@@ -15,10 +15,12 @@ NO_THRESHOLDS = {
     "row_change._NAMED_ROWS",
     "care_tasks._MOST_TOLD",
     # when and how files are removed, which no change waits for
+    "care._COMPACTION_PAUSE_MS",
     "care._FEWEST",
+    "care._FIRST_COMMITS",
     "care._PART",
     "care._THREADS",
-    "care_tasks._PAUSE_MS",
+    "care_tasks.LONGEST_PAUSE_MS",
     "file_deletion.DELETING_THREADS",
     "orphan_files.LEAST_AGE_MS",
     "other_tables._HEAD_BYTES",

@@ -21,7 +21,6 @@ from sqlext.command.changelog.full_compaction import full_compaction_is_due
 from sqlext.command.compaction.compaction_candidates import (
     CompactionCandidates,
     Merge,
-    compacts_itself,
     due,
     everything,
 )
@@ -42,7 +41,6 @@ from sqlext.scan.filter.file_filter import partition_key
 from sqlext.scan.sorted_runs import Bucket, find_buckets
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.write_job import task_identity
-from sqlext.spark.session.session_settings import session_id
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
@@ -84,36 +82,39 @@ COMPACTED_COLUMNS = (
 _Due = Callable[[Target, Sequence[Bucket]], CompactionCandidates]
 
 
-def compact_after_commit(
-    environment: Environment, spark: SparkSession, target: Target, trigger_ms: int | None = None
-) -> None:
-    """Compacts what is due after a commit, if the table is configured to compact itself.
+def compact_due(
+    environment: Environment,
+    spark: SparkSession,
+    target: Target,
+    trigger_ms: int | None = None,
+    most_bytes: int | None = None,
+) -> Compacted | None:
+    """Compacts what is due after a commit, of data files at most `most_bytes`; None if more is due.
 
-    `trigger_ms` is the time between the batches of a stream. Failures are logged as warnings, since the commit is done.
-    While statements of the process wait for a rerun on the table, compaction is left to the last of them.
+    `trigger_ms` is the time between the batches of a stream. A full compaction that is to store the changelog has no
+    limit, since readers wait for it. Raises errors of reading and writing.
     """
     metadata = target.table.metadata
-    if target.destination.wap_id is not None or environment.statements_run_again(target.table):
-        return
+    is_left = False
 
     def after_commit(target: Target, buckets: Sequence[Bucket]) -> CompactionCandidates:
         """What the table's properties make due; all buckets if a full compaction is to store the changelog."""
+        nonlocal is_left
         metadata, head = target.table.metadata, target.version.snapshot
         if head is not None and full_compaction_is_due(metadata, head, environment.clock(), trigger_ms):
             return everything(environment, target, buckets, tells=True)
-        return due(environment, target, buckets)
+        found = due(environment, target, buckets)
+        fitting = found if most_bytes is None else found.of_at_most(most_bytes)
+        is_left = len(fitting.merges) < len(found.merges)
+        return fitting
 
-    try:
-        if not compacts_itself(metadata) or environment.transactions.is_open(session_id(spark)):
-            return
-        name = TableName((target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name))
-        done = _compact(environment, spark, name, target.destination.branch, after_commit)
-        if done.buckets and CHANGELOG_PRODUCER.of(metadata.properties) != "none":
-            _remove_unneeded_changelogs(environment, name)
-        if done.given_up:
-            _LOG.warning("%d merges of %s are given up: others change its files", done.given_up, name)
-    except Exception as failure:
-        _LOG.warning("%s is not compacted: %s", target.name, failure)
+    name = TableName((target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name))
+    done = _compact(environment, spark, name, target.destination.branch, after_commit)
+    if done.buckets and CHANGELOG_PRODUCER.of(metadata.properties) != "none":
+        _remove_unneeded_changelogs(environment, name)
+    if done.given_up:
+        _LOG.warning("%d merges of %s are given up: others change its files", done.given_up, name)
+    return None if is_left else done
 
 
 def compact_table(

@@ -7,7 +7,8 @@ files with many deleted rows are rewritten.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from sqlext.command.change.row_level import Target
 from sqlext.command.changelog.changelog_recorder import can_store_changes
@@ -40,6 +41,11 @@ class Merge:
     files: tuple[ContentFile, ...]
     written_as: int = 1
 
+    @property
+    def bytes(self) -> int:
+        """The size of the files that are merged."""
+        return sum(file.file_size_in_bytes for file in self.files)
+
 
 @dataclass(frozen=True, slots=True)
 class CompactionCandidates:
@@ -51,6 +57,13 @@ class CompactionCandidates:
     tells: bool = False
     marks: bool = False
     merged_deletes: frozenset[PartitionKey] = frozenset()
+
+    def of_at_most(self, most_bytes: int) -> CompactionCandidates:
+        """Without the largest merges, so that the others have data files of at most so many bytes."""
+        smallest_first = sorted(self.merges, key=lambda merge: merge.bytes)
+        sums = accumulate(merge.bytes for merge in smallest_first)
+        fitting = [merge for merge, sum in zip(smallest_first, sums, strict=True) if sum <= most_bytes]
+        return replace(self, merges=fitting)
 
 
 def compacts_itself(metadata: TableMetadata) -> bool:

@@ -35,7 +35,7 @@ from sqlext.commit.actions.table_creation import CreateTable as CreateTableActio
 from sqlext.commit.actions.table_creation import ReplaceTable
 from sqlext.commit.loop.transaction import commit
 from sqlext.errors import AlreadyExistsError, AnalysisError, NotFoundError, UnsupportedError
-from sqlext.properties import ROWKIND_FIELD
+from sqlext.properties import ROWKIND_FIELD, WRITE_ONLY
 from sqlext.spark.catalog.data_type import as_nullable, require_spark_types, schema_from_spark
 from sqlext.spark.catalog.frame_options import WriteOptions, write_options
 from sqlext.spark.query.lowered_sql import lowered_query
@@ -134,6 +134,8 @@ def _define(
     query: DataFrame | None,
 ) -> None:
     """Creates or replaces the table, with the query's rows in one commit."""
+    if environment.catalogs.opened.of(name.catalog).cares_for_keyed_tables:
+        definition = _looking_after_itself(definition)
     kinds = ROWKIND_FIELD.of(definition.properties)
     if query is not None and kinds is not None:
         way_out = "Create the table without AS, and write with INSERT"
@@ -191,6 +193,14 @@ def _define(
         sleep=environment.sleep,
         queue=environment.queue,
     )
+
+
+def _looking_after_itself(definition: TableDefinition) -> TableDefinition:
+    """A table with a key that does not say whether it looks after itself says that it does, so that each engine can
+    read it there."""
+    if not definition.schema.identifier_field_ids or WRITE_ONLY.of(definition.properties) is not None:
+        return definition
+    return replace(definition, properties={**definition.properties, WRITE_ONLY.name: "false"})
 
 
 def _require_no_options(options: Mapping[str, str]) -> None:

@@ -84,14 +84,17 @@ class ManifestWriter:
             for start in range(0, len(entries), _MAX_NEW_ENTRIES)
         )
 
-    def without(self, manifest: ManifestFile, removed: frozenset[ContentKey], metadata: TableMetadata) -> ManifestFile:
-        """`manifest` with `removed` marked as deleted by this snapshot; other entries keep their sequence numbers."""
+    def without(
+        self, manifests: Sequence[ManifestFile], removed: frozenset[ContentKey], metadata: TableMetadata
+    ) -> ManifestFile:
+        """One manifest in place of several of one spec and content, with `removed` marked as deleted by this snapshot;
+        other entries keep their sequence numbers."""
         entries = [
             entry.with_status(EntryStatus.DELETED, self._snapshot_id) if entry.key in removed else entry.existing
-            for entry in self.encoded_entries([manifest], metadata)
+            for entry in self.encoded_entries(manifests, metadata)
             if entry.is_live
         ]
-        return self.write(entries, metadata, manifest.spec_id, manifest.content)
+        return self.write(entries, metadata, manifests[0].spec_id, manifests[0].content)
 
     def merge(self, manifests: Sequence[ManifestFile], metadata: TableMetadata) -> ManifestFile:
         """One manifest in place of several of one spec and content, without entries that older snapshots deleted."""
@@ -220,17 +223,35 @@ def merge_groups(manifests: Sequence[ManifestFile], metadata: TableMetadata) -> 
     if not MANIFEST_MERGE_ENABLED.of(metadata.properties):
         yield from ((manifest,) for manifest in manifests)
         return
-    kinds: dict[tuple[ManifestContent, int], list[ManifestFile]] = {}
-    for manifest in manifests:
-        kinds.setdefault((manifest.content, manifest.spec_id), []).append(manifest)
     minimum = MANIFEST_MIN_COUNT_TO_MERGE.of(metadata.properties)
     target = MANIFEST_TARGET_SIZE_BYTES.of(metadata.properties)
-    for kind in kinds.values():
+    for kind in _by_kind(manifests):
         for group in _filled_from_the_end(kind, target):
             if group[0] is kind[0] and len(group) < minimum:
                 yield from ((manifest,) for manifest in group)
             else:
                 yield group
+
+
+def rewrite_groups(manifests: Sequence[ManifestFile], metadata: TableMetadata) -> Iterator[tuple[ManifestFile, ...]]:
+    """Manifests that a commit rewrites in any case, in groups that become one manifest each.
+
+    As by `merge_groups`, but of any number: it costs less to write one manifest than several.
+    """
+    if not MANIFEST_MERGE_ENABLED.of(metadata.properties):
+        yield from ((manifest,) for manifest in manifests)
+        return
+    target = MANIFEST_TARGET_SIZE_BYTES.of(metadata.properties)
+    for kind in _by_kind(manifests):
+        yield from _filled_from_the_end(kind, target)
+
+
+def _by_kind(manifests: Iterable[ManifestFile]) -> Iterable[list[ManifestFile]]:
+    """Manifests that can become one: of one content and spec."""
+    kinds: dict[tuple[ManifestContent, int], list[ManifestFile]] = {}
+    for manifest in manifests:
+        kinds.setdefault((manifest.content, manifest.spec_id), []).append(manifest)
+    return kinds.values()
 
 
 def _filled_from_the_end(manifests: Sequence[ManifestFile], target: int) -> list[tuple[ManifestFile, ...]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows, VectorProduction
-from sqlext.commit.snapshot.manifest_writer import ManifestKey, manifest_key, merge_groups
+from sqlext.commit.snapshot.manifest_writer import ManifestKey, manifest_key, merge_groups, rewrite_groups
 from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.commit.snapshot.removal import Removal, RemoveNothing, Selection, WithVectors
 from sqlext.commit.snapshot.snapshot_writer import SnapshotWriter, require_branch
@@ -67,7 +67,7 @@ class SnapshotProduction:
         self._writer = self._snapshots.manifests
         self._vectors = VectorProduction(context, self._change.deleted_rows, self._position_delete_files())
         self._added: dict[tuple[int, frozenset[ContentKey]], tuple[ManifestFile, ...]] = {}
-        self._kept: dict[tuple[int, str, int | None, int, frozenset[ContentKey]], ManifestFile] = {}
+        self._kept: dict[tuple[tuple[ManifestKey, ...], frozenset[ContentKey]], ManifestFile] = {}
         self._merged: dict[tuple[ManifestKey, ...], ManifestFile] = {}
         planned_on = context.planned_on
         self._rules = None if planned_on is None else row_rule_properties(planned_on.properties)
@@ -158,7 +158,7 @@ class SnapshotProduction:
         self, base: TableMetadata, parent: Snapshot | None, superseded: frozenset[ContentKey]
     ) -> tuple[list[ManifestFile], list[ContentFile]]:
         """The parent's manifests without the removed files, and those files, including vectors of removed data
-        files."""
+        files. Of manifests that lose files, those of one group are rewritten as one."""
         listed = () if parent is None else self._context.manifests.manifests(self._context.io, parent)
         live = [manifest for manifest in listed if manifest.has_live_files]
         selection = self._change.removal.of(base)
@@ -169,31 +169,39 @@ class SnapshotProduction:
                 data_files = frozenset(file.file_path for file in removed)
                 selection = WithVectors(selection, superseded, data_files)
             paths = selection.listed()
+            gone: dict[str, frozenset[ContentKey]] = {}
             for manifest in (one for one in live if one.content == content):
-                remaining, gone = self._without_removed(manifest, selection, paths, base)
-                kept[manifest.path] = self._writer.counted(remaining, base)
-                removed.extend(gone)
+                files = self._removed_from(manifest, selection, paths, base)
+                removed.extend(files)
+                if files:
+                    gone[manifest.path] = frozenset(file.key for file in files)
+                else:
+                    kept[manifest.path] = self._writer.counted(manifest, base)
+            for group in rewrite_groups([one for one in live if one.path in gone], base):
+                keys = frozenset[ContentKey]().union(*(gone[one.path] for one in group))
+                kept[group[0].path] = self._writer.counted(self._without(group, keys, base), base)
         missing = self._change.removal.missing(removed)
         if missing:
             reason = f"another commit removed the file {min(missing)}"
             raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
-        return [kept[manifest.path] for manifest in live], removed
+        return [kept[manifest.path] for manifest in live if manifest.path in kept], removed
 
-    def _without_removed(
+    def _removed_from(
         self, manifest: ManifestFile, selection: Selection, paths: frozenset[str] | None, base: TableMetadata
-    ) -> tuple[ManifestFile, tuple[ContentFile, ...]]:
-        """The manifest without the selected files, and those; `paths` are those that the selection has listed."""
+    ) -> tuple[ContentFile, ...]:
+        """The selected files of a manifest; `paths` are those that the selection has listed."""
         if not selection.touches(manifest):
-            return manifest, ()
+            return ()
         found = self._listed_entries(manifest, paths, base)
-        gone = tuple(entry.file for entry in found if entry.is_live and selection.selects(entry.file))
-        if not gone:
-            return manifest, ()
-        removed = frozenset(file.key for file in gone)
-        key = (*manifest_key(manifest, base), removed)
+        return tuple(entry.file for entry in found if entry.is_live and selection.selects(entry.file))
+
+    def _without(
+        self, group: tuple[ManifestFile, ...], removed: frozenset[ContentKey], base: TableMetadata
+    ) -> ManifestFile:
+        key = tuple(manifest_key(manifest, base) for manifest in group), removed
         if key not in self._kept:
-            self._kept[key] = self._writer.without(manifest, removed, base)
-        return self._kept[key], gone
+            self._kept[key] = self._writer.without(group, removed, base)
+        return self._kept[key]
 
     def _listed_entries(
         self, manifest: ManifestFile, paths: frozenset[str] | None, base: TableMetadata

@@ -8,7 +8,7 @@ from threading import Lock
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_options import TABLE_DEFAULT
-from sqlext.catalog.catalog_settings import GroupCommit, group_commit
+from sqlext.catalog.catalog_settings import GroupCommit, cares_for_keyed_tables, group_commit
 from sqlext.catalog.session_catalog import SessionNames
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG
@@ -19,13 +19,15 @@ class OpenCatalog:
     """A catalog, and the options `spark.sql.catalog.<name>.*` that it was opened with.
 
     `group_commit` is its setting for group commits; None: each commit is made alone. `beside` are the names of Spark
-    that it shares with Spark's session catalog; None for all others.
+    that it shares with Spark's session catalog; None for all others. `cares_for_keyed_tables`: new tables with a key
+    look after themselves unless told not to.
     """
 
     catalog: Catalog
     options: Mapping[str, str]
     group_commit: GroupCommit | None
     beside: SessionNames | None = None
+    cares_for_keyed_tables: bool = True
 
     def require_options(self, name: str, options: Mapping[str, str], *, all_of_them: bool) -> None:
         """Raises AnalysisError CATALOG_IS_OPEN for an option whose value differs from the catalog's, and with
@@ -66,7 +68,8 @@ class OpenCatalogs:
             else:
                 catalog = self._open_catalog(name, options)
                 beside = self._session_names if name == SPARK_CATALOG else None
-                self._by_name[name] = OpenCatalog(catalog, dict(options), group_commit(name, options), beside)
+                cares, grouped = cares_for_keyed_tables(name, options), group_commit(name, options)
+                self._by_name[name] = OpenCatalog(catalog, dict(options), grouped, beside, cares)
 
     def require_settings(self, catalogs: Mapping[str, Mapping[str, str]]) -> None:
         """Raises AnalysisError CATALOG_IS_OPEN for an option, by catalog, whose value differs from an open

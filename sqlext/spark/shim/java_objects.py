@@ -37,6 +37,11 @@ def active_context() -> SparkContext | None:
     return SparkContext._active_spark_context
 
 
+def clone_of(spark: SparkSession) -> SparkSession:
+    """A session of the same application with the same settings and catalogs."""
+    return SparkSession(spark.sparkContext, java_session(spark).cloneSession())
+
+
 def is_stopped(spark: SparkSession) -> bool:
     """Whether the session's application has ended."""
     return spark.sparkContext._jsc is None

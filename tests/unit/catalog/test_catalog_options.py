@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sqlext.catalog.catalog_options import READ, require_known_options
+from sqlext.catalog.catalog_settings import cares_for_keyed_tables, open_catalog
 from sqlext.errors import AnalysisError
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "catalogs.md"
@@ -63,3 +64,13 @@ def test_every_option_in_the_documents_is_known() -> None:
     assert len(options) > 5
     for option in options:
         assert any(refusal(kind, option) is None for kind in KINDS), option
+
+
+@pytest.mark.parametrize(("said", "cares"), [({}, True), ({"care": "Keyed"}, True), ({"care": " none"}, False)])
+def test_new_tables_with_a_key_look_after_themselves(said: dict[str, str], cares: bool) -> None:
+    assert cares_for_keyed_tables("lake", said) == cares
+
+
+def test_care_of_another_kind_is_refused() -> None:
+    with pytest.raises(AnalysisError, match=r"CATALOG_OPTION_INVALID.*keyed or none"):
+        open_catalog("lake", {"warehouse": "/tmp", "care": "all"})

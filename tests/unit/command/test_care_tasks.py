@@ -40,6 +40,7 @@ def test_a_table_is_left_alone_for_a_while() -> None:
     assert not tasks.ask("1", "t", "expire", lambda: "")
     assert tasks.ask("1", "t", "other", lambda: "")
     assert tasks.ask("2", "u", "expire", lambda: "")
+    assert tasks.wait(10)
     clock.now_ms += 60_000
     assert tasks.ask("1", "t", "expire", lambda: "")
     assert tasks.wait(10)
@@ -55,3 +56,20 @@ def test_a_thread_that_has_ended_is_followed_by_another() -> None:
     assert tasks.wait(10)
     assert len(tasks.tasks()) == 100, "the last ones are told of"
     assert {one.state for one in tasks.tasks()} == {"done"}
+
+
+def test_what_waits_or_runs_is_not_asked_for_again() -> None:
+    clock, gate = Clock(), threading.Event()
+    tasks = CareTasks(clock)
+    assert tasks.ask("1", "t", "compact", lambda: str(gate.wait(10)), pause_ms=0)
+    clock.now_ms += 600_000
+    assert not tasks.ask("1", "t", "compact", lambda: "", pause_ms=0)
+    gate.set()
+    assert tasks.wait(10)
+    assert tasks.ask("1", "t", "compact", lambda: "", pause_ms=0)
+    assert tasks.wait(10)
+
+
+def test_commits_are_counted_by_table() -> None:
+    tasks = CareTasks(Clock())
+    assert [tasks.counted_commit(uuid) for uuid in "aaba"] == [0, 1, 0, 2]

@@ -20,7 +20,7 @@ from sqlext.scan.scan_plan import FileScanTask
 from sqlext.scan.sorted_runs import Bucket, SortedRun
 from sqlext.spec.manifests.content_file import Content, ContentFile
 
-RULES = RewriteRules(delete_ratio=0.1, min_files=3, delete_files=4, target_bytes=1_000_000)
+RULES = RewriteRules(delete_ratio=0.1, min_files=3, delete_files=4, target_bytes=1_000_000, tiny_bytes=1)
 ROW = 10
 
 
@@ -130,11 +130,18 @@ def test_all_files_are_written_anew_where_rows_are_gone_by_key() -> None:
     assert whole_group(of, RULES).written_as == 2
 
 
+def test_tiny_files_are_of_one_size() -> None:
+    rules = RewriteRules(min_files=3, target_bytes=1_000_000, tiny_bytes=50_000)
+    (group,) = due_groups(partition(10, 2_000, 49_000), rules, None)
+    assert len(group.files) == 3
+    assert due_groups(partition(10, 2_000, 150_000), rules, None) == []
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_files_stay_few_and_rows_are_written_seldom(seed: int) -> None:
     """After each commit a partition is compacted until nothing is due."""
     rng = random.Random(seed)
-    rules = RewriteRules(min_files=rng.randint(2, 8), target_bytes=2**40)
+    rules = RewriteRules(min_files=rng.randint(2, 8), target_bytes=2**40, tiny_bytes=rng.choice((1, 500)))
     sizes = [rng.randint(1, 1_000_000)]
     came = written = 0
     for _ in range(300):

@@ -210,7 +210,7 @@ def test_entries_of_deleted_files_are_dropped(tmp_path: Path) -> None:
 
 
 def test_manifests_of_deleted_files_alone_leave_none(tmp_path: Path) -> None:
-    shop = Shop(tmp_path)
+    shop = Shop(tmp_path, **{"commit.manifest-merge.enabled": "false"})
     shop.table = shop.remove(*range(12))
     assert len(manifests(shop.table)) == 12
     table = shop.commit(RewriteManifests(0))
