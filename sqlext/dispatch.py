@@ -12,7 +12,6 @@ from sqlext.command.batch_statement import as_batch, unless_created_before, unle
 from sqlext.command.change.destination import written_table
 from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.compaction.compaction import COMPACTED_COLUMNS
-from sqlext.command.compaction.optimize import optimize
 from sqlext.command.ddl.alter_constraint import add_constraint, drop_constraint
 from sqlext.command.ddl.alter_key import add_primary_key, drop_primary_key
 from sqlext.command.ddl.alter_table import alter_columns, alter_partitioning, alter_write_order
@@ -32,6 +31,7 @@ from sqlext.command.dml.transaction_control import control_transaction
 from sqlext.command.dml.truncate import truncate
 from sqlext.command.dml.update import update
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.optimize import optimize
 from sqlext.command.maintenance.vacuum import VACUUM_COLUMNS, vacuum
 from sqlext.command.outcome import Counts, Outcome, count_schema, struct
 from sqlext.command.view.alter_view import alter_view_properties, drop_view, rename_view

@@ -132,6 +132,10 @@ _LONG_UNITS = {"second": "s", "minute": "min", "hour": "h", "day": "d"}
 
 
 def _duration_ms(text: str) -> int | None:
+    return _known_duration_ms(text)
+
+
+def _known_duration_ms(text: str) -> int:
     number, _, unit = re.sub(r"(\d)\s*(?=[a-z])", r"\1 ", text.lower()).partition(" ")
     unit = _LONG_UNITS.get(unit.removesuffix("s"), unit)
     if not number.isdigit() or unit not in _UNITS_MS:
@@ -319,6 +323,19 @@ CHANGELOG_LOOKUP_WAIT = TableProperty(
     ("lookup-wait",),
 )
 CONSUMER_EXPIRATION: TableProperty[int | None] = TableProperty("consumer.expiration-time", None, _duration_ms)
+
+# how long rows and partitions are kept, by Paimon's names
+RECORD_EXPIRE_TIME: TableProperty[int | None] = TableProperty("record-level.expire-time", None, _duration_ms)
+RECORD_TIME_FIELD: TableProperty[str | None] = TableProperty("record-level.time-field", None, _column_name)
+PARTITION_EXPIRATION_TIME: TableProperty[int | None] = TableProperty("partition.expiration-time", None, _duration_ms)
+PARTITION_EXPIRATION_INTERVAL = TableProperty("partition.expiration-check-interval", 3_600_000, _known_duration_ms)
+PARTITION_EXPIRATION_MAX = TableProperty("partition.expiration-max-num", 100, _integer(1))
+VALUES_TIME, UPDATE_TIME = "values-time", "update-time"
+PARTITION_EXPIRATION_STRATEGY = TableProperty(
+    "partition.expiration-strategy", VALUES_TIME, _one_of(VALUES_TIME, UPDATE_TIME)
+)
+PARTITION_TIMESTAMP_FORMATTER: TableProperty[str | None] = TableProperty("partition.timestamp-formatter", None, str)
+PARTITION_TIMESTAMP_PATTERN: TableProperty[str | None] = TableProperty("partition.timestamp-pattern", None, str)
 
 WAP_ENABLED = TableProperty("write.wap.enabled", False, _boolean)
 

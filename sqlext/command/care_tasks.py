@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 
 _LOG = logging.getLogger("sqlext")
 _MOST_TOLD = 100
-LONGEST_PAUSE_MS = 60_000
-"""For so long at most a table is left alone after a task of a kind was asked for: what could not be done then will not
-be possible soon."""
+# So long a table is left alone after a task of a kind was asked for: what could not be done then will not be possible
+# soon.
+_PAUSE_MS = 60_000
 
 # The uuid of a table, and the kind of work.
 _Key: TypeAlias = tuple[str, str]
@@ -57,24 +57,30 @@ class CareTasks:
             return before
 
     def ask(
-        self, uuid: str, table: str, kind: str, work: Callable[[], str], *, pause_ms: int = LONGEST_PAUSE_MS
+        self,
+        uuid: str,
+        table: str,
+        kind: str,
+        work: Callable[[], str],
+        *,
+        pause_ms: int = _PAUSE_MS,
+        at_once: bool = False,
     ) -> bool:
         """Has `work` done for the table of that uuid, which returns what it did; False if work of this kind for the
-        table waits or runs, or was asked for less than `pause_ms` ago."""
+        table waits or runs, or was asked for less than `pause_ms` ago. With `at_once` the caller's thread does it."""
         with self._changed:
             now_ms, key = self._clock(), (uuid, kind)
+            since_ms = now_ms - self._asked_ms.get(key, now_ms - pause_ms)
             # A clock that went back ends the pause.
-            self._asked_ms = {key: ms for key, ms in self._asked_ms.items() if 0 <= now_ms - ms < LONGEST_PAUSE_MS}
-            if key in self._open or now_ms - self._asked_ms.get(key, now_ms - pause_ms) < pause_ms:
+            if key in self._open or 0 <= since_ms < pause_ms:
                 return False
             self._asked_ms[key] = now_ms
             self._open.add(key)
-            self._waiting.append((key, CareTask(table, kind, "waiting", now_ms), work))
-            if self._thread is None:
-                thread = threading.Thread(target=self._work, name="sqlext-care", daemon=True)
-                thread.start()
-                self._thread = thread
-            return True
+            if not at_once:
+                self._queue(key, CareTask(table, kind, "waiting", now_ms), work)
+        if at_once:
+            self._do(key, CareTask(table, kind, "running", now_ms, now_ms), work)
+        return True
 
     def tasks(self) -> Sequence[CareTask]:
         """Those that wait or run, and the last that ended; in the order in which they were asked for."""
@@ -89,16 +95,29 @@ class CareTasks:
 
     def _work(self) -> None:
         while (begun := self._next()) is not None:
-            key, task, work = begun
-            try:
-                ended = replace(task, state="done", told=work())
-            except Exception as failure:
-                _LOG.warning("%s of %s in the background failed: %s", task.kind, task.table, failure)
-                ended = replace(task, state="failed", told=str(failure))
+            self._do(*begun)
+            with self._changed:
+                self._running = None
+
+    def _do(self, key: _Key, task: CareTask, work: Callable[[], str]) -> None:
+        ended = replace(task, state="failed", told="interrupted")
+        try:
+            ended = replace(task, state="done", told=work())
+        except Exception as failure:
+            _LOG.warning("%s of %s failed: %s", task.kind, task.table, failure)
+            ended = replace(task, state="failed", told=str(failure))
+        finally:
             with self._changed:
                 self._ended.append(replace(ended, ended_ms=self._clock()))
                 self._open.discard(key)
-                self._running = None
+
+    def _queue(self, key: _Key, task: CareTask, work: Callable[[], str]) -> None:
+        """Has the thread, which is started if there is none, do the work. The lock is held."""
+        self._waiting.append((key, task, work))
+        if self._thread is None:
+            thread = threading.Thread(target=self._work, name="sqlext-care", daemon=True)
+            thread.start()
+            self._thread = thread
 
     def _next(self) -> tuple[_Key, CareTask, Callable[[], str]] | None:
         with self._changed:

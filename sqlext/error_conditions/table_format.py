@@ -11,6 +11,10 @@ TABLE_FORMAT: Mapping[str, Condition] = {
     "AMBIGUOUS_REFERENCE": Condition(
         "42704", "The column {name} is ambiguous: it may be {candidates}. Write its exact case."
     ),
+    "INVALID_RETENTION": Condition(
+        "42616",
+        "The property {property} of {name} is refused: {reason}. Set it right, or remove it to keep all rows.",
+    ),
     "INVALID_BUCKETS": Condition("42616", "The buckets of {name} are refused: {reason}. Use {way_out}."),
     "FORMAT_VERSION_DOWNGRADE": Condition(
         "42616", "The format version of {name} cannot go from {current} to {version}: versions only rise. Leave it."

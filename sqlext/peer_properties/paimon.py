@@ -33,7 +33,15 @@ PAIMON = (
         num-sorted-run.compaction-trigger
         partial-update.ignore-delete
         partial-update.remove-record-on-delete
+        partition.expiration-check-interval
+        partition.expiration-max-num
+        partition.expiration-strategy
+        partition.expiration-time
+        partition.timestamp-formatter
+        partition.timestamp-pattern
         primary-key
+        record-level.expire-time
+        record-level.time-field
         rowkind.field
         sequence.field
         sequence.field.sort-order
@@ -43,26 +51,17 @@ PAIMON = (
         write.compaction-skip
     """),
     *refused(
-        "rows are not deleted when they have come of age",
-        "Delete them by a DELETE that runs regularly",
+        "partitions expire after commits, in the background",
+        "Call expire_partitions where they should expire at a certain time",
         """
         compaction.skip-expired-partitions = false
         end-input.check-partition-expire = false
-        partition.expiration-batch-size
-        partition.expiration-check-interval
-        partition.expiration-max-num
-        partition.expiration-strategy
-        partition.expiration-time
-        partition.timestamp-format.strict
-        partition.timestamp-formatter
-        partition.timestamp-pattern
-        record-level.expire-time
-        record-level.time-field
         """,
     ),
+    *refused("writes do not read times of partitions", "Add a CHECK", "partition.timestamp-format.strict = false"),
     *refused(
-        "commits expire neither snapshots nor stored changelogs",
-        "Run CALL <catalog>.system.expire_snapshots('<table>'), which reads history.expire.*",
+        "snapshots expire by Iceberg's properties, and stored changelogs with them",
+        "Set history.expire.max-snapshot-age-ms and history.expire.min-snapshots-to-keep",
         """
         changelog.num-retained.max
         changelog.num-retained.min
@@ -354,6 +353,7 @@ PAIMON = (
         row-tracking.partition-group-on-commit
         """,
     ),
+    *no_effect("partitions expire in one commit, which reads no data file", "partition.expiration-batch-size"),
     *no_effect("a changelog tells of deletes as of other changes", "delete.force-produce-changelog = false"),
     *no_effect(
         "write.target-file-size-bytes says it",

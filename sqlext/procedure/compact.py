@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlext.command.compaction.chosen_part import condition, require_branch
 from sqlext.command.compaction.compaction import COMPACTED_COLUMNS, compact_table
+from sqlext.command.maintenance.expired_rows import delete_expired_rows
 from sqlext.commit.actions.bucket_change import ChangeBuckets
 from sqlext.commit.rules.bucket_layout import DYNAMIC, bucket_count
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
@@ -18,11 +19,16 @@ from sqlext.sql.statements.statement import TableName
 
 
 def compact(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """One row; `failed_buckets_count` is the number of buckets given up because of conflicts with other writers."""
+    """One row; `failed_buckets_count` is the number of buckets given up because of conflicts with other writers.
+
+    Before, rows of main that are expired by the table's properties are deleted, unless `where` chooses others.
+    """
     arguments, spark = invocation.arguments, invocation.spark
     name = TableName(invocation.table_parts(arguments["table"]))
     branch, where = arguments["branch"] or MAIN_BRANCH, arguments["where"]
     require_branch(invocation.load(arguments["table"]).metadata, branch, name)
+    if branch == MAIN_BRANCH and where is None:
+        delete_expired_rows(invocation.environment, spark, name)
     done = compact_table(
         invocation.environment,
         spark,

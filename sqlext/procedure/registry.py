@@ -14,6 +14,7 @@ from sqlext.procedure.compact import COMPACT, RESCALE
 from sqlext.procedure.consumers import CONSUMERS, DROP_CONSUMER, RESET_CONSUMER
 from sqlext.procedure.convert_equality_deletes import CONVERT_EQUALITY_DELETES
 from sqlext.procedure.dropped_tables import DROPPED_TABLES
+from sqlext.procedure.expire_partitions import EXPIRE_PARTITIONS
 from sqlext.procedure.expire_snapshots import EXPIRE_SNAPSHOTS
 from sqlext.procedure.fast_forward import FAST_FORWARD
 from sqlext.procedure.migrate import MIGRATE
@@ -41,6 +42,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             CONVERT_EQUALITY_DELETES,
             DROP_CONSUMER,
             DROPPED_TABLES,
+            EXPIRE_PARTITIONS,
             EXPIRE_SNAPSHOTS,
             FAST_FORWARD,
             MIGRATE,

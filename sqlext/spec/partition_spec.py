@@ -11,10 +11,12 @@ from urllib.parse import quote_plus
 from sqlext.errors import UnsupportedError
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import (
+    BucketTransform,
     DayTransform,
     HourTransform,
     MonthTransform,
     Transform,
+    VoidTransform,
     YearTransform,
     parse_transform,
 )
@@ -114,6 +116,15 @@ class PartitionSpec:
             return path
         kept = path[: _LONGEST_PATH - _HASH].rpartition("/")[0]
         return f"{kept}/{_hashed(path)}"
+
+    def told_values(self, schemas: Sequence[Schema], values: Sequence[Any]) -> dict[str, str | None]:
+        """The texts of a partition's values, as in its path, by the names of its fields; buckets, which tell nothing,
+        are left out. `schemas` have the source columns, the first one that has a column counting."""
+        return {
+            field.name: None if value is None else field.transform.human(_source_type(schemas, field), value)
+            for field, value in zip(self.fields, values, strict=True)
+            if not isinstance(field.transform, BucketTransform | VoidTransform)
+        }
 
     def same_fields(self, other: PartitionSpec) -> bool:
         """Whether both have equal source columns, transforms and names; spec ids and field ids may differ."""

@@ -20,7 +20,7 @@ NO_THRESHOLDS = {
     "care._FIRST_COMMITS",
     "care._PART",
     "care._THREADS",
-    "care_tasks.LONGEST_PAUSE_MS",
+    "care_tasks._PAUSE_MS",
     "file_deletion.DELETING_THREADS",
     "orphan_files.LEAST_AGE_MS",
     "other_tables._HEAD_BYTES",
@@ -30,6 +30,7 @@ NO_THRESHOLDS = {
     "write_operation._PAUSE_S",
     # units, and what a value takes
     "distribution._MICROS_PER_HOUR",
+    "expired_rows._FIRST_MILLISECONDS",
     "vacuum._HOUR_MS",
     "small_runs._TEXT_BYTES",
     "small_runs._THREADS",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from sqlext.command.change.explanation import Explanation
-from sqlext.command.dml.delete import planned_delete
+from sqlext.command.change.row_deletion import planned_delete
 from sqlext.command.dml.insert import explain_insert
 from sqlext.command.dml.merge import planned_merge
 from sqlext.command.dml.update import planned_update

@@ -1,9 +1,10 @@
-"""What a table that looks after itself gets after a commit: compaction, and expiry of its snapshots."""
+"""What a table that looks after itself gets after a commit: compaction, and expiry of snapshots and rows."""
 
 from __future__ import annotations
 
 import logging
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -12,16 +13,27 @@ from sqlext.command.change.row_level import Target
 from sqlext.command.compaction.compaction import compact_due
 from sqlext.command.compaction.compaction_candidates import compacts_itself
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.expired_partitions import expire_partitions
+from sqlext.command.maintenance.expired_rows import delete_expired_rows
 from sqlext.command.maintenance.expiry import expire_snapshots
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
-from sqlext.properties import GC_ENABLED, MAX_SNAPSHOT_AGE_MS, looks_after_itself
+from sqlext.properties import (
+    GC_ENABLED,
+    MAX_SNAPSHOT_AGE_MS,
+    PARTITION_EXPIRATION_INTERVAL,
+    PARTITION_EXPIRATION_TIME,
+    RECORD_EXPIRE_TIME,
+    looks_after_itself,
+)
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spark.shim.java_objects import clone_of
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.sql.statements.statement import TableName
 
 _LOG = logging.getLogger("sqlext")
 COMPACTION, EXPIRY = "compact", "expire_snapshots"
+ROW_EXPIRY, PARTITION_EXPIRY = "expire_rows", "expire_partitions"
 # So many statements on a table compact all that is due before they end.
 _FIRST_COMMITS = 10
 _COMPACTION_PAUSE_MS = 2_000
@@ -35,36 +47,71 @@ _THREADS = 2
 def care_after_commit(
     environment: Environment, spark: SparkSession, target: Target, trigger_ms: int | None = None
 ) -> None:
-    """Compacts what is due if the table is configured to compact itself, and has snapshots expired in the background if
-    enough are due. What takes long to compact is left to the background too.
+    """Compacts what is due if the table is configured to compact itself, and has rows, partitions and snapshots expired
+    in the background if that is due. What takes long to compact is left to the background too.
 
     `trigger_ms` is the time between the batches of a stream. Failures are logged as warnings, since the commit is done.
     While statements of the process wait for a rerun on the table, compaction is left to the last of them.
     """
-    try:
-        _compact(environment, spark, target, trigger_ms)
-    except Exception as failure:
-        _LOG.warning("%s is not compacted: %s", target.name, failure)
-    try:
-        metadata = target.table.metadata
-        is_due = looks_after_itself(metadata.properties) and expiry_is_due(metadata, environment.clock())
-        if is_due and not environment.transactions.is_open(session_id(spark)):
-            ask_for_expiry(environment, target)
-    except Exception as failure:
-        _LOG.warning("Snapshots of %s are not expired: %s", target.name, failure)
-
-
-def _compact(environment: Environment, spark: SparkSession, target: Target, trigger_ms: int | None) -> None:
-    if target.destination.wap_id is not None or environment.statements_run_again(target.table):
-        return
-    metadata, session = target.table.metadata, session_id(spark)
-    if not compacts_itself(metadata) or environment.transactions.is_open(session):
-        return
+    metadata = target.table.metadata
     # A process that has committed little may end after this statement, and all work in the background with it.
     is_young = environment.care.counted_commit(metadata.table_uuid) < _FIRST_COMMITS
-    most_bytes = None if is_young else environment.planning.thresholds.compacted_at_once_bytes
+    steps: Sequence[tuple[str, Callable[[], object]]] = (
+        ("expire rows", lambda: _ask_for_retention(environment, spark, target, at_once=is_young)),
+        ("compact", lambda: _compact(environment, spark, target, trigger_ms, at_once=is_young)),
+        ("expire snapshots", lambda: _ask_for_expiry_if_due(environment, target)),
+    )
+    if target.destination.wap_id is not None or environment.transactions.is_open(session_id(spark)):
+        return
+    for what, step in steps:
+        try:
+            step()
+        except Exception as failure:
+            _LOG.warning("Care for %s, to %s, failed: %s", target.name, what, failure)
+
+
+def _compact(
+    environment: Environment, spark: SparkSession, target: Target, trigger_ms: int | None, *, at_once: bool
+) -> None:
+    if environment.statements_run_again(target.table) or not compacts_itself(target.table.metadata):
+        return
+    most_bytes = None if at_once else environment.planning.thresholds.compacted_at_once_bytes
     if compact_due(environment, spark, target, trigger_ms, most_bytes) is None:
         ask_for_compaction(environment, spark, target, trigger_ms)
+
+
+def _ask_for_expiry_if_due(environment: Environment, target: Target) -> None:
+    metadata = target.table.metadata
+    if looks_after_itself(metadata.properties) and expiry_is_due(metadata, environment.clock()):
+        ask_for_expiry(environment, target)
+
+
+def _ask_for_retention(environment: Environment, spark: SparkSession, target: Target, *, at_once: bool) -> None:
+    """Has rows and partitions of main deleted that are expired by the table's properties, unless they were looked for
+    a short time ago."""
+    metadata, name = target.table.metadata, TableName(_parts(target))
+    properties = metadata.properties
+    if not looks_after_itself(properties) or target.destination.branch != MAIN_BRANCH:
+        return
+    # The deletion is a statement of its own, which no batch and no rerun of this one has anything to do with.
+    environment = replace(environment, batch=None, overtaken=None)
+
+    def delete_rows() -> str:
+        return f"{delete_expired_rows(environment, session(), name) or 0} rows"
+
+    def remove_partitions() -> str:
+        return f"partitions: {', '.join(expire_partitions(environment, session(), name)) or 'none'}"
+
+    def session() -> SparkSession:
+        return spark if at_once else clone_of(spark)
+
+    interval_ms = PARTITION_EXPIRATION_INTERVAL.of(properties)
+    for age, kind, work in (
+        (RECORD_EXPIRE_TIME, ROW_EXPIRY, delete_rows),
+        (PARTITION_EXPIRATION_TIME, PARTITION_EXPIRY, remove_partitions),
+    ):
+        if age.of(properties) is not None:
+            environment.care.ask(metadata.table_uuid, _name(target), kind, work, pause_ms=interval_ms, at_once=at_once)
 
 
 def ask_for_compaction(

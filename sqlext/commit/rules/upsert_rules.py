@@ -1,4 +1,4 @@
-"""Rules for tables whose properties ask for writes by key.
+"""Rules for tables whose properties ask for writes by key, or for a retention.
 
 The rules are checked when a table is created and when its schema, partitioning or properties change. Flink's sink
 checks at its first write only, when another engine may already have written.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from sqlext.commit.rules.merge_rules import has_merge_engine, merge_engine
+from sqlext.commit.rules.retention_rules import broken_retention_rules
 from sqlext.commit.rules.sequence_field import kind_column, row_order
 from sqlext.errors import AnalysisError
 from sqlext.properties import (
@@ -49,7 +50,7 @@ def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str)
 
 def require_upsert_rules(schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str) -> None:
     """Raises AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD,
-    INVALID_ROWKIND_FIELD, INVALID_MERGE_ENGINE or INVALID_CHANGELOG_PRODUCER."""
+    INVALID_ROWKIND_FIELD, INVALID_MERGE_ENGINE, INVALID_CHANGELOG_PRODUCER or INVALID_RETENTION."""
     for error in _broken_rules(schema, spec, properties, name):
         raise error
 
@@ -103,6 +104,7 @@ def _broken_rules(
             rule(schema, properties, name)
         except AnalysisError as broken:
             yield broken
+    yield from broken_retention_rules(schema, spec, properties, name)
 
 
 def _value(known: TableProperty[_T], properties: Mapping[str, str]) -> _T:

@@ -112,7 +112,11 @@ def test_a_failure_of_the_compaction_is_a_warning(
     with caplog.at_level(logging.WARNING, "sqlext"):
         upserted = spark.sql(f"UPSERT INTO {table_name} VALUES (1, 'A'), (2, 'B'), (3, 'C')").collect()
     assert upserted[0].num_affected_rows == 3
-    assert [record.getMessage() for record in caplog.records if f"{table_name} is not compacted" in record.getMessage()]
+    assert [
+        record.getMessage()
+        for record in caplog.records
+        if f"Care for {table_name}, to compact, failed" in record.getMessage()
+    ]
     assert "replace" not in _operations(spark, table_name)
     for path in hidden:
         path.rename(path.with_suffix(".parquet"))

@@ -1,0 +1,55 @@
+"""Which partitions are expired: by their values or by their last change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sqlext.command.maintenance.expired_partitions import expired_partitions
+from sqlext.commit.actions.spec_change import ChangeSpec, DropField, FieldTerm
+from sqlext.commit.rules.partition_time import PartitionTime
+from sqlext.commit.rules.retention_rules import PartitionRetention
+from sqlext.spec.transform import IdentityTransform
+from unit.command.lake import Lake
+
+_DAY_MS = 86_400_000
+BY_VALUES = PartitionTime()
+DAYS = ["2026-01-01", "2026-01-09", "eu", None]
+
+
+def paths(lake: Lake, age_days: int, time: PartitionTime | None = BY_VALUES) -> list[str]:
+    retention = PartitionRetention(age_days * _DAY_MS, time, 100)
+    return [one.path for one in expired_partitions(lake.environment, lake.target(), retention)]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = Lake(tmp_path)
+    lake.create("CREATE TABLE t (id BIGINT, day STRING) PARTITIONED BY (day, bucket(2, id))")
+    for day in DAYS:
+        lake.append(id=[1], day=[day])
+    return lake
+
+
+def test_by_values(lake: Lake) -> None:
+    lake.clock.now_ms = 1_768_003_200_000  # 2026-01-10
+    assert paths(lake, 10) == []
+    assert paths(lake, 5) == ["day=2026-01-01"]
+    assert paths(lake, 0) == ["day=2026-01-01", "day=2026-01-09"]
+    assert paths(lake, 1_000_000) == []
+
+
+def test_by_the_last_change(lake: Lake) -> None:
+    lake.clock.now_ms += 3 * _DAY_MS
+    lake.append(id=[2], day=["2026-01-09"])
+    lake.clock.now_ms += _DAY_MS
+    assert paths(lake, 2, None) == ["day=2026-01-01", "day=eu", "day=null"]
+    assert paths(lake, 5, None) == []
+    assert len(paths(lake, 0, None)) == 4
+
+
+def test_partitions_of_earlier_specs_are_expired_too(lake: Lake) -> None:
+    lake.commit(ChangeSpec((DropField(FieldTerm(("day",), IdentityTransform())),)))
+    lake.clock.now_ms = 1_768_003_200_000
+    assert paths(lake, 5, PartitionTime("$day")) == ["day=2026-01-01"]
