@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -157,3 +157,11 @@ class Catalog(Protocol):
 
     def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
         """False if it does not exist. Raises AnalysisError SCHEMA_NOT_EMPTY for one with contents, unless `cascade`."""
+
+
+def all_tables(catalog: Catalog, namespace: Namespace = ()) -> Iterator[TableIdentifier]:
+    """All tables of a catalog, or those in a namespace and in the namespaces below it."""
+    if namespace:
+        yield from catalog.list_tables(namespace)
+    for child in catalog.list_namespaces(namespace):
+        yield from all_tables(catalog, child)

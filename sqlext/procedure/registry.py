@@ -18,6 +18,7 @@ from sqlext.procedure.expire_partitions import EXPIRE_PARTITIONS
 from sqlext.procedure.expire_snapshots import EXPIRE_SNAPSHOTS
 from sqlext.procedure.fast_forward import FAST_FORWARD
 from sqlext.procedure.migrate import MIGRATE
+from sqlext.procedure.optimize_all import OPTIMIZE_ALL
 from sqlext.procedure.procedure import Procedure
 from sqlext.procedure.publish_changes import PUBLISH_CHANGES
 from sqlext.procedure.register_table import REGISTER_TABLE
@@ -46,6 +47,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             EXPIRE_SNAPSHOTS,
             FAST_FORWARD,
             MIGRATE,
+            OPTIMIZE_ALL,
             PUBLISH_CHANGES,
             REGISTER_TABLE,
             REMOVE_EXPIRED_CHANGELOGS,
@@ -68,7 +70,7 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "rewrite_data_files": "CALL {catalog}.system.compact(…) merges data files",
         "rewrite_position_delete_files": "CALL {catalog}.system.compact(…) merges position-delete files",
         "compact_manifest": "CALL {catalog}.system.rewrite_manifests(…) makes few manifests of many",
-        "compact_database": "CALL {catalog}.system.compact(…) compacts one table",
+        "compact_database": "CALL {catalog}.system.optimize_all(…) compacts all tables",
         "create_changelog_view": "SELECT … FROM table_changes('<table>', <from>, <to>) reads a table's changes",
         "create_branch": "ALTER TABLE … CREATE BRANCH makes a branch",
         "delete_branch": "ALTER TABLE … DROP BRANCH drops a branch",

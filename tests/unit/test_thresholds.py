@@ -30,6 +30,8 @@ NO_THRESHOLDS = {
     "write_operation._PAUSE_S",
     # units, and what a value takes
     "distribution._MICROS_PER_HOUR",
+    "catalog_care._COMMIT_S",
+    "catalog_care._SUPERFLUOUS_MANIFESTS",
     "expired_rows._FIRST_MILLISECONDS",
     "vacuum._HOUR_MS",
     "small_runs._TEXT_BYTES",
