@@ -31,6 +31,7 @@ from sqlext.command.dml.transaction_control import control_transaction
 from sqlext.command.dml.truncate import truncate
 from sqlext.command.dml.update import update
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.analyze import analyze_table
 from sqlext.command.maintenance.optimize import optimize
 from sqlext.command.maintenance.vacuum import VACUUM_COLUMNS, vacuum
 from sqlext.command.outcome import Counts, Outcome, count_schema, struct
@@ -64,6 +65,7 @@ from sqlext.sql.statements.statement import (
     AlterColumns,
     AlterPartitioning,
     AlterWriteOrder,
+    AnalyzeTable,
     Call,
     CreateReference,
     CreateTable,
@@ -119,6 +121,7 @@ _COMMANDS: Mapping[type, Any] = {
     AlterViewProperties: alter_view_properties,
     AlterViewQuery: alter_view_query,
     AlterWriteOrder: alter_write_order,
+    AnalyzeTable: analyze_table,
     CreateTable: create_table,
     CreateTableLike: create_table_like,
     CreateView: create_view,
@@ -154,6 +157,7 @@ _WITHOUT_ANSWER = (
     AlterViewProperties,
     AlterViewQuery,
     AlterWriteOrder,
+    AnalyzeTable,
     CreateReference,
     CreateTable,
     CreateTableLike,
@@ -168,7 +172,8 @@ _WITHOUT_ANSWER = (
 )
 # Statements that change rows or columns, so that Spark's caches of the table are stale.
 _CHANGES = (
-    AlterColumns | CreateTable | Delete | Insert | Merge | Optimize | Restore | Truncate | Update | Vacuum
+    AlterColumns | AnalyzeTable | CreateTable | Delete | Insert | Merge | Optimize | Restore | Truncate | Update
+    | Vacuum
 )  # fmt: skip
 # Statements whose object is in the field `name`, not in `table`.
 _NAMED = (

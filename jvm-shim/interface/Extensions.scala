@@ -33,5 +33,6 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectFunction(RowExpressions.condition)
     extensions.injectFunction(TransformFunction.bucket)
     extensions.injectFunction(UnscaledDecimal.function)
+    extensions.injectFunction(ThetaSketch.function)
   }
 }

@@ -1,4 +1,4 @@
-"""Deletes the files of snapshots that were never committed."""
+"""Deletes the files of snapshots and statistics that were never committed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stored_changelog import changelog_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import is_below, metadata_location
 
 ADDED_IN_PLACE = "sqlext.files-added-in-place"
 """Snapshot summary key, with the value true: the added files existed before, and belong to another snapshot or
@@ -19,13 +20,14 @@ table."""
 
 
 def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata | None) -> None:
-    """Deletes the files written for snapshots of `discarded` that `kept` does not have; failures leave orphan files.
+    """Deletes the files written for snapshots and statistics of `discarded` that `kept` does not have; failures leave
+    orphan files.
 
-    The snapshots were not committed, so no table refers to the files. Files that a snapshot added in place stay.
+    They were not committed, so no table refers to the files. Files that a snapshot added in place stay.
     """
     gone = discarded.snapshots_not_in(kept)
     added = [path for snapshot in gone for path in _added(io, discarded, snapshot)]
-    for path in [*added, *_changelogs(io, discarded, gone)]:
+    for path in [*added, *_changelogs(io, discarded, gone), *_statistics(discarded, kept)]:
         with suppress(SqlextError, OSError):
             io.delete(path)
 
@@ -35,6 +37,13 @@ def _changelogs(io: FileIO, metadata: TableMetadata, snapshots: Sequence[Snapsho
     if ids:
         with suppress(SqlextError, OSError):
             yield from [file.path for id, file in changelog_files(io, metadata) if id in ids]
+
+
+def _statistics(discarded: TableMetadata, kept: TableMetadata | None) -> Iterator[str]:
+    """Those in the table's own metadata folder: a registered table may name others."""
+    known = frozenset(() if kept is None else kept.statistics_files())
+    folder = metadata_location(discarded)
+    yield from (path for path in discarded.statistics_files() if path not in known and is_below(folder, path))
 
 
 def _added(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:

@@ -161,6 +161,14 @@ NAMES: Mapping[str, Condition] = {
         "The query is refused: since it was made, columns of {name} were renamed, dropped, made optional or given"
         " another type: {columns}. Make the query anew.",
     ),
+    "STATISTICS_OF_COLUMN": Condition(
+        "42703",
+        "Statistics of the column {column} of {name} are not computed: {reason}. Name columns, or fields of structs,"
+        " that have one value in a row.",
+    ),
+    "STATISTICS_OF_NO_COLUMN": Condition(
+        "42703", "Statistics of {name} are not computed: none of its columns has values that are counted. Name a field."
+    ),
     "TIME_TRAVEL_TWICE": Condition(
         "42601",
         "The read of {name} is refused: it names two versions of the table. Name one: by VERSION or TIMESTAMP AS OF, by"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.statistics_file import DISTINCT_VALUES, THETA_SKETCH
 from sqlext.spec.metadata.table_metadata import TableMetadata
-
-_DISTINCT = "apache-datasketches-theta-v1"
 
 
 def distinct_counts(metadata: TableMetadata, snapshot: Snapshot | None) -> dict[int, int]:
@@ -21,7 +20,7 @@ def distinct_counts(metadata: TableMetadata, snapshot: Snapshot | None) -> dict[
         return counts
     for blob in by_snapshot[snapshot.snapshot_id].get("blob-metadata", ()):
         fields, properties = blob.get("fields", ()), blob.get("properties") or {}
-        if blob.get("type") == _DISTINCT and len(fields) == 1:
+        if blob.get("type") == THETA_SKETCH and len(fields) == 1:
             with suppress(KeyError, ValueError):  # the property is optional
-                counts[fields[0]] = int(properties["ndv"])
+                counts[fields[0]] = int(properties[DISTINCT_VALUES])
     return counts

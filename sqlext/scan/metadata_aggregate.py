@@ -66,10 +66,12 @@ def aggregate(
     aggregates: Sequence[Aggregate],
     *,
     manifests: ManifestCache,
+    with_deleted_rows: bool = False,
 ) -> list[list[Any]] | None:
     """A row for each group, with the stored values of `groups` and then the aggregates; one row if `groups` is empty.
 
-    None if metadata does not determine the result. `schema` has the fields of `predicate`, `groups` and `aggregates`.
+    None if metadata does not determine the result. With `with_deleted_rows` it is an estimate: of all rows in data
+    files, whatever is deleted by delete files. `schema` has the fields of `predicate`, `groups` and `aggregates`.
     Raises NotFoundError, CorruptionError or UnsupportedError for manifests.
     """
     files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
@@ -77,11 +79,12 @@ def aggregate(
     shown = [
         schema.field(id) for id in (*groups, *(a.field_id for a in aggregates if a.function != "count" and a.field_id))
     ]
-    if any(one.content != ManifestContent.DATA for one in listed):
+    of_data = [one for one in listed if one.content == ManifestContent.DATA]
+    if len(of_data) < len(listed) and not with_deleted_rows:
         return None
     if any(not isinstance(field.type, _SHOWN) for field in shown):
         return None
-    wanted = [one for one in listed if files.manifest_may_match(one)]
+    wanted = [one for one in of_data if files.manifest_may_match(one)]
     results: dict[tuple[Any, ...], list[Any]] = {}
     if not groups:
         results[()] = _nothing(aggregates)
@@ -174,7 +177,7 @@ def _of_file(one: Aggregate, file: ContentFile, places: dict[int, int], schema: 
 
 def _column(schema: Schema, field_id: int) -> MetricsColumn:
     """The column. Raises `_NotTold` for a nested field, whose counts are not counts of rows."""
-    if field_id not in {field.id for field in schema.fields}:
+    if len(schema.column_path(field_id)) > 1:
         raise _NotTold
     return MetricsColumn(schema.field(field_id).type)
 

@@ -25,7 +25,7 @@ from sqlext.sql.syntax.alter_table_syntax import parse_alter_table, parse_commen
 from sqlext.sql.syntax.call_syntax import parse_call
 from sqlext.sql.syntax.constraint_syntax import parse_constraint_change
 from sqlext.sql.syntax.create_table_syntax import parse_create_table
-from sqlext.sql.syntax.maintenance_syntax import parse_optimize, parse_vacuum
+from sqlext.sql.syntax.maintenance_syntax import parse_analyze, parse_optimize, parse_vacuum
 from sqlext.sql.syntax.options_hint import with_versions
 from sqlext.sql.syntax.ref_syntax import parse_reference_change, parse_restore
 from sqlext.sql.syntax.routine_syntax import parse_describe_routine, parse_show_procedures
@@ -36,7 +36,7 @@ from sqlext.sql.tokens.token_cursor import TokenCursor
 
 _HEADS = frozenset(
     {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
-    | {"DROP", "UNDROP", "TRUNCATE", "DESCRIBE", "DESC", "COMMENT", "OPTIMIZE", "VACUUM"}
+    | {"DROP", "UNDROP", "TRUNCATE", "DESCRIBE", "DESC", "COMMENT", "ANALYZE", "OPTIMIZE", "VACUUM"}
 )
 # White space and comments. Nested comments do not match: text with them is left to the tokenizer.
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*))*\*/)"
@@ -46,14 +46,15 @@ _TARGET = re.compile(
     r"""(?:CREATE~+(?:OR~+REPLACE~+)?(?:EXTERNAL~+)?TABLE~+(?:IF~+NOT~+EXISTS~+)?
     | REPLACE~+TABLE~+ | INSERT~+@(?:INTO|OVERWRITE)~+(?:TABLE~+)? | UPSERT~+@INTO~+(?:TABLE~+)?
     | MERGE~+@INTO~+ | UPDATE~+ | DELETE~+FROM~+ | TRUNCATE~+TABLE~+
-    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)? | UNDROP~+TABLE~+ | OPTIMIZE~+ | VACUUM~+
+    | SHOW~+CREATE~+TABLE~+ | ALTER~+TABLE~+ | RESTORE~+(?:TABLE~+)? | UNDROP~+TABLE~+
+    | ANALYZE~+TABLE~+ | OPTIMIZE~+ | VACUUM~+
     | CREATE~+(?:OR~+REPLACE~+)?VIEW~+(?:IF~+NOT~+EXISTS~+)? | ALTER~+VIEW~+ | DROP~+VIEW~+(?:IF~+EXISTS~+)?)
     (?:(?P<word>\w+) | `(?P<quoted>[^`]+)`(?!`)) (?P<dot>~*\.)?""".replace("@", _EVOLVING).replace("~", _GAP),
     re.IGNORECASE | re.VERBOSE,
 )
 _OTHER_OBJECT = re.compile(
     rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE|VIEW)\b)|SHOW{_GAP}+(?!(?:CREATE|VIEWS|PROCEDURES)\b)"
-    rf"|DESC(?:RIBE)?{_GAP}+(?!(?:FUNCTION|PROCEDURE)\b)|COMMENT{_GAP}+ON{_GAP}+(?!COLUMN\b)"
+    rf"|ANALYZE{_GAP}+(?!TABLE\b)|DESC(?:RIBE)?{_GAP}+(?!(?:FUNCTION|PROCEDURE)\b)|COMMENT{_GAP}+ON{_GAP}+(?!COLUMN\b)"
     rf"|(?:ALTER{_GAP}+(?!TABLE\b)|DROP{_GAP}+)(?!VIEW\b))[A-Za-z]",
     re.IGNORECASE,
 )
@@ -182,6 +183,8 @@ def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | V
         return _parse_undrop(cursor, tables)
     if cursor.at("RESTORE"):
         return parse_restore(cursor, tables)
+    if cursor.at("ANALYZE"):
+        return parse_analyze(cursor, tables)
     if cursor.at("OPTIMIZE"):
         return parse_optimize(cursor, tables)
     if cursor.at("VACUUM"):

@@ -168,7 +168,8 @@ def _statistics(base: TableMetadata | None, updated: TableMetadata) -> Iterator[
         after = getattr(updated, field)
         for one in after:
             if one not in before:
-                yield {"action": f"set-{word}", "snapshot-id": one["snapshot-id"], word: dict(one)}
+                of_snapshot = {"snapshot-id": one["snapshot-id"]} if word == "statistics" else {}
+                yield {"action": f"set-{word}", **of_snapshot, word: dict(one)}
         named = {one["snapshot-id"] for one in after}
         for one in before:
             is_kept = updated.snapshot_or_none(one["snapshot-id"]) is not None

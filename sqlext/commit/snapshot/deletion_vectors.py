@@ -113,14 +113,15 @@ class VectorProduction:
         """Writes one Puffin file with a vector for each data file."""
         paths = sorted(deleted)
         blobs = [_blob(path, deleted[path].positions) for path in paths]
-        data, placed = encode_puffin(blobs, created_by=f"{ENGINE_NAME} {ENGINE_VERSION}")
+        file = encode_puffin(blobs, created_by=f"{ENGINE_NAME} {ENGINE_VERSION}")
         name = f"{self._context.commit_id}-{len(self.written) + 1:05d}-deletes.puffin"
         location = join(data_location(base), name)
         # Noted before the write, so that an interrupted one is cleaned up too.
         self.written.append(location)
-        self._create(location, data, base)
+        self._create(location, file.data, base)
         return tuple(
-            _vector(location, len(data), path, deleted[path], blob) for path, blob in zip(paths, placed, strict=True)
+            _vector(location, len(file.data), path, deleted[path], blob)
+            for path, blob in zip(paths, file.blobs, strict=True)
         )
 
     def _create(self, location: str, data: bytes, base: TableMetadata) -> None:

@@ -64,8 +64,9 @@ class MetadataAnswers:
         return {"rows": None if rows is None else [[_json_value(value) for value in row] for row in rows]}
 
     def column_statistics(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answers "column statistics": by column, as far as metadata tells, distinct, nulls, min and max of all
-        rows."""
+        """Answers "column statistics": by column, as far as metadata tells, distinct, nulls, min and max of all rows
+        in data files. They are estimates, which deleted rows are part of: Spark uses no distinct count without nulls.
+        """
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         distinct = distinct_counts(version.metadata, version.snapshot)
         columns: dict[str, dict[str, Any]] = {}
@@ -81,11 +82,17 @@ class MetadataAnswers:
         return {"columns": columns}
 
     def _of_all_rows(self, version: TableVersion, functions: Sequence[Aggregate]) -> list[Any] | None:
-        rows = self._aggregate(version, AlwaysTrue(), [], functions)
+        rows = self._aggregate(version, AlwaysTrue(), [], functions, with_deleted_rows=True)
         return None if rows is None else rows[0]
 
     def _aggregate(
-        self, version: TableVersion, predicate: Predicate, groups: Sequence[int], functions: Sequence[Aggregate]
+        self,
+        version: TableVersion,
+        predicate: Predicate,
+        groups: Sequence[int],
+        functions: Sequence[Aggregate],
+        *,
+        with_deleted_rows: bool = False,
     ) -> list[list[Any]] | None:
         return aggregate(
             version.io,
@@ -96,6 +103,7 @@ class MetadataAnswers:
             groups,
             functions,
             manifests=self._manifests,
+            with_deleted_rows=with_deleted_rows,
         )
 
 

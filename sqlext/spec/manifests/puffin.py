@@ -44,22 +44,44 @@ class BlobMetadata:
 
 @dataclass(frozen=True, slots=True)
 class NewBlob:
-    """A blob to write uncompressed."""
+    """A blob to write uncompressed; of a snapshot that is not committed yet, its id and number are unassigned."""
 
     type: str
     data: bytes
     fields: tuple[int, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    snapshot_id: int = _NOT_KNOWN_YET
+    sequence_number: int = _NOT_KNOWN_YET
 
 
-def encode_puffin(blobs: Sequence[NewBlob], *, created_by: str) -> tuple[bytes, list[BlobMetadata]]:
-    """The bytes of a Puffin file, and each blob's metadata, in which snapshot id and sequence number are unassigned."""
+@dataclass(frozen=True, slots=True)
+class PuffinFile:
+    """The bytes of a Puffin file, and the metadata of its blobs; `footer_size` is in bytes."""
+
+    data: bytes
+    blobs: tuple[BlobMetadata, ...]
+    footer_size: int
+
+
+def encode_puffin(blobs: Sequence[NewBlob], *, created_by: str) -> PuffinFile:
+    """The file of these blobs, in their order."""
     parts, placed, offset = [MAGIC], [], len(MAGIC)
     for blob in blobs:
-        placed.append(BlobMetadata(blob.type, offset, len(blob.data), blob.fields, properties=blob.properties))
+        placed.append(
+            BlobMetadata(
+                blob.type,
+                offset,
+                len(blob.data),
+                blob.fields,
+                blob.snapshot_id,
+                blob.sequence_number,
+                properties=blob.properties,
+            )
+        )
         parts.append(blob.data)
         offset += len(blob.data)
     footer = {"blobs": [one.to_json() for one in placed], "properties": {"created-by": created_by}}
     payload = json.dumps(footer, ensure_ascii=False, separators=(",", ":")).encode()
     parts += [MAGIC, payload, _FOOTER_END.pack(len(payload), bytes(4), MAGIC)]
-    return b"".join(parts), placed
+    data = b"".join(parts)
+    return PuffinFile(data, tuple(placed), len(data) - offset)

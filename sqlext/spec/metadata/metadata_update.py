@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, Union
 from sqlext.errors import AnalysisError, CommitConflict
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.metadata.snapshot import MetadataLogEntry, Snapshot, SnapshotLogEntry
+from sqlext.spec.metadata.statistics_file import PartitionStatisticsFile, StatisticsFile
 from sqlext.spec.metadata.table_metadata import TableMetadata, require_supported, validate_spec
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
@@ -273,6 +274,36 @@ class RemoveSnapshots:
 
 
 @dataclass(frozen=True, slots=True)
+class SetStatistics:
+    """Sets the statistics file of a snapshot, in place of one that it may have."""
+
+    statistics: StatisticsFile
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        """Raises NotFoundError if the table does not have the snapshot."""
+        return replace(metadata, statistics=_with_file_of(metadata, metadata.statistics, self.statistics.to_json()))
+
+    def to_json(self) -> dict[str, Any]:
+        id = self.statistics.snapshot_id
+        return {"action": "set-statistics", "snapshot-id": id, "statistics": self.statistics.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class SetPartitionStatistics:
+    """Sets the partition statistics file of a snapshot, in place of one that it may have."""
+
+    statistics: PartitionStatisticsFile
+
+    def apply(self, metadata: TableMetadata) -> TableMetadata:
+        """Raises NotFoundError if the table does not have the snapshot."""
+        files = _with_file_of(metadata, metadata.partition_statistics, self.statistics.to_json())
+        return replace(metadata, partition_statistics=files)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"action": "set-partition-statistics", "partition-statistics": self.statistics.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveSpecs:
     """Removes partition specs, of which none is the default; ids that the table does not have are ignored."""
 
@@ -320,6 +351,8 @@ MetadataUpdate: TypeAlias = Union[  # noqa: UP007 - as every union of spec/
     SetSnapshotRef,
     RemoveSnapshotRef,
     RemoveSnapshots,
+    SetStatistics,
+    SetPartitionStatistics,
     RemoveSpecs,
     RemoveSchemas,
 ]
@@ -387,6 +420,14 @@ def _log_after_gap(log: tuple[SnapshotLogEntry, ...], gone: frozenset[int]) -> t
         else:
             kept.append(entry)
     return tuple(kept)
+
+
+def _with_file_of(
+    metadata: TableMetadata, files: Sequence[Mapping[str, Any]], file: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], ...]:
+    """`files` with `file` in place of that of its snapshot. Raises NotFoundError if there is no such snapshot."""
+    id = metadata.snapshot(file["snapshot-id"]).snapshot_id
+    return (*(one for one in files if one.get("snapshot-id") != id), file)
 
 
 def _require_free_id(metadata: TableMetadata, kind: str, id: int, taken: Iterable[int]) -> None:

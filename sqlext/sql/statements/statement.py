@@ -250,6 +250,14 @@ class Vacuum:
 
 
 @dataclass(frozen=True, slots=True)
+class AnalyzeTable:
+    """ANALYZE TABLE … COMPUTE STATISTICS; `columns` None: of the table alone, empty: of all columns."""
+
+    table: TableName
+    columns: tuple[tuple[str, ...], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Undrop:
     """UNDROP TABLE."""
 
@@ -481,6 +489,7 @@ Statement: TypeAlias = (
     | ShowCreateTable
     | Explain
     | Optimize
+    | AnalyzeTable
     | Restore
     | Undrop
     | Vacuum

@@ -1,14 +1,44 @@
-"""OPTIMIZE and VACUUM, as Delta spells them.
+"""ANALYZE TABLE, as Spark spells it, and OPTIMIZE and VACUUM, as Delta does.
 
+ANALYZE TABLE table COMPUTE STATISTICS [NOSCAN | FOR COLUMNS column, … | FOR ALL COLUMNS]
 OPTIMIZE table [FULL] [WHERE condition]
 VACUUM table [RETAIN n HOURS] [DRY RUN]
 """
 
 from __future__ import annotations
 
-from sqlext.sql.statements.statement import Optimize, Vacuum
+from sqlext.sql.statements.statement import AnalyzeTable, Optimize, Vacuum
 from sqlext.sql.statements.table_resolution import TableResolution
 from sqlext.sql.tokens.token_cursor import TokenCursor
+
+
+def parse_analyze(cursor: TokenCursor, tables: TableResolution) -> AnalyzeTable | None:
+    """The statement; None for a table that is not of a sqlext catalog, and for ANALYZE TABLES."""
+    cursor.expect("ANALYZE")
+    if not cursor.accept("TABLE"):
+        return None
+    table = tables.resolve(cursor.dotted_name("a table name"))
+    if table is None:
+        return None
+    if cursor.at("PARTITION"):
+        reason = (
+            "the sizes of partitions are those of their files, which each scan knows. Leave PARTITION out, or use"
+            f" CALL {table.catalog}.system.compute_partition_stats(…) for engines that read them from a file"
+        )
+        cursor.refuse("ANALYZE TABLE … PARTITION", reason)
+    cursor.expect("COMPUTE", "STATISTICS")
+    columns: tuple[tuple[str, ...], ...] | None = None
+    if cursor.accept("FOR", "ALL", "COLUMNS"):
+        columns = ()
+    elif cursor.accept("FOR"):
+        cursor.expect("COLUMNS")
+        columns = (cursor.dotted_name("a column"),)
+        while cursor.accept(","):
+            columns = (*columns, cursor.dotted_name("a column"))
+    else:
+        cursor.accept("NOSCAN")
+    cursor.expect_end()
+    return AnalyzeTable(table, columns)
 
 
 def parse_optimize(cursor: TokenCursor, tables: TableResolution) -> Optimize | None:

@@ -43,10 +43,10 @@ def test_what_is_written_is_read_by_pyiceberg() -> None:
         NewBlob(BLOB_TYPE, encode_deletion_vector(bitmap.serialize()), (1,), {"referenced-data-file": path})
         for path, bitmap in bitmaps.items()
     ]
-    data, placed = encode_puffin(blobs, created_by="test")
-    theirs = PuffinFile(data)
+    file = encode_puffin(blobs, created_by="test")
+    theirs = PuffinFile(file.data)
     found = [(blob.type, blob.offset, blob.length, tuple(blob.fields)) for blob in theirs.footer.blobs]
-    assert found == [(blob.type, blob.offset, blob.length, blob.fields) for blob in placed]
+    assert found == [(blob.type, blob.offset, blob.length, blob.fields) for blob in file.blobs]
     vectors = deletion_vectors_from_puffin_file(theirs)
     assert {one.referenced_data_file: set(one.to_vector().to_pylist()) for one in vectors} == {
         path: set(bitmap) for path, bitmap in bitmaps.items()

@@ -1,0 +1,39 @@
+"""compute_table_stats: counts the distinct values of columns, for the optimisers of engines that read the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlext.command.maintenance.table_statistics import compute_statistics
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+
+
+def compute_table_stats(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """Row: the location of the statistics file; no row for a table without a snapshot. Raises as `compute_statistics`,
+    and AnalysisError for an argument."""
+    arguments = invocation.arguments
+    columns = arguments["columns"]
+    if columns is not None and (not columns or None in columns):
+        raise COMPUTE_TABLE_STATS.refused("columns is empty" if not columns else "one of columns is null")
+    location = compute_statistics(
+        invocation.environment,
+        invocation.spark,
+        invocation.catalog,
+        invocation.load(arguments["table"]),
+        arguments["snapshot_id"],
+        None if columns is None else [(column,) for column in columns],
+    )
+    return [] if location is None else [(location,)]
+
+
+COMPUTE_TABLE_STATS = Procedure(
+    "compute_table_stats",
+    (
+        Parameter("table", "string"),
+        Parameter("snapshot_id", "bigint", required=False),
+        Parameter("columns", "array<string>", required=False),
+    ),
+    (("statistics_file", "string"),),
+    compute_table_stats,
+)
