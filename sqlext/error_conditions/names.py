@@ -161,6 +161,11 @@ NAMES: Mapping[str, Condition] = {
         "The query is refused: since it was made, columns of {name} were renamed, dropped, made optional or given"
         " another type: {columns}. Make the query anew.",
     ),
+    "PARTITION_STATISTICS_OF_NO_PARTITION": Condition(
+        "0A000",
+        "Partition statistics of {name} are not computed: no partition spec of it has a field. SELECT * FROM"
+        " {name}.partitions tells its rows and files.",
+    ),
     "STATISTICS_OF_COLUMN": Condition(
         "42703",
         "Statistics of the column {column} of {name} are not computed: {reason}. Name columns, or fields of structs,"

@@ -11,7 +11,7 @@ from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.care_status import CARE_STATUS
 from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
 from sqlext.procedure.compact import COMPACT, RESCALE
-from sqlext.procedure.compute_table_stats import COMPUTE_TABLE_STATS
+from sqlext.procedure.compute_statistics import COMPUTE_PARTITION_STATS, COMPUTE_TABLE_STATS
 from sqlext.procedure.consumers import CONSUMERS, DROP_CONSUMER, RESET_CONSUMER
 from sqlext.procedure.convert_equality_deletes import CONVERT_EQUALITY_DELETES
 from sqlext.procedure.dropped_tables import DROPPED_TABLES
@@ -40,6 +40,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             CARE_STATUS,
             CHERRYPICK_SNAPSHOT,
             COMPACT,
+            COMPUTE_PARTITION_STATS,
             COMPUTE_TABLE_STATS,
             CONSUMERS,
             CONVERT_EQUALITY_DELETES,

@@ -98,3 +98,28 @@ CREATE TABLE nested (list ARRAY<INT>);
 INSERT INTO nested VALUES (array(1));
 
 ANALYZE TABLE nested COMPUTE STATISTICS FOR ALL COLUMNS;
+
+-- statistics of partitions: of a snapshot there is one file, and another one is made on top of that of an earlier one
+CREATE TABLE p (id INT, region STRING) PARTITIONED BY (region);
+
+CALL lake.system.compute_partition_stats('p');
+
+INSERT INTO p VALUES (1, 'us'), (2, 'eu'), (3, NULL);
+
+CALL lake.system.compute_partition_stats('p');
+
+CALL lake.system.compute_partition_stats(table => 'p', snapshot_id => ${snapshot:p:1});
+
+DELETE FROM p WHERE id = 1;
+
+CALL sqlext.system.compute_partition_stats('p');
+
+DELETE FROM p;
+
+CALL lake.system.compute_partition_stats('p');
+
+CALL lake.system.expire_snapshots(table => 'p', older_than => TIMESTAMP'2100-01-01');
+
+CALL lake.system.compute_partition_stats(table => 'p', snapshot_id => 1);
+
+CALL lake.system.compute_partition_stats('nested');

@@ -9,6 +9,7 @@ from pyiceberg.table import StaticTable
 
 from small_tables import Writer, warehouse_catalog
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.discarded_files import discard_snapshots
 from sqlext.catalog.rest.metadata_difference import updates
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.commit.actions.statistics_change import SetStatisticsFile
@@ -80,3 +81,21 @@ def test_updates_of_a_server(writer: Writer) -> None:
     for update in (of_columns, of_partitions):
         after = update.apply(table.metadata)
         assert updates(table.metadata, after) == [update.to_json()]
+
+
+def test_files_of_a_change_that_was_taken_back(writer: Writer) -> None:
+    """Of a transaction: they go, but not those that the table had before, nor those in another folder."""
+    table = writer.load()
+    snapshot = table.metadata.snapshots[0].snapshot_id
+    writer.commit(statistics(writer, table, snapshot, "before"), base=table)
+    before = writer.load()
+    action = statistics(writer, table, snapshot, "after")
+    elsewhere = PartitionStatisticsFile(snapshot, join(table.metadata.location, "elsewhere"), 0)
+    writer.catalog.io.create(elsewhere.location, b"")
+    after = SetPartitionStatistics(elsewhere).apply(action.update.apply(before.metadata))
+    discard_snapshots(writer.catalog.io, after, before.metadata)
+    folder = metadata_location(table.metadata)
+    there = [
+        writer.catalog.io.exists(one) for one in (join(folder, "before"), join(folder, "after"), elsewhere.location)
+    ]
+    assert there == [True, False, True]
