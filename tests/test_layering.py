@@ -79,6 +79,7 @@ ONE_THING_TWICE = {
     "update": {"sql/lowering", "command/dml"},
     # what a command or a procedure prepares, and its commit
     "add_files": {"procedure", "commit/actions"},
+    "changelog_view": {"sql/lowering", "command/changelog"},
     "compaction": {"command/compaction", "commit/actions"},
     "reference_change": {"command/ddl", "commit/actions"},
     # a value, and what applies it

@@ -75,7 +75,7 @@ def lower_changes(steps: Sequence[ChangeStep], schema: Schema) -> str:
     found = [part for step in steps if step.stored is None for part in _step(step, columns, schema)]
     keys = [quote_identifier(field.name) for field in schema.identifier_fields]
     if found and keys:
-        found = [_with_updates(_UNION.join(found), columns, keys)]
+        found = [with_updates(_UNION.join(found), columns, keys)]
     return _UNION.join([*told, *found]) or _nothing(steps, columns)
 
 
@@ -164,7 +164,7 @@ def _tagged(rows: str, columns: Sequence[str], kind: str, step: ChangeStep) -> s
     )
 
 
-def _with_updates(rows: str, columns: Sequence[str], keys: Sequence[str]) -> str:
+def with_updates(rows: str, columns: Sequence[str], keys: Sequence[str]) -> str:
     """The rows; if a key has one deleted and one inserted row in a step, these are the images of an update."""
     of_key = f"OVER (PARTITION BY `{ORDINAL}`, {', '.join(keys)})"
     counted = (
