@@ -45,6 +45,7 @@ ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],
     "command": ["plan", "", "changelog", "change", "compaction", "upsert", "maintenance", "dml", "ddl", "view"],
     "commit": ["", "rules", "snapshot", "loop", "actions", "group"],
+    "procedure": ["", "foreign", "registry", "call", "described_procedures"],
     "scan": ["filter", "files", "deletes", "", "metadata_tables"],
     "spark": ["", "shim", "catalog", "scan", "session", "query", "bridge"],
     "spec": ["", "avro", "manifests", "metadata"],
@@ -78,7 +79,7 @@ ONE_THING_TWICE = {
     "show_create_table": {"sql", "command/ddl"},
     "update": {"sql/lowering", "command/dml"},
     # what a command or a procedure prepares, and its commit
-    "add_files": {"procedure", "commit/actions"},
+    "add_files": {"procedure/foreign", "commit/actions"},
     "changelog_view": {"sql/lowering", "command/changelog"},
     "compaction": {"command/compaction", "commit/actions"},
     "reference_change": {"command/ddl", "commit/actions"},

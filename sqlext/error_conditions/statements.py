@@ -286,6 +286,21 @@ STATEMENTS: Mapping[str, Condition] = {
         " {needed} and not with {listed}. No file was removed. If they are one place, say so with equal_schemes or"
         " equal_authorities, such as map('s3a', 's3'); prefix_mismatch_mode => 'IGNORE' keeps such files.",
     ),
+    "DELETE_FILE_NOT_MOVED": Condition(
+        "0A000",
+        "The position deletes {path} are not rewritten for another place: they are {format}, and only Parquet and"
+        " deletion vectors are. Compact the table first, so that no snapshot to copy needs them.",
+    ),
+    "TABLE_PATH_NOT_REWRITTEN": Condition(
+        "0A000",
+        "The locations of {name} are not rewritten: {reason}. Give a prefix that all its files have, or write the rows"
+        " to another table with CREATE TABLE … AS SELECT.",
+    ),
+    "VERSION_NOT_FOUND": Condition(
+        "42704",
+        "The version {version} of {name} cannot be found {place}. Give the name of a metadata file of"
+        " {name}.metadata_log_entries.",
+    ),
     "SNAPSHOT_IN_USE": Condition(
         "55006",
         "The snapshot {snapshot} of {name} is not expired: the {type} {ref} needs it. Move or drop the {type} first.",

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sqlext.errors import NotFoundError
-from sqlext.procedure.add_files import ADD_FILES
 from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.care_status import CARE_STATUS
 from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
@@ -19,17 +18,19 @@ from sqlext.procedure.dropped_tables import DROPPED_TABLES
 from sqlext.procedure.expire_partitions import EXPIRE_PARTITIONS
 from sqlext.procedure.expire_snapshots import EXPIRE_SNAPSHOTS
 from sqlext.procedure.fast_forward import FAST_FORWARD
-from sqlext.procedure.migrate import MIGRATE
+from sqlext.procedure.foreign.add_files import ADD_FILES
+from sqlext.procedure.foreign.migrate import MIGRATE
+from sqlext.procedure.foreign.register_table import REGISTER_TABLE
+from sqlext.procedure.foreign.snapshot_table import SNAPSHOT
 from sqlext.procedure.optimize_all import OPTIMIZE_ALL
 from sqlext.procedure.procedure import Procedure
 from sqlext.procedure.publish_changes import PUBLISH_CHANGES
-from sqlext.procedure.register_table import REGISTER_TABLE
 from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
 from sqlext.procedure.remove_orphan_files import REMOVE_ORPHAN_FILES
 from sqlext.procedure.rewrite_manifests import REWRITE_MANIFESTS
+from sqlext.procedure.rewrite_table_path import REWRITE_TABLE_PATH
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
-from sqlext.procedure.snapshot_table import SNAPSHOT
 from sqlext.spec.name_suggestion import nearest
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
@@ -60,6 +61,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             RESCALE,
             RESET_CONSUMER,
             REWRITE_MANIFESTS,
+            REWRITE_TABLE_PATH,
             ROLLBACK_TO_SNAPSHOT,
             ROLLBACK_TO_TIMESTAMP,
             SET_CURRENT_SNAPSHOT,

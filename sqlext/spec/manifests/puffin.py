@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,3 +85,19 @@ def encode_puffin(blobs: Sequence[NewBlob], *, created_by: str) -> PuffinFile:
     parts += [MAGIC, payload, _FOOTER_END.pack(len(payload), bytes(4), MAGIC)]
     data = b"".join(parts)
     return PuffinFile(data, tuple(placed), len(data) - offset)
+
+
+def with_properties(data: bytes, change: Callable[[dict[str, str]], dict[str, str]]) -> bytes:
+    """A Puffin file whose blobs have changed properties, and are where they were. Raises ValueError or KeyError for a
+    damaged file, and one with a compressed footer."""
+    size, flags, magic = _FOOTER_END.unpack(data[-_FOOTER_END.size :])
+    start = len(data) - _FOOTER_END.size - size - len(MAGIC)
+    if magic != MAGIC or start < len(MAGIC) or data[start : start + len(MAGIC)] != MAGIC:
+        raise ValueError("it does not end like a Puffin file")
+    if any(flags):
+        raise ValueError("its footer is compressed")
+    footer = json.loads(data[start + len(MAGIC) : -_FOOTER_END.size])
+    for blob in footer["blobs"]:
+        blob["properties"] = change(blob.get("properties") or {})
+    payload = json.dumps(footer, ensure_ascii=False, separators=(",", ":")).encode()
+    return b"".join([data[:start], MAGIC, payload, _FOOTER_END.pack(len(payload), flags, MAGIC)])

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlext.commit.actions.add_files import AddFiles
 from sqlext.errors import AnalysisError, UnsupportedError
-from sqlext.procedure.added_files import content_files, threads
+from sqlext.procedure.foreign.added_files import content_files, threads
+from sqlext.procedure.foreign.source_files import Source, source_files
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.procedure.source_files import Source, source_files
 from sqlext.spec.constraint import row_rule_properties
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.procedure.added_files import threads
-from sqlext.procedure.imported_table import import_table, require_absent
+from sqlext.procedure.foreign.added_files import threads
+from sqlext.procedure.foreign.imported_table import import_table, require_absent
+from sqlext.procedure.foreign.source_files import folder_files
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.procedure.source_files import folder_files
 
 
 def migrate(invocation: Invocation) -> Sequence[Sequence[Any]]:

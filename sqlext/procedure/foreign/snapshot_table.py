@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.errors import AnalysisError
-from sqlext.procedure.added_files import threads
-from sqlext.procedure.imported_table import import_table, require_absent
+from sqlext.procedure.foreign.added_files import threads
+from sqlext.procedure.foreign.imported_table import import_table, require_absent
+from sqlext.procedure.foreign.source_files import Source, source_files
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.procedure.source_files import Source, source_files
 from sqlext.properties import GC_ENABLED
 from sqlext.storage.location import same_place
 

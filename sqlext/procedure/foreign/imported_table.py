@@ -13,9 +13,9 @@ from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.table_creation import CreateTable
 from sqlext.commit.loop.transaction import commit
 from sqlext.errors import AlreadyExistsError
-from sqlext.procedure.added_files import content_files
+from sqlext.procedure.foreign.added_files import content_files
+from sqlext.procedure.foreign.source_files import Source
 from sqlext.procedure.procedure import Invocation
-from sqlext.procedure.source_files import Source
 from sqlext.spark.catalog.data_type import schema_from_spark
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.name_mapping import NAME_MAPPING_PROPERTY, NameMapping

@@ -1,0 +1,1 @@
+"""Procedures that make tables of files and metadata of others."""
