@@ -10,6 +10,7 @@ from pyiceberg.catalog.rest import RestCatalog as PyIcebergCatalog
 from pyspark.sql import SparkSession
 
 from catalog.rest_server import RestServer
+from interchange.catalogs.judged_statistics import check_statistics_and_copy
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
 
@@ -90,3 +91,9 @@ def test_views_go_both_ways(spark: SparkSession, iceberg: IcebergJudge, pyiceber
     assert iceberg.sql(f"SELECT * FROM {NAME}.db.ours") == [[20]]
     assert canonical_rows(spark.sql(f"SELECT * FROM {NAME}.db.theirs")) == [[11], [12]]
     spark.sql(f"DROP VIEW {NAME}.db.theirs")
+
+
+def test_statistics_and_the_copy_of_a_table(
+    spark: SparkSession, iceberg: IcebergJudge, pyiceberg: PyIcebergCatalog
+) -> None:
+    check_statistics_and_copy(spark, iceberg, NAME)

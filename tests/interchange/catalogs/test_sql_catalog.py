@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from catalog.postgres_server import USER, PostgresServer
+from interchange.catalogs.judged_statistics import check_statistics_and_copy
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
 
@@ -119,3 +120,7 @@ def test_views_go_both_ways(spark: SparkSession, iceberg: IcebergJudge, pyiceber
     spark.sql(f"DROP VIEW {name}.db.theirs")
     with pytest.raises(Exception, match="cannot be found"):
         iceberg.sql(f"SELECT * FROM {name}.db.theirs")
+
+
+def test_statistics_and_the_copy_of_a_table(spark: SparkSession, iceberg: IcebergJudge, name: str) -> None:
+    check_statistics_and_copy(spark, iceberg, name)
