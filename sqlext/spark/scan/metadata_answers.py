@@ -69,21 +69,30 @@ class MetadataAnswers:
         """
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         distinct = distinct_counts(version.metadata, version.snapshot)
+        fields = version.schema.fields
+        rows = self._of_all_rows(version, [Aggregate("count")])[0]
+        counts, least, largest = (
+            self._of_all_rows(version, [Aggregate(function, field.id) for field in fields])
+            for function in ("count", "min", "max")
+        )
         columns: dict[str, dict[str, Any]] = {}
-        for field in version.schema.fields:
-            figures: dict[str, Any] = {"distinct": distinct.get(field.id)}
-            counted = self._of_all_rows(version, [Aggregate("count", field.id), Aggregate("count")])
-            if counted is not None:
-                figures["nulls"] = counted[1] - counted[0]
-            for name, one in (("min", Aggregate("min", field.id)), ("max", Aggregate("max", field.id))):
-                told = self._of_all_rows(version, [one])
-                figures[name] = None if told is None else _json_value(told[0])
+        for field, count, first, last in zip(fields, counts, least, largest, strict=True):
+            nulls = None if rows is None or count is None else rows - count
+            figures = {"distinct": distinct.get(field.id), "nulls": nulls}
+            figures |= {"min": _json_value(first), "max": _json_value(last)}
             columns[field.name] = {name: value for name, value in figures.items() if value is not None}
         return {"columns": columns}
 
-    def _of_all_rows(self, version: TableVersion, functions: Sequence[Aggregate]) -> list[Any] | None:
+    def _of_all_rows(self, version: TableVersion, functions: Sequence[Aggregate]) -> list[Any]:
+        """The results, None for one that metadata does not tell. All are asked for at once, then halves of what is not
+        told together."""
         rows = self._aggregate(version, AlwaysTrue(), [], functions, with_deleted_rows=True)
-        return None if rows is None else rows[0]
+        if rows is not None:
+            return rows[0]
+        if len(functions) < 2:
+            return [None] * len(functions)
+        half = len(functions) // 2
+        return self._of_all_rows(version, functions[:half]) + self._of_all_rows(version, functions[half:])
 
     def _aggregate(
         self,
