@@ -13,9 +13,11 @@ from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.change.row_level import Target, commit_change, load_target
 from sqlext.command.compaction.chosen_part import condition, require_branch
 from sqlext.command.compaction.equality_delete_conversion import converted
+from sqlext.command.environment import Environment
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.write_job import find_positions
@@ -26,22 +28,26 @@ from sqlext.sql.statements.statement import TableName
 def convert_equality_deletes(invocation: Invocation) -> Sequence[Sequence[Any]]:
     """Row: the numbers of equality-delete files converted, of new delete files or vectors, and of equality-delete files
     dropped because they apply to no data file."""
-    environment, spark, arguments = invocation.environment, invocation.spark, invocation.arguments
-    name = TableName(invocation.table_parts(arguments["table"]))
+    name = TableName(invocation.table_parts(invocation.arguments["table"]))
+    return [run_with_reruns(invocation.environment, name.parts, lambda again: _converted(again, invocation, name))]
+
+
+def _converted(environment: Environment, invocation: Invocation, name: TableName) -> tuple[int, int, int]:
+    spark, arguments = invocation.spark, invocation.arguments
     target = load_target(environment, spark, name, arguments["branch"])
     require_branch(target.table.metadata, target.destination.branch, target.name)
     if target.version.snapshot is None:
-        return [(0, 0, 0)]
+        return 0, 0, 0
     chosen = condition(spark, target, arguments["where"])
     whole = environment.scans.plan(target.version, AlwaysTrue())
     use = environment.scans.applicable_equality_deletes(target.version, whole, chosen)
     if not use:
-        return [(0, 0, 0)]
+        return 0, 0, 0
     paths = None if arguments["where"] is None else use.data_files
     positions = _hit_rows(spark, target, paths) if use.live else {}
     conversion = converted(environment, target, whole, use, positions)
     commit_change(environment, target, conversion)
-    return [(len(use.live), len(conversion.delete_files) + len(conversion.deleted_rows), len(use.dead))]
+    return len(use.live), len(conversion.delete_files) + len(conversion.deleted_rows), len(use.dead)
 
 
 def _hit_rows(spark: SparkSession, target: Target, paths: Set[str] | None) -> Mapping[str, BitMap64]:

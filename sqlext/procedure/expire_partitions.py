@@ -29,8 +29,7 @@ _PROPERTIES = {
 def expire_partitions(invocation: Invocation) -> Sequence[Sequence[Any]]:
     """Rows: the removed partitions, the oldest first. An argument stands for the table's property.
 
-    Raises AnalysisError INVALID_RETENTION or INVALID_TABLE_PROPERTY, and StaleRead if another commit changed one of
-    them meanwhile.
+    Raises AnalysisError INVALID_RETENTION or INVALID_TABLE_PROPERTY.
     """
     arguments = invocation.arguments
     name, metadata = TableName(invocation.table_parts(arguments["table"])), invocation.load(arguments["table"]).metadata

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
 
+from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.change.row_level import Target, commit_change, load_target
 from sqlext.command.environment import Environment
 from sqlext.commit.actions.overwrite import OverwriteFiles
@@ -38,8 +39,14 @@ def expire_partitions(
     """Removes the partitions that are expired by `asked`, or by the table's properties; returns their paths, the oldest
     first. Nothing is removed if neither says anything.
 
-    Raises StaleRead if another commit changed one of them meanwhile, and AnalysisError INVALID_RETENTION.
+    If another commit changes one of them meanwhile, they are looked for again. Raises AnalysisError INVALID_RETENTION.
     """
+    return run_with_reruns(environment, name.parts, lambda again: _expire(again, spark, name, asked))
+
+
+def _expire(
+    environment: Environment, spark: SparkSession, name: TableName, asked: PartitionRetention | None
+) -> Sequence[str]:
     target = load_target(environment, spark, name)
     metadata, snapshot = target.table.metadata, target.version.snapshot
     retention = asked or partition_retention(metadata.spec(), metadata.properties, str(name))

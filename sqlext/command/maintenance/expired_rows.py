@@ -10,6 +10,7 @@ from datetime import datetime, timedelta, timezone
 
 from pyspark.sql import SparkSession
 
+from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.change.row_deletion import planned_delete
 from sqlext.command.environment import Environment
 from sqlext.commit.rules.retention_rules import RecordRetention, record_retention
@@ -33,8 +34,12 @@ def delete_expired_rows(environment: Environment, spark: SparkSession, name: Tab
         return None
     condition = expired_condition(retention, environment.clock())
     statement = Delete(name, where=Slice(condition, 0, len(condition)))
-    target, planned = planned_delete(environment, spark, statement)
-    return planned.carry_out(environment, spark, target).deleted
+
+    def run(environment: Environment) -> int | None:
+        target, planned = planned_delete(environment, spark, statement)
+        return planned.carry_out(environment, spark, target).deleted
+
+    return run_with_reruns(environment, name.parts, run)
 
 
 def expired_condition(retention: RecordRetention, now_ms: int) -> str:
