@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import itertools
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,12 +16,18 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
+from sqlext.spec import checksum
+from sqlext.spec.checksum import ChecksumState
 from sqlext.spec.decompression import inflate, unsnappy, unzstd
 
 _MAGIC = b"Obj\x01"
 _SYNC_SIZE = 16
+# A sync marker of sqlext is this, the checksum of all bytes outside of sync markers, and the number of these bytes.
+_CHECKSUM_MARK = b"sqlext\0\1"
+_WORD = 0xFFFFFFFF
 _BLOCK_RECORDS = 4_000
 _MOST_LONG_BYTES = 10
+_NO_SYNC = "a block does not end where it should"
 # In bytes, of the types that are not null.
 _SMALLEST = {"boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
 
@@ -47,20 +52,37 @@ def _container(blocks: Iterable[tuple[int, bytes]], schema_text: str, metadata: 
     """A file of blocks, given as the number of records and their plain bytes."""
     compress = _COMPRESS[codec]
     header = {"avro.schema": schema_text, "avro.codec": codec, **metadata}
-    sync = os.urandom(_SYNC_SIZE)
-    out = io.BytesIO()
-    out.write(_MAGIC)
-    _write_long(out, len(header))
-    for key, value in header.items():
-        _write_bytes(out, key.encode())
-        _write_bytes(out, value.encode())
-    _write_long(out, 0)
-    out.write(sync)
-    for count, plain in blocks:
-        _write_long(out, count)
-        _write_bytes(out, compress(plain))
-        out.write(sync)
-    return out.getvalue()
+    pairs = b"".join(_encoded_bytes(text.encode()) for pair in header.items() for text in pair)
+    parts = [_MAGIC + encoded_long(len(header)) + pairs + encoded_long(0)]
+    parts += [encoded_long(count) + _encoded_bytes(compress(plain)) for count, plain in blocks]
+    sync = _CHECKSUM_MARK + _checksum(parts)
+    return b"".join(piece for part in parts for piece in (part, sync))
+
+
+def _checksum(parts: Iterable[bytes]) -> bytes:
+    value = size = 0
+    for part in parts:
+        value = zlib.crc32(part, value)
+        size += len(part)
+    return value.to_bytes(checksum.SIZE, "big") + (size & _WORD).to_bytes(checksum.SIZE, "big")
+
+
+def checksum_state(data: bytes) -> ChecksumState:
+    """Of the bytes of a container file. Raises ValueError or EOFError for bytes that are none, so that it is not known
+    where its sync markers are."""
+    _, start = decode_header(data)
+    source = io.BytesIO(data)
+    source.seek(start)
+    sync = _read(source, _SYNC_SIZE)
+    parts = [data[:start]]
+    while (begin := source.tell()) < len(data):
+        _read_long(source)
+        source.seek(_read_long(source), io.SEEK_CUR)
+        parts.append(data[begin : source.tell()])
+        if _read(source, _SYNC_SIZE) != sync:
+            raise ValueError(_NO_SYNC)
+    size = len(_CHECKSUM_MARK)
+    return checksum.state(sync[:size], _CHECKSUM_MARK, sync[size:], _checksum(parts))
 
 
 def decode_header(data: bytes) -> tuple[dict[str, bytes], int]:
@@ -112,7 +134,7 @@ def plain_blocks(data: bytes, start: int, *, codec: str, smallest_record: int) -
             raise ValueError(f"a block of {len(block)} bytes claims to hold {count} records")
         yield count, block
         if _read(source, _SYNC_SIZE) != sync:
-            raise ValueError("a block does not end where it should")
+            raise ValueError(_NO_SYNC)
 
 
 def encoded_value(value: Any, parsed: Any) -> bytes:
@@ -193,13 +215,8 @@ def encoded_long(value: int) -> bytes:
     return bytes(out)
 
 
-def _write_long(out: io.BytesIO, value: int) -> None:
-    out.write(encoded_long(value))
-
-
-def _write_bytes(out: io.BytesIO, data: bytes) -> None:
-    out.write(encoded_long(len(data)))
-    out.write(data)
+def _encoded_bytes(data: bytes) -> bytes:
+    return encoded_long(len(data)) + data
 
 
 def _read(source: io.BytesIO, size: int) -> bytes:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlext.spec import checksum
+from sqlext.spec.checksum import ChecksumState
+
 MAGIC = b"PFA1"
 _NOT_KNOWN_YET = -1
 _FOOTER_END = struct.Struct("<i4s4s")
+# The end of the footer's JSON: a property with the checksum of all other bytes of the file, in hexadecimal digits.
+_PROPERTY = "sqlext.checksum"
+_CHECKSUM, _CHECKSUM_END = f',"{_PROPERTY}":"'.encode("ascii"), b'"}}'
+_DIGITS = 2 * checksum.SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ class PuffinFile:
 
 def encode_puffin(blobs: Sequence[NewBlob], *, created_by: str) -> PuffinFile:
     """The file of these blobs, in their order."""
-    parts, placed, offset = [MAGIC], [], len(MAGIC)
+    parts, placed, offset = [MAGIC], list[BlobMetadata](), len(MAGIC)
     for blob in blobs:
         placed.append(
             BlobMetadata(
@@ -81,9 +89,7 @@ def encode_puffin(blobs: Sequence[NewBlob], *, created_by: str) -> PuffinFile:
         parts.append(blob.data)
         offset += len(blob.data)
     footer = {"blobs": [one.to_json() for one in placed], "properties": {"created-by": created_by}}
-    payload = json.dumps(footer, ensure_ascii=False, separators=(",", ":")).encode()
-    parts += [MAGIC, payload, _FOOTER_END.pack(len(payload), bytes(4), MAGIC)]
-    data = b"".join(parts)
+    data = _with_footer(b"".join(parts), footer)
     return PuffinFile(data, tuple(placed), len(data) - offset)
 
 
@@ -99,5 +105,35 @@ def with_properties(data: bytes, change: Callable[[dict[str, str]], dict[str, st
     footer = json.loads(data[start + len(MAGIC) : -_FOOTER_END.size])
     for blob in footer["blobs"]:
         blob["properties"] = change(blob.get("properties") or {})
-    payload = json.dumps(footer, ensure_ascii=False, separators=(",", ":")).encode()
-    return b"".join([data[:start], MAGIC, payload, _FOOTER_END.pack(len(payload), flags, MAGIC)])
+    return _with_footer(data[:start], footer)
+
+
+def _with_footer(blobs: bytes, footer: Mapping[str, Any]) -> bytes:
+    """The bytes of a file, with its checksum; one without properties, which other engines write, has none."""
+    properties = {name: value for name, value in (footer.get("properties") or {}).items() if name != _PROPERTY}
+    ordered = {**{name: value for name, value in footer.items() if name != "properties"}, "properties": properties}
+    payload = json.dumps(ordered, ensure_ascii=False, separators=(",", ":")).encode()
+    if not properties:
+        return b"".join((blobs, MAGIC, payload, _FOOTER_END.pack(len(payload), bytes(4), MAGIC)))
+    before = b"".join((blobs, MAGIC, payload.removesuffix(b"}}"), _CHECKSUM))
+    size = len(payload) - len(b"}}") + len(_CHECKSUM) + _DIGITS + len(_CHECKSUM_END)
+    after = _CHECKSUM_END + _FOOTER_END.pack(size, bytes(4), MAGIC)
+    return b"".join((before, _checksum(before + after), after))
+
+
+def checksum_state(data: bytes) -> ChecksumState:
+    """Of the bytes of a Puffin file."""
+    before, digits, after = _around_checksum(data)
+    mark = before[-len(_CHECKSUM) :] + after[: len(_CHECKSUM_END)]
+    return checksum.state(mark, _CHECKSUM + _CHECKSUM_END, digits, _checksum(before + after))
+
+
+def _around_checksum(data: bytes) -> tuple[bytes, bytes, bytes]:
+    """The bytes before the digits of the checksum, the digits, and the bytes after them."""
+    end = max(0, len(data) - _FOOTER_END.size - len(_CHECKSUM_END))
+    begin = max(0, end - _DIGITS)
+    return data[:begin], data[begin:end], data[end:]
+
+
+def _checksum(data: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(data)

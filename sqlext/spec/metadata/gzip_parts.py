@@ -5,9 +5,20 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
+from sqlext.spec import checksum
+from sqlext.spec.checksum import ChecksumState
+
 _RAW = -15
-# No name, no time; made on an unknown system (RFC 1952).
-_GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+# No name, no time; made on an unknown system; with an extra field (RFC 1952).
+_GZIP_HEADER = b"\x1f\x8b\x08\4\0\0\0\0\0\xff"
+# The extra field has one subfield, which ends with the checksum of all other bytes of the file. That of gzip is of the
+# content, which bits that fill up a byte of the deflate stream do not change.
+_MARK = b"sqlext\0\1"
+_EXTRA = b"".join(
+    size.to_bytes(2, "little") + text
+    for size, text in ((4 + len(_MARK) + checksum.SIZE, b"sq"), (len(_MARK) + 4, _MARK))
+)
+_BEGINNING = _GZIP_HEADER + _EXTRA
 _WORD = 0xFFFFFFFF
 
 
@@ -23,11 +34,27 @@ def gzip_of(parts: Iterable[tuple[bytes, bytes]]) -> bytes:
     It has one member: Java's GZIPInputStream may end after the first of several, if its input does not know how much
     is left (JDK-7036144).
     """
-    checksum, size, stored = 0, 0, [_GZIP_HEADER]
+    of_content, size, stored = 0, 0, list[bytes]()
     for plain, deflated in parts:
-        checksum = zlib.crc32(plain, checksum)
+        of_content = zlib.crc32(plain, of_content)
         size += len(plain)
         stored.append(deflated)
     stored.append(zlib.compressobj(wbits=_RAW).flush(zlib.Z_FINISH))
-    stored += [number.to_bytes(4, "little") for number in (checksum, size & _WORD)]
-    return b"".join(stored)
+    stored += [number.to_bytes(4, "little") for number in (of_content, size & _WORD)]
+    return b"".join((_BEGINNING, _checksum(stored), *stored))
+
+
+def checksum_state(data: bytes) -> ChecksumState:
+    """Of the bytes of a gzip file."""
+    start = len(_BEGINNING) + checksum.SIZE
+    mark, stored = data[len(_GZIP_HEADER) : len(_BEGINNING)], data[len(_BEGINNING) : start]
+    found = checksum.state(mark, _EXTRA, stored, _checksum([data[start:]]))
+    is_damaged = found == ChecksumState.RIGHT and not data.startswith(_GZIP_HEADER)
+    return ChecksumState.WRONG if is_damaged else found
+
+
+def _checksum(parts: Iterable[bytes]) -> bytes:
+    value = 0
+    for part in parts:
+        value = zlib.crc32(part, value)
+    return value.to_bytes(checksum.SIZE, "big")

@@ -1,6 +1,7 @@
 """Metadata files decoded and encoded with what is known of another file of the table.
 
-The metadata and the bytes are those of `decode_table_metadata` and `encode_table_metadata`.
+The metadata and the bytes are those of `decode_table_metadata` and `encode_table_metadata`; gzipped ones have their
+checksum outside of the text.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from sqlext.spec.metadata.gzip_parts import deflated_part, gzip_of
+from sqlext.spec.metadata.metadata_checksum import closing
 from sqlext.spec.metadata.repeated_text import (
     CutArray,
     Run,
@@ -56,20 +58,21 @@ class MetadataText:
 
 @dataclass(frozen=True, slots=True)
 class EncodedMetadata:
-    """A metadata file to be written; its uncompressed bytes are those of all `parts`."""
+    """A metadata file to be written; `parts` are the text of its object up to the closing brace."""
 
     parts: Sequence[bytes | Run]
     text: MetadataText
 
     def plain(self) -> bytes:
         """The bytes of the file without compression."""
-        return b"".join(part if isinstance(part, bytes) else part.text for part in self.parts)
+        texts = [part if isinstance(part, bytes) else part.text for part in self.parts]
+        return b"".join((*texts, closing(texts)))
 
     def gzipped(self) -> bytes:
         """The bytes of the file with gzip."""
         return gzip_of(
             (part, deflated_part(part)) if isinstance(part, bytes) else (part.text, part.deflated)
-            for part in self.parts
+            for part in (*self.parts, b"}")
         )
 
 
@@ -152,7 +155,7 @@ def _has_unknown_in_log(metadata: TableMetadata) -> bool:
 
 
 def _parts(obj: Mapping[str, Any], runs: Mapping[str, Runs]) -> Sequence[bytes | Run]:
-    """The text of the object, with these runs as the arrays of their names."""
+    """The text of the object up to the closing brace, with these runs as the arrays of their names."""
     parts: list[bytes | Run] = []
     text = b"{"
     for number, (name, value) in enumerate(obj.items()):
@@ -162,4 +165,4 @@ def _parts(obj: Mapping[str, Any], runs: Mapping[str, Runs]) -> Sequence[bytes |
             text = b"]"
         else:
             text += json_text(value)
-    return [*parts, text + b"}"]
+    return [*parts, text]

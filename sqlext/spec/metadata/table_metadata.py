@@ -14,6 +14,7 @@ from uuid import NAMESPACE_URL, uuid5
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
 from sqlext.spec.decompression import gunzip, gunzip_beginning
 from sqlext.spec.iso_date_time import format_timestamp
+from sqlext.spec.metadata.metadata_checksum import GZIP_MAGIC, MEMBER, closing
 from sqlext.spec.metadata.metadata_shape import require_metadata_shape
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.metadata.snapshot import MetadataLogEntry, Snapshot, SnapshotLogEntry
@@ -24,7 +25,6 @@ from sqlext.spec.sort_order import UNSORTED, SortOrder
 
 HIGHEST_FORMAT_VERSION = 3
 _NO_SNAPSHOT = -1
-_GZIP_MAGIC = b"\x1f\x8b"
 DECODING_ERRORS = (
     KeyError,
     ValueError,
@@ -36,7 +36,7 @@ DECODING_ERRORS = (
     zlib.error,
 )
 """What a decoder of table metadata raises for bytes that are not table metadata."""
-# "schema" and "partition-spec" of version 1 repeat the current ones.
+# "schema" and "partition-spec" of version 1 repeat the current ones. The checksum is of one text, not of its values.
 _KNOWN = frozenset(
     [
         "format-version",
@@ -64,6 +64,7 @@ _KNOWN = frozenset(
         "partition-statistics",
         "next-row-id",
         "encryption-keys",
+        MEMBER,
     ]
 )
 
@@ -254,12 +255,12 @@ def decode_table_metadata(data: bytes, location: str) -> TableMetadata:
 
 def ungzipped(data: bytes) -> bytes:
     """The bytes of a metadata file without compression. Raises as `gunzip`."""
-    return gunzip(data) if data.startswith(_GZIP_MAGIC) else data
+    return gunzip(data) if data.startswith(GZIP_MAGIC) else data
 
 
 def metadata_beginning(data: bytes, size: int) -> bytes:
     """The first `size` bytes of a metadata file without compression; fewer, if it is damaged."""
-    return gunzip_beginning(data, size) if data.startswith(_GZIP_MAGIC) else data[:size]
+    return gunzip_beginning(data, size) if data.startswith(GZIP_MAGIC) else data[:size]
 
 
 def table_metadata_from_json(obj: Mapping[str, Any], location: str) -> TableMetadata:
@@ -273,8 +274,9 @@ def table_metadata_from_json(obj: Mapping[str, Any], location: str) -> TableMeta
 
 
 def encode_table_metadata(metadata: TableMetadata) -> bytes:
-    """The bytes of a metadata file, uncompressed."""
-    return json.dumps(table_metadata_to_json(metadata), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    """The bytes of a metadata file, uncompressed, with their checksum."""
+    text = json.dumps(table_metadata_to_json(metadata), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return text[:-1] + closing([text[:-1]])
 
 
 def _corrupt(location: str, reason: str) -> CorruptionError:

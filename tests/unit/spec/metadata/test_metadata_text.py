@@ -70,7 +70,7 @@ class Process:
         self.encoded = made.text
         plain = encode_table_metadata(metadata)
         assert made.plain() == plain
-        assert gzip.decompress(made.gzipped()) == plain
+        assert gzip.decompress(made.gzipped()) == plain[: plain.rindex(b',"sqlext-checksum"')] + b"}"
         return made.gzipped() if metadata.properties.get("gzip") else plain
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from typing import Any
 
 import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
@@ -28,11 +29,17 @@ def new(format_version: int = 2) -> TableMetadata:
     return new_table_metadata(SCHEMA, UNPARTITIONED, UNSORTED, "file:///w/db/t", {"a": "b"}, format_version, UUID, 1000)
 
 
+def without_checksum(data: bytes) -> dict[str, Any]:
+    obj: dict[str, Any] = json.loads(data)
+    del obj["sqlext-checksum"]
+    return obj
+
+
 def test_icebergs_metadata_is_encoded_as_it_was() -> None:
     count = 0
     for name, data in iceberg_tables.metadata_files():
         plain = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-        assert json.loads(encode_table_metadata(decode_table_metadata(data, name))) == json.loads(plain), name
+        assert without_checksum(encode_table_metadata(decode_table_metadata(data, name))) == json.loads(plain), name
         count += 1
     assert count > 50
 
@@ -56,7 +63,7 @@ def test_unknown_fields_survive() -> None:
     obj = json.loads(encode_table_metadata(new())) | {"later-field": {"x": [1]}}
     metadata = decode_table_metadata(json.dumps(obj).encode(), "m")
     assert metadata.extra == {"later-field": {"x": [1]}}
-    assert json.loads(encode_table_metadata(metadata)) == obj
+    assert without_checksum(encode_table_metadata(metadata)) == without_checksum(json.dumps(obj).encode())
 
 
 def test_the_first_form_of_version_1_is_read() -> None:
