@@ -43,10 +43,10 @@ ALLOWED = {
 }
 ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],
-    "command": ["plan", "", "changelog", "change", "compaction", "upsert", "maintenance", "dml", "ddl", "view"],
+    "command": ["plan", "", "changelog", "change", "compaction", "upsert", "maintenance", "doctor", "dml", "ddl", "view"],
     "commit": ["", "rules", "snapshot", "loop", "actions", "group"],
     "procedure": ["", "foreign", "registry", "call", "described_procedures"],
-    "scan": ["filter", "files", "deletes", "", "metadata_tables"],
+    "scan": ["filter", "files", "deletes", "", "metadata_tables", "checks"],
     "spark": ["", "shim", "catalog", "scan", "session", "query", "bridge"],
     "spec": ["", "avro", "manifests", "metadata"],
     "sql": ["statements", "tokens", "syntax", "", "lowering"],

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from sqlext.errors import CorruptionError
 from sqlext.spec import checksum
 from sqlext.spec.avro import avro_file
 from sqlext.spec.checksum import ChecksumState
@@ -60,7 +61,7 @@ def avro_state(data: bytes) -> ChecksumState:
     try:
         return avro_file.checksum_state(data)
     except Exception:
-        with pytest.raises(Exception):  # noqa: B017 - nearly any error, as in `decode_manifest_list`
+        with pytest.raises(CorruptionError):
             decode_manifest_list(data)
         return ChecksumState.WRONG
 
