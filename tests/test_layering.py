@@ -43,7 +43,19 @@ ALLOWED = {
 }
 ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],
-    "command": ["plan", "", "changelog", "change", "compaction", "upsert", "maintenance", "doctor", "dml", "ddl", "view"],
+    "command": [
+        "plan",
+        "",
+        "changelog",
+        "change",
+        "compaction",
+        "upsert",
+        "maintenance",
+        "doctor",
+        "dml",
+        "ddl",
+        "view",
+    ],
     "commit": ["", "rules", "snapshot", "loop", "actions", "group"],
     "procedure": ["", "foreign", "registry", "call", "described_procedures"],
     "scan": ["filter", "files", "deletes", "", "metadata_tables", "checks"],

@@ -88,6 +88,13 @@ class Catalog(Protocol):
         moment after the start of the call, and before any of the changes becomes visible.
         """
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: TableMetadata) -> LoadedTable:
+        """Makes `metadata` the current version of a table whose current metadata file, at `damaged`, cannot be read.
+
+        The file stays. Raises CommitConflict if another file is the current one, UnsupportedError if the catalog does
+        not let its clients write metadata files, and in a transaction.
+        """
+
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
         """Whether a delayed request for `change` could still succeed, though the table is at a newer version `current`
         without the change."""

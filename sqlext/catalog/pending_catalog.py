@@ -218,6 +218,9 @@ class PendingCatalog:
     def commit_tables(self, changes: object, unchanged: object = ()) -> None:
         raise _refused("a transaction within a transaction")
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: TableMetadata) -> LoadedTable:
+        raise _refused("Repairing a table")
+
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
         """False: requests are sent only at the transaction's commit."""
         return False

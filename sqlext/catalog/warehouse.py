@@ -153,6 +153,10 @@ class WarehouseCatalog:
                 raise self._not_with_others(change.identifier)
         self._commits.replace_all(changes, unchanged)
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: TableMetadata) -> LoadedTable:
+        self._require_supported(identifier, metadata)
+        return self._commits.replace_damaged(identifier, damaged, metadata)
+
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
         """False: each version has one possible successor."""
         return False

@@ -107,6 +107,18 @@ class WarehouseCommits:
         """Commits `updated` after `base`. Raises as `Catalog.commit`."""
         return self._shown(self._replace(identifier, base, updated))
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: TableMetadata) -> LoadedTable:
+        """As `Catalog.replace_damaged`: the version after `damaged`, which may be missing if the hint is ahead."""
+        folder, number = self._folder_of(identifier), version_number(damaged)
+        if number is None or not is_below(metadata.location, damaged):
+            raise self._stale(identifier, f"{damaged} is no version of it")
+        try:
+            version = self._written(identifier, folder, number + 1, metadata, compressed=False, confirm=lambda: None)
+        except CommitConflict as lost:
+            raise self._stale(identifier, str(lost.parameters["reason"])) from lost
+        folder.advance_hint(version)
+        return LoadedTable(identifier, metadata, version.location)
+
     def replace_all(self, changes: Sequence[TableCommit], unchanged: Sequence[LoadedTable]) -> None:
         """Commits all changes or none. Raises as `Catalog.commit_tables`."""
         if not changes:

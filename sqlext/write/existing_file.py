@@ -63,7 +63,7 @@ def content_file(io: FileIO, file: ExistingFile, table: TableShape) -> ContentFi
     Raises Misfit for a file that the table's readers would misread, CorruptionError or NotFoundError naming it.
     """
     told = _told(file, table)
-    head = _read(io, file)
+    head = file_head(io, file.location, file.file_format)
     if head.footer is not None:
         _require_readable_codec(head.footer)
     leaves = match(head.schema, table.schema, table.mapping.fields, frozenset(told), head.instants)
@@ -106,7 +106,7 @@ def _require_readable_codec(footer: pq.FileMetaData) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class FileHead:
     """A file's schema and number of rows; `footer` is Parquet's only, `instants` as in `match`."""
 
     schema: pa.Schema
@@ -115,26 +115,27 @@ class _Head:
     instants: frozenset[int] = frozenset()
 
 
-def _read(io: FileIO, file: ExistingFile) -> _Head:
+def file_head(io: FileIO, location: str, file_format: str) -> FileHead:
+    """Of a file of one of `FORMATS`. Raises CorruptionError or NotFoundError naming it."""
     try:
-        return _READERS[file.file_format](io, file.location)
+        return _READERS[file_format](io, location)
     except FileNotFoundError as error:
-        raise NotFoundError("FILE_NOT_FOUND", path=file.location, kind=_KIND) from error
+        raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
     except (pa.ArrowException, OSError, LookupError, ValueError, EOFError) as error:
-        raise CorruptionError("CORRUPT_FILE", path=file.location, kind=_KIND, reason=error) from error
+        raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=error) from error
 
 
-def _parquet(io: FileIO, location: str) -> _Head:
+def _parquet(io: FileIO, location: str) -> FileHead:
     with io.open_input(location) as source, pq.ParquetFile(source) as file:
         leaves = (file.schema.column(index) for index in range(len(file.schema)))
         instants = frozenset(place for place, leaf in enumerate(leaves) if leaf.physical_type == "INT96")
-        return _Head(file.schema_arrow, file.metadata.num_rows, file.metadata, instants)
+        return FileHead(file.schema_arrow, file.metadata.num_rows, file.metadata, instants)
 
 
-def _orc(io: FileIO, location: str) -> _Head:
+def _orc(io: FileIO, location: str) -> FileHead:
     with io.open_input(location) as source:
         file = orc.ORCFile(source)
-        return _Head(pa.schema([_without_nanos(field) for field in file.schema]), file.nrows)
+        return FileHead(pa.schema([_without_nanos(field) for field in file.schema]), file.nrows)
 
 
 def _without_nanos(field: pa.Field) -> pa.Field:
@@ -144,14 +145,14 @@ def _without_nanos(field: pa.Field) -> pa.Field:
     return field
 
 
-def _avro(io: FileIO, location: str) -> _Head:
+def _avro(io: FileIO, location: str) -> FileHead:
     with io.open_input(location) as source:
         data = source.read()
     rows = sum(block.num_records for block in fastavro.block_reader(BytesIO(data)))
-    return _Head(arrow_schema(decode_schema(data)), rows)
+    return FileHead(arrow_schema(decode_schema(data)), rows)
 
 
-_READERS: Mapping[str, Callable[[FileIO, str], _Head]] = {"PARQUET": _parquet, "ORC": _orc, "AVRO": _avro}
+_READERS: Mapping[str, Callable[[FileIO, str], FileHead]] = {"PARQUET": _parquet, "ORC": _orc, "AVRO": _avro}
 
 
 def _told(file: ExistingFile, table: TableShape) -> Mapping[int, Any]:
@@ -173,7 +174,7 @@ def _told(file: ExistingFile, table: TableShape) -> Mapping[int, Any]:
     return told
 
 
-def _require_not_null(schema: Schema, head: _Head, leaves: Sequence[MatchedLeaf], told: Mapping[int, Any]) -> None:
+def _require_not_null(schema: Schema, head: FileHead, leaves: Sequence[MatchedLeaf], told: Mapping[int, Any]) -> None:
     """Raises Misfit for nulls in NOT NULL columns; without counts, for columns that the file declares nullable."""
     for field_id, value in told.items():
         if value is None and schema.field(field_id).required:
@@ -191,7 +192,7 @@ def _require_not_null(schema: Schema, head: _Head, leaves: Sequence[MatchedLeaf]
 
 
 def _partition_value(
-    field: PartitionField, schema: Schema, told: Mapping[int, Any], head: _Head, leaves: Sequence[MatchedLeaf]
+    field: PartitionField, schema: Schema, told: Mapping[int, Any], head: FileHead, leaves: Sequence[MatchedLeaf]
 ) -> Any:
     """The partition value of all rows, from the path, else from the source column's limits. Raises Misfit for none."""
     leaf = next((leaf for leaf in leaves if leaf.field_id == field.source_id and not leaf.repeated), None)

@@ -155,6 +155,13 @@ class RestCatalog:
         with self._sent(changes[0].identifier, changes[0].base):
             self._client.tell("POST", "transactions/commit", body)
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: TableMetadata) -> LoadedTable:
+        raise self._names.unsupported(
+            f"Repairing the metadata of {self._names.table(identifier)}",
+            f"the server alone writes metadata files, and {damaged} is its current one",
+            "Restore the file where the server has it.",
+        )
+
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
         """Whether the change's requirements could still be met; they do not cover properties and new references."""
         if change.base is None:

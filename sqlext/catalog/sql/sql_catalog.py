@@ -150,6 +150,14 @@ class SqlCatalog:
             if change.base is not None:
                 self._files.trim(change.base.metadata, metadata, (change.base.metadata_location, location))
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: TableMetadata) -> LoadedTable:
+        location = self._files.write_table(metadata, damaged)
+        before, after = Record(TABLE, damaged), Record(TABLE, location)
+        if not self._settled(identifier, location, lambda: self._records.swap(identifier, before, after)):
+            self._files.discard(location)
+            raise self._conflict(identifier, "another writer has changed the table")
+        return LoadedTable(identifier, metadata, location)
+
     def may_still_land(self, change: TableCommit, current: LoadedTable) -> bool:
         """False: the UPDATE is conditional on the previous location, and locations do not recur."""
         return False

@@ -168,7 +168,12 @@ class ManifestWriter:
         doubtful = gets_row_ids and manifest.first_row_id is None and manifest.path not in self._own
         if None not in _told(manifest) and not doubtful:
             return manifest
-        entries = self._manifests.entries(self._io, manifest, metadata)
+        return self.recounted(manifest, self._manifests.entries(self._io, manifest, metadata), metadata)
+
+    def recounted(
+        self, manifest: ManifestFile, entries: Sequence[ManifestEntry], metadata: TableMetadata
+    ) -> ManifestFile:
+        """`manifest` with the counts and partition summaries of its `entries`."""
         files, rows = _counts((entry.status, entry.file.record_count) for entry in entries)
         partitions = (entry.file.partition for entry in entries)
         return replace(

@@ -49,12 +49,23 @@ class SnapshotWriter:
         added: Sequence[ContentFile] = (),
         removed: Sequence[ContentFile] = (),
         summary_properties: Mapping[str, str],
+        totals_before: Mapping[str, str] | None = None,
     ) -> StagedChange:
         """A snapshot of `manifests` on the head of the commit's branch; `added` and `removed` are what it changes.
 
-        Raises StorageError.
+        `totals_before` are the totals that the change begins with, by default those in the summary of the head. Raises
+        StorageError.
         """
-        snapshot = self._snapshot(base, manifests, operation, added, removed, summary_properties)
+        parent = base.head(self._context.destination.branch)
+        before = totals_before if totals_before is not None or parent is None else parent.summary
+        summary = snapshot_summary(
+            operation=operation,
+            added=added,
+            removed=removed,
+            previous=before,
+            properties=self._properties(summary_properties),
+        )
+        snapshot = self._snapshot(base, parent, manifests, summary, added)
         destination = self._context.destination
         return StagedChange(
             start=base,
@@ -76,13 +87,11 @@ class SnapshotWriter:
     def _snapshot(
         self,
         base: TableMetadata,
+        parent: Snapshot | None,
         manifests: Sequence[ManifestFile],
-        operation: str,
+        summary: Mapping[str, str],
         added: Sequence[ContentFile],
-        removed: Sequence[ContentFile],
-        summary_properties: Mapping[str, str],
     ) -> Snapshot:
-        parent = base.head(self._context.destination.branch)
         parent_id = None if parent is None else parent.snapshot_id
         number = base.last_sequence_number + 1 if base.format_version > 1 else 0
         snapshot = Snapshot(
@@ -92,13 +101,7 @@ class SnapshotWriter:
             # Another writer's clock may be ahead; timestamps of a table do not decrease.
             timestamp_ms=max(self._context.clock(), base.last_updated_ms),
             manifest_list="",
-            summary=snapshot_summary(
-                operation=operation,
-                added=added,
-                removed=removed,
-                previous=None if parent is None else parent.summary,
-                properties=self._properties(summary_properties),
-            ),
+            summary=summary,
             schema_id=base.current_schema_id,
         )
         if base.next_row_id is not None:

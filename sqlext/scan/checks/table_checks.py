@@ -137,9 +137,7 @@ class _Checking:
         self._lost_lists.add(finding.snapshot_id)
         self._findings.append(finding)
 
-    def _read_manifest(
-        self, manifest: ManifestFile, snapshot_id: int
-    ) -> tuple[list[Finding], _Manifest | None]:
+    def _read_manifest(self, manifest: ManifestFile, snapshot_id: int) -> tuple[list[Finding], _Manifest | None]:
         path, metadata = manifest.path, self._metadata
         try:
             data = self._io.read(path)

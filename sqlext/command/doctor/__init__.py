@@ -1,0 +1,1 @@
+"""What is wrong with a table, and what mends it."""
