@@ -8,11 +8,20 @@ copies, and is gone once another engine writes the object. CRC-32 finds each dam
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
 from enum import Enum
+from functools import cache
 from operator import eq
 
 SIZE = 4
 """Of a CRC-32, in bytes."""
+
+# The polynomial of CRC-32 with its bits in the order in which zlib takes them.
+_POLYNOMIAL = 0xEDB88320
+_WIDTH = 32
+# So many positions of a bit are looked up at once.
+_STRIDE = 4096
 
 
 class ChecksumState(Enum):
@@ -37,3 +46,69 @@ def state(mark: bytes, expected_mark: bytes, stored: bytes, computed: bytes) -> 
 def _resembles(mark: bytes, expected: bytes) -> bool:
     """Whether three in four bytes are equal. Of 8 random bytes so many are by a chance of 4e-13."""
     return len(mark) == len(expected) and 4 * sum(map(eq, mark, expected)) >= 3 * len(expected)
+
+
+def differs_in_one_bit(found: bytes, expected: bytes) -> bool:
+    """Whether bytes of one size differ in a single bit."""
+    return len(found) == len(expected) and sum((a ^ b).bit_count() for a, b in zip(found, expected, strict=True)) == 1
+
+
+def without_flipped_bit(parts: Sequence[bytes], stored: int) -> list[bytes] | None:
+    """`parts` with the one bit changed that makes `stored` their CRC-32; None if there is none."""
+    computed = size = 0
+    for part in parts:
+        computed = zlib.crc32(part, computed)
+        size += len(part)
+    following = _bits_after(computed ^ stored, 8 * size)
+    if following is None:
+        return None
+    byte, bit = divmod(8 * size - 1 - following, 8)
+    mended = []
+    for part in parts:
+        if 0 <= byte < len(part):
+            part = part[:byte] + bytes((part[byte] ^ 1 << bit,)) + part[byte + 1 :]
+            byte = -1
+        elif byte >= 0:
+            byte -= len(part)
+        mended.append(part)
+    return mended
+
+
+def _bits_after(difference: int, bits: int) -> int | None:
+    """How many of `bits` follow the one bit whose change changes the CRC-32 by `difference`.
+
+    CRC-32 is linear: one bit changes it by the polynomial, which each bit that follows multiplies by x. So this is a
+    discrete logarithm, found by strides (Shanks: baby steps, giant steps).
+    """
+    near, back = _steps()
+    for stride in range(bits // _STRIDE + 1):
+        if difference in near:
+            following = stride * _STRIDE + near[difference]
+            return following if following < bits else None
+        difference = _product(back, difference)
+    return None
+
+
+@cache
+def _steps() -> tuple[dict[int, int], list[int]]:
+    """The change by a bit that is followed by less than a stride of others, and the matrix that goes a stride back."""
+    near, value = {}, _POLYNOMIAL
+    for following in range(_STRIDE):
+        near[value] = following
+        value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
+    back = []
+    for column in range(_WIDTH):
+        value = 1 << column
+        for _ in range(_STRIDE):
+            value = (value ^ _POLYNOMIAL) << 1 | 1 if value >> _WIDTH - 1 else value << 1
+        back.append(value)
+    return near, back
+
+
+def _product(matrix: Sequence[int], vector: int) -> int:
+    product = 0
+    while vector:
+        low = vector & -vector
+        product ^= matrix[low.bit_length() - 1]
+        vector ^= low
+    return product

@@ -11,6 +11,7 @@ import itertools
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import fastavro
@@ -70,19 +71,49 @@ def _checksum(parts: Iterable[bytes]) -> bytes:
 def checksum_state(data: bytes) -> ChecksumState:
     """Of the bytes of a container file. Raises ValueError or EOFError for bytes that are none, so that it is not known
     where its sync markers are."""
+    parts, syncs = _cut(data)
+    sync = syncs[0]
+    if any(one != sync for one in syncs):
+        raise ValueError(_NO_SYNC)
+    size = len(_CHECKSUM_MARK)
+    return checksum.state(sync[:size], _CHECKSUM_MARK, sync[size:], _checksum(parts))
+
+
+def without_flipped_bit(data: bytes) -> bytes | None:
+    """A file of sqlext as it was before one bit of it changed; None if that is not what happened."""
+    with suppress(ValueError, EOFError):
+        parts, syncs = _cut(data)
+        right = _CHECKSUM_MARK + _checksum(parts)
+        if checksum.differs_in_one_bit(b"".join(syncs), right * len(syncs)):
+            return b"".join(piece for part in parts for piece in (part, right))
+    # The bit is not in a sync marker, so all of these are equal, but may be where nothing leads to.
+    begin = data.find(_CHECKSUM_MARK)
+    sync = data[begin : begin + _SYNC_SIZE] if begin >= 0 else b""
+    if len(sync) < _SYNC_SIZE or not data.endswith(sync):
+        return None
+    pieces = data.removesuffix(sync).split(sync)
+    stored = int.from_bytes(sync[len(_CHECKSUM_MARK) : -checksum.SIZE], "big")
+    mended = checksum.without_flipped_bit(pieces, stored)
+    if mended is None or _CHECKSUM_MARK + _checksum(mended) != sync:
+        return None
+    return b"".join(piece for part in mended for piece in (part, sync))
+
+
+def _cut(data: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Header and blocks of a file, and the sync marker after each. Raises ValueError or EOFError."""
     _, start = decode_header(data)
     source = io.BytesIO(data)
     source.seek(start)
-    sync = _read(source, _SYNC_SIZE)
-    parts = [data[:start]]
+    parts, syncs = [data[:start]], [_read(source, _SYNC_SIZE)]
     while (begin := source.tell()) < len(data):
         _read_long(source)
-        source.seek(_read_long(source), io.SEEK_CUR)
+        size = _read_long(source)
+        if size < 0:
+            raise ValueError("a block has a negative size")
+        source.seek(size, io.SEEK_CUR)
         parts.append(data[begin : source.tell()])
-        if _read(source, _SYNC_SIZE) != sync:
-            raise ValueError(_NO_SYNC)
-    size = len(_CHECKSUM_MARK)
-    return checksum.state(sync[:size], _CHECKSUM_MARK, sync[size:], _checksum(parts))
+        syncs.append(_read(source, _SYNC_SIZE))
+    return parts, syncs
 
 
 def decode_header(data: bytes) -> tuple[dict[str, bytes], int]:

@@ -128,6 +128,20 @@ def checksum_state(data: bytes) -> ChecksumState:
     return checksum.state(mark, _CHECKSUM + _CHECKSUM_END, digits, _checksum(before + after))
 
 
+def without_flipped_bit(data: bytes) -> bytes | None:
+    """A file of sqlext as it was before one bit of it changed; None if that is not what happened."""
+    before, digits, after = _around_checksum(data)
+    computed = _checksum(before + after)
+    if checksum.differs_in_one_bit(digits, computed):
+        return before + computed + after
+    try:
+        mended = checksum.without_flipped_bit([before, after], int(digits, 16))
+    except ValueError:
+        return None
+    made = None if mended is None else digits.join(mended)
+    return made if made is not None and checksum_state(made) == ChecksumState.RIGHT else None
+
+
 def _around_checksum(data: bytes) -> tuple[bytes, bytes, bytes]:
     """The bytes before the digits of the checksum, the digits, and the bytes after them."""
     end = max(0, len(data) - _FOOTER_END.size - len(_CHECKSUM_END))

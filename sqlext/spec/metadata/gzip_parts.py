@@ -14,10 +14,8 @@ _GZIP_HEADER = b"\x1f\x8b\x08\4\0\0\0\0\0\xff"
 # The extra field has one subfield, which ends with the checksum of all other bytes of the file. That of gzip is of the
 # content, which bits that fill up a byte of the deflate stream do not change.
 _MARK = b"sqlext\0\1"
-_EXTRA = b"".join(
-    size.to_bytes(2, "little") + text
-    for size, text in ((4 + len(_MARK) + checksum.SIZE, b"sq"), (len(_MARK) + 4, _MARK))
-)
+_SUBFIELD = len(_MARK) + checksum.SIZE
+_EXTRA = (len(b"sq") + 2 + _SUBFIELD).to_bytes(2, "little") + b"sq" + _SUBFIELD.to_bytes(2, "little") + _MARK
 _BEGINNING = _GZIP_HEADER + _EXTRA
 _WORD = 0xFFFFFFFF
 
@@ -51,6 +49,17 @@ def checksum_state(data: bytes) -> ChecksumState:
     found = checksum.state(mark, _EXTRA, stored, _checksum([data[start:]]))
     is_damaged = found == ChecksumState.RIGHT and not data.startswith(_GZIP_HEADER)
     return ChecksumState.WRONG if is_damaged else found
+
+
+def without_flipped_bit(data: bytes) -> bytes | None:
+    """A file of `gzip_of` as it was before one bit of it changed; None if that is not what happened."""
+    start = len(_BEGINNING) + checksum.SIZE
+    stored, rest = data[len(_BEGINNING) : start], data[start:]
+    right = _BEGINNING + _checksum([rest])
+    if checksum.differs_in_one_bit(data[:start], right):
+        return right + rest
+    mended = checksum.without_flipped_bit([rest], int.from_bytes(stored, "big"))
+    return None if mended is None or not data.startswith(_BEGINNING) else data[:start] + mended[0]
 
 
 def _checksum(parts: Iterable[bytes]) -> bytes:

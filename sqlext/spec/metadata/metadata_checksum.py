@@ -42,3 +42,20 @@ def checksum_state(data: bytes) -> ChecksumState:
     found = checksum.state(end[: len(_BEGIN)] + end[-len(_END) :], _BEGIN + _END, stored, computed)
     is_of_other_text = stored[_DIGITS:] != computed[_DIGITS:] and stored[:_DIGITS] != computed[:_DIGITS]
     return ChecksumState.ABSENT if is_of_other_text else found
+
+
+def without_flipped_bit(data: bytes) -> bytes | None:
+    """A file of sqlext as it was before one bit of it changed; None if that is not what happened."""
+    unzipped = gzip_parts.without_flipped_bit(data)
+    if unzipped is not None:
+        return unzipped
+    text, end = data[:-_SIZE], data[-_SIZE:]
+    right = closing([text])
+    if checksum.differs_in_one_bit(end, right):
+        return text + right
+    try:
+        stored = int(end[len(_BEGIN) : len(_BEGIN) + _DIGITS], 16)
+    except ValueError:
+        return None
+    mended = checksum.without_flipped_bit([text], stored)
+    return None if mended is None or closing(mended) != end else mended[0] + end

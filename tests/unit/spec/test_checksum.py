@@ -16,9 +16,9 @@ from sqlext.spec.avro import avro_file
 from sqlext.spec.checksum import ChecksumState
 from sqlext.spec.manifests import puffin
 from sqlext.spec.manifests.deletion_vector import BLOB_TYPE, encode_deletion_vector
-from sqlext.spec.manifests.manifest import decode_manifest_list, encode_manifest_list
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile, decode_manifest_list, encode_manifest_list
 from sqlext.spec.manifests.puffin import NewBlob, encode_puffin
-from sqlext.spec.metadata.metadata_checksum import checksum_state
+from sqlext.spec.metadata.metadata_checksum import checksum_state, without_flipped_bit
 from sqlext.spec.metadata.metadata_text import MetadataText, encode_with_text
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import (
@@ -45,10 +45,12 @@ def gzipped() -> bytes:
     return encode_with_text(metadata(), MetadataText()).gzipped()
 
 
-def manifest_list(codec_version: int = 2) -> bytes:
-    return encode_manifest_list(
-        [], snapshot_id=1, parent_snapshot_id=None, sequence_number=1, format_version=codec_version
-    )
+def manifest_list(manifests: int = 0) -> bytes:
+    listed = [
+        ManifestFile(f"file:///w/m{number}.avro", 1, 0, ManifestContent.DATA, 1, 1, 1, 1, 0, 0, 1, 0, 0)
+        for number in range(manifests)
+    ]
+    return encode_manifest_list(listed, snapshot_id=1, parent_snapshot_id=None, sequence_number=1, format_version=2)
 
 
 def vectors() -> bytes:
@@ -66,34 +68,39 @@ def avro_state(data: bytes) -> ChecksumState:
         return ChecksumState.WRONG
 
 
-OBJECTS: dict[str, tuple[Callable[[], bytes], Callable[[bytes], ChecksumState]]] = {
-    "plain metadata": (lambda: encode_table_metadata(metadata(3)), checksum_state),
-    "gzipped metadata": (gzipped, checksum_state),
-    "an empty manifest list": (manifest_list, avro_state),
-    "a Puffin file": (vectors, puffin.checksum_state),
+Mending = Callable[[bytes], bytes | None]
+OBJECTS: dict[str, tuple[Callable[[], bytes], Callable[[bytes], ChecksumState], Mending]] = {
+    "plain metadata": (lambda: encode_table_metadata(metadata(3)), checksum_state, without_flipped_bit),
+    "gzipped metadata": (gzipped, checksum_state, without_flipped_bit),
+    "an empty manifest list": (manifest_list, avro_state, avro_file.without_flipped_bit),
+    "a manifest list": (lambda: manifest_list(manifests=3), avro_state, avro_file.without_flipped_bit),
+    "a Puffin file": (vectors, puffin.checksum_state, puffin.without_flipped_bit),
 }
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
-def test_each_changed_bit_is_found(kind: str) -> None:
-    make, state = OBJECTS[kind]
+def test_each_changed_bit_is_found_and_can_be_mended(kind: str) -> None:
+    make, state, mended = OBJECTS[kind]
     data = make()
     assert state(data) == ChecksumState.RIGHT
     for bit in range(8 * len(data)):
         damaged = bytearray(data)
         damaged[bit // 8] ^= 1 << bit % 8
         assert state(bytes(damaged)) == ChecksumState.WRONG, bit
+        assert mended(bytes(damaged)) == data, bit
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
 def test_exchanged_bytes_are_found(kind: str, rng: random.Random) -> None:
     """Where the mark of a checksum is, so few; a file without its mark is no longer of its format."""
-    make, state = OBJECTS[kind]
+    make, state, mended = OBJECTS[kind]
     data = make()
     for _ in range(400):
         begin, size = rng.randrange(len(data) - 1), rng.randrange(1, 3)
         damaged = data[:begin] + rng.randbytes(size) + data[begin + size :]
         assert damaged == data or state(damaged) == ChecksumState.WRONG, (begin, size)
+        # What was more than one bit is left alone, and nothing else is made of it.
+        assert mended(damaged) in (None, data), (begin, size)
 
 
 @pytest.fixture
